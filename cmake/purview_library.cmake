@@ -1,0 +1,22 @@
+# The library: rooms without a single call to the operating system.
+set(PURVIEW_CORE_ROOMS core wire world spatial interest replication link host capi)
+set(purview_sources)
+foreach(room IN LISTS PURVIEW_CORE_ROOMS)
+  file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+  list(APPEND purview_sources ${room_sources})
+endforeach()
+
+add_library(purview STATIC ${purview_sources})
+add_library(purview::purview ALIAS purview)
+target_compile_features(purview PUBLIC cxx_std_20)
+target_include_directories(purview
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(purview PRIVATE $<BUILD_INTERFACE:purview_core_options>)
+set_target_properties(purview PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# The checks share no code with what they check; they are a library of their own.
+file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp")
+add_library(purview_check STATIC ${check_sources})
+target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)

@@ -1,0 +1,26 @@
+# Compile options of our own targets. Nothing here reaches a consumer.
+add_library(purview_options INTERFACE)
+target_compile_features(purview_options INTERFACE cxx_std_20)
+target_compile_options(purview_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
+  -ffp-contract=off -fvisibility=hidden)
+if(PURVIEW_WERROR)
+  target_compile_options(purview_options INTERFACE -Werror)
+endif()
+if(PURVIEW_SANITIZE)
+  target_compile_options(purview_options INTERFACE -fsanitize=${PURVIEW_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_link_options(purview_options INTERFACE -fsanitize=${PURVIEW_SANITIZE})
+endif()
+if(PURVIEW_BREAKABLE)
+  target_compile_definitions(purview_options INTERFACE PURVIEW_BREAKABLE)
+endif()
+
+# The core has no exceptions and no RTTI.
+add_library(purview_core_options INTERFACE)
+target_link_libraries(purview_core_options INTERFACE purview_options)
+target_compile_options(purview_core_options INTERFACE -fno-exceptions -fno-rtti)
+
+find_program(PURVIEW_CCACHE ccache)
+if(PURVIEW_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PURVIEW_CCACHE})
+endif()

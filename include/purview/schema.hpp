@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a world is made of, at run time: components with fields, and kinds of entity made of
+// components. A component is a plain struct of the game; the schema knows where its fields lie and
+// how many bits they are worth on the wire. Clients receive the schema when they connect, so a
+// browser needs no generated code. Flags and keys name fields that interest may read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+enum class FieldType : std::uint8_t {
+    boolean = 0,    ///< 1 bit; a bool in the struct
+    integer = 1,    ///< min..max in as few bits as hold them; any integer type up to 32 bits
+    real = 2,       ///< the 32 bits of a float, NaN made canonical
+    quantised = 3,  ///< a float rounded to min + n * step, clamped to min..max
+};
+
+/// How a field stands in its struct and on the wire.
+struct FieldDef {
+    std::string name;
+    FieldType type = FieldType::boolean;
+    std::uint16_t offset_bytes = 0;
+    std::uint8_t size_bytes = 0;   ///< 1, 2 or 4
+    bool is_signed = false;        ///< integers only
+    double min = 0;
+    double max = 0;
+    double step = 0;               ///< quantised only
+    std::uint8_t wire_bits = 0;    ///< 1..32, derived
+};
+
+struct ComponentDef {
+    std::string name;
+    std::uint32_t size_bytes = 0;
+    std::vector<FieldDef> fields;  ///< at most Schema::fields_max
+};
+
+/// What becomes of a client's copy when its entity stops being relevant.
+enum class LeavePolicy : std::uint8_t { despawn = 0 };
+
+struct KindDef {
+    std::string name;
+    std::vector<ComponentId> components;  ///< in schema order; the place component first if placed
+    float urgency = 1;                    ///< weight in the send order; > 0
+    bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
+    LeavePolicy leave = LeavePolicy::despawn;
+};
+
+/// A yes/no (flag) or group (key) attribute for interest, read from a field of a component.
+/// An entity without the component answers no, or Key::none.
+struct AttributeDef {
+    std::string name;
+    ComponentId component = ComponentId::none;
+    std::uint16_t field = 0;
+};
+
+/// A typed name of a component; made by Schema::component.
+template <class T>
+struct Component {
+    ComponentId id = ComponentId::none;
+};
+
+struct RealRange {
+    double min = 0;
+    double max = 0;
+    double step = 0;
+};
+
+template <class T>
+class ComponentBuilder;
+
+/// Built once, then shared read-only. Not thread-safe while it is built. Copyable.
+class Schema {
+  public:
+    static constexpr std::size_t components_max = 32;
+    static constexpr std::size_t fields_max = 16;       ///< of one component
+    static constexpr std::size_t kinds_max = 256;
+    static constexpr std::size_t flags_max = 16;
+    static constexpr std::size_t keys_max = 8;
+    static constexpr std::size_t name_bytes_max = 63;
+    static constexpr std::size_t component_bytes_max = 256;
+
+    /// Declares a component that is the struct T (trivially copyable). Fields are added to the
+    /// builder. More than a limit allows, or a name used twice, makes status() bad_configuration.
+    template <class T>
+    ComponentBuilder<T> component(std::string_view name);
+
+    /// The place of entities: a component whose struct begins with three floats x, y, z (a Vec3).
+    /// At most one; interest reads it, and World::move writes it.
+    void set_place(ComponentId component);
+
+    KindId kind(std::string_view name, std::span<const ComponentId> components, float urgency = 1);
+    KindId kind(std::string_view name, std::initializer_list<ComponentId> components,
+                float urgency = 1) {
+        return kind(name, std::span<const ComponentId>(components.begin(), components.size()),
+                    urgency);
+    }
+    KindDef& edit_kind(KindId kind) { return kinds_[index_of(kind)]; }
+
+    /// `field` of `component` answers yes when it is not zero.
+    FlagId flag(std::string_view name, ComponentId component, std::string_view field);
+    /// The value of `field` is the group, 0..65535; 0 matches nobody.
+    KeyDomain key(std::string_view name, ComponentId component, std::string_view field);
+
+    /// Status::ok, or bad_configuration with the first mistake in problem().
+    Status status() const noexcept { return problem_.empty() ? Status::ok : Status::bad_configuration; }
+    const std::string& problem() const noexcept { return problem_; }
+
+    std::span<const ComponentDef> components() const noexcept { return components_; }
+    std::span<const KindDef> kinds() const noexcept { return kinds_; }
+    std::span<const AttributeDef> flags() const noexcept { return flags_; }
+    std::span<const AttributeDef> keys() const noexcept { return keys_; }
+    ComponentId place() const noexcept { return place_; }
+
+    ComponentId find_component(std::string_view name) const noexcept;
+    /// kinds().size() as a KindId when there is none.
+    KindId find_kind(std::string_view name) const noexcept;
+    FlagId find_flag(std::string_view name) const noexcept;
+    KeyDomain find_key(std::string_view name) const noexcept;
+    /// Index of the field, or fields_max.
+    std::size_t find_field(ComponentId component, std::string_view name) const noexcept;
+
+    /// Equal for schemas that read and write the same bytes: names, order, types, ranges; not the
+    /// layout of the structs. Never 0.
+    std::uint64_t hash() const noexcept;
+
+    /// Low level, for bindings and decoders: a component or field without a C++ struct behind it.
+    ComponentId add_component(ComponentDef def);
+    void add_field(ComponentId component, FieldDef field);
+
+  private:
+    void fail(std::string problem);
+    bool good_name(std::string_view name, std::string_view what);
+
+    std::vector<ComponentDef> components_;
+    std::vector<KindDef> kinds_;
+    std::vector<AttributeDef> flags_;
+    std::vector<AttributeDef> keys_;
+    ComponentId place_ = ComponentId::none;
+    std::string problem_;
+};
+
+/// Names the fields of one struct. `builder.quantised("x", &Place::x, {0, 2048, 0.01})` and so on;
+/// converts to Component<T>. Valid while its schema is.
+template <class T>
+class ComponentBuilder {
+    static_assert(std::is_trivially_copyable_v<T>, "components are plain structs");
+    static_assert(sizeof(T) <= Schema::component_bytes_max, "component too large");
+
+  public:
+    ComponentBuilder(Schema& schema, ComponentId id) : schema_(&schema), id_(id) {}
+
+    ComponentBuilder& boolean(std::string_view name, bool T::*member) {
+        return add(name, member, FieldType::boolean, {0, 1, 1});
+    }
+    template <class Integer>
+    ComponentBuilder& integer(std::string_view name, Integer T::*member, std::int64_t min,
+                              std::int64_t max) {
+        static_assert(std::is_integral_v<Integer> && sizeof(Integer) <= 4);
+        return add(name, member, FieldType::integer,
+                   {static_cast<double>(min), static_cast<double>(max), 1});
+    }
+    /// All 32 bits of the float.
+    ComponentBuilder& real(std::string_view name, float T::*member) {
+        return add(name, member, FieldType::real, {0, 0, 0});
+    }
+    /// Rounded to the nearest min + n * step.
+    ComponentBuilder& quantised(std::string_view name, float T::*member, RealRange range) {
+        return add(name, member, FieldType::quantised, range);
+    }
+
+    operator Component<T>() const noexcept { return {id_}; }  // NOLINT: implicit on purpose
+    ComponentId id() const noexcept { return id_; }
+
+  private:
+    template <class M>
+    ComponentBuilder& add(std::string_view name, M T::*member, FieldType type, RealRange range) {
+        const T probe{};
+        FieldDef field;
+        field.name = name;
+        field.type = type;
+        field.offset_bytes = static_cast<std::uint16_t>(
+            reinterpret_cast<const char*>(&(probe.*member)) - reinterpret_cast<const char*>(&probe));
+        field.size_bytes = sizeof(M);
+        field.is_signed = std::is_signed_v<M>;
+        field.min = range.min;
+        field.max = range.max;
+        field.step = range.step;
+        schema_->add_field(id_, std::move(field));
+        return *this;
+    }
+
+    Schema* schema_;
+    ComponentId id_;
+};
+
+template <class T>
+ComponentBuilder<T> Schema::component(std::string_view name) {
+    ComponentDef def;
+    def.name = name;
+    def.size_bytes = sizeof(T);
+    return ComponentBuilder<T>(*this, add_component(std::move(def)));
+}
+
+}  // namespace purview

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The entity table: who exists, of which kind, where, with which component values, under which
+// parent, owned by whom; and the log of what changed since the last tick. One writer: the thread
+// that runs the tick. The world knows nothing of observers' views; an owner is only a number here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "purview/ids.hpp"
+#include "purview/schema.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+struct WorldDef {
+    /// Not owned; must outlive the world and stay as it is.
+    const Schema* schema = nullptr;
+    std::uint32_t entities_max = 1U << 20;
+    /// Members of one group, its root included (O6: refused, never cut).
+    std::uint16_t group_members_max = 64;
+    /// Generations under a root.
+    std::uint16_t group_depth_max = 8;
+};
+
+class WorldData;  // src/world: what the other rooms read
+
+class World {
+  public:
+    /// Status::bad_configuration when the schema is missing or unsound.
+    static Result<World> create(const WorldDef& def);
+    World(World&&) noexcept;
+    World& operator=(World&&) noexcept;
+    ~World();
+
+    const Schema& schema() const noexcept;
+
+    /// A new entity with zeroed components. Its place, if the kind has one, is `place`.
+    /// capacity: the table is full. bad_position: NaN or infinite. bad_argument: no such kind.
+    /// Everything done to it before the tick ends is one step for observers (N42).
+    Result<EntityId> spawn(KindId kind, Vec3 place = {});
+    /// Children are detached and live on. Its index rests until the next tick.
+    Status despawn(EntityId entity);
+    bool is_alive(EntityId entity) const noexcept;
+    std::uint32_t entity_count() const noexcept;
+    /// Kind of a live entity; asserts that it lives.
+    KindId kind_of(EntityId entity) const noexcept;
+
+    /// Sets the place. bad_position: NaN or infinite, the old place stays. bad_argument: the kind
+    /// has no place.
+    Status move(EntityId entity, Vec3 place);
+    /// {0, 0, 0} for an entity without a place or a stale id.
+    Vec3 place_of(EntityId entity) const noexcept;
+
+    /// Null for a stale id or a kind without the component. Valid until the entity is despawned.
+    template <class T>
+    const T* get(EntityId entity, Component<T> component) const noexcept {
+        return static_cast<const T*>(read(entity, component.id));
+    }
+    /// As get, and the component counts as written this tick; what is equal after quantisation
+    /// costs observers nothing. A place that is not finite is put back when the tick is tracked.
+    template <class T>
+    T* edit(EntityId entity, Component<T> component) noexcept {
+        return static_cast<T*>(write(entity, component.id));
+    }
+    /// stale_id, or bad_argument when the kind lacks the component.
+    template <class T>
+    Status set(EntityId entity, Component<T> component, const T& value) noexcept {
+        T* target = edit(entity, component);
+        if (target == nullptr) return is_alive(entity) ? Status::bad_argument : Status::stale_id;
+        *target = value;
+        return Status::ok;
+    }
+    const void* read(EntityId entity, ComponentId component) const noexcept;
+    void* write(EntityId entity, ComponentId component) noexcept;
+
+    /// Puts child (with its descendants) under parent. would_cycle, too_deep, too_large: nothing
+    /// was changed. A child that had another parent changes it.
+    Status attach(EntityId child, EntityId parent);
+    /// not_found when it has no parent.
+    Status detach(EntityId child);
+    /// none for a root or a stale id. O(1).
+    EntityId parent_of(EntityId entity) const noexcept;
+    /// The entity itself for a root. O(1).
+    EntityId root_of(EntityId entity) const noexcept;
+    /// Direct children in attach order. Valid until the next attach, detach or despawn.
+    std::span<const EntityId> children_of(EntityId entity) const noexcept;
+
+    /// The observer who owns it; none takes it away.
+    Status set_owner(EntityId entity, ObserverId owner);
+    ObserverId owner_of(EntityId entity) const noexcept;
+
+    /// Calls visit(EntityId) for all live entities in index order.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::uint32_t i = 0; i < index_end(); ++i) {
+            if (const EntityId entity = at_index(i); entity != EntityId::none) visit(entity);
+        }
+    }
+    /// One past the largest index in use; for tables kept beside the world.
+    std::uint32_t index_end() const noexcept;
+    /// The live entity at an index, or none.
+    EntityId at_index(std::uint32_t index) const noexcept;
+
+    /// For the other rooms of the library.
+    WorldData& data() noexcept { return *data_; }
+    const WorldData& data() const noexcept { return *data_; }
+
+  private:
+    explicit World(std::unique_ptr<WorldData> data) noexcept;
+    std::unique_ptr<WorldData> data_;
+};
+
+}  // namespace purview

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A growing row of bits by words of 64. Bits past size() are always zero, so words may be combined
+// and counted whole.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/status.hpp"
+
+namespace purview {
+
+inline constexpr std::size_t bits_per_word = 64;
+
+constexpr std::size_t words_for(std::size_t bits) noexcept {
+    return (bits + bits_per_word - 1) / bits_per_word;
+}
+
+/// Calls visit(index) for each set bit of one word, ascending, with `base` added.
+template <class Visit>
+constexpr void for_each_bit(std::uint64_t word, std::size_t base, Visit&& visit) {
+    while (word != 0) {
+        visit(base + static_cast<std::size_t>(std::countr_zero(word)));
+        word &= word - 1;
+    }
+}
+
+class Bitset {
+  public:
+    Bitset() = default;
+    explicit Bitset(std::size_t size) { resize(size); }
+
+    std::size_t size() const noexcept { return size_; }
+    /// New bits are zero; bits that are cut off are forgotten.
+    void resize(std::size_t size) {
+        words_.resize(words_for(size), 0);
+        size_ = size;
+        if (size % bits_per_word != 0 && !words_.empty()) {
+            words_.back() &= (std::uint64_t{1} << (size % bits_per_word)) - 1;
+        }
+    }
+    bool test(std::size_t index) const noexcept {
+        PURVIEW_ASSERT(index < size_);
+        return ((words_[index / bits_per_word] >> (index % bits_per_word)) & 1U) != 0;
+    }
+    void set(std::size_t index) noexcept {
+        PURVIEW_ASSERT(index < size_);
+        words_[index / bits_per_word] |= std::uint64_t{1} << (index % bits_per_word);
+    }
+    void reset(std::size_t index) noexcept {
+        PURVIEW_ASSERT(index < size_);
+        words_[index / bits_per_word] &= ~(std::uint64_t{1} << (index % bits_per_word));
+    }
+    void assign(std::size_t index, bool value) noexcept { value ? set(index) : reset(index); }
+    void clear_all() noexcept {
+        for (auto& word : words_) word = 0;
+    }
+    std::size_t count() const noexcept {
+        std::size_t total = 0;
+        for (const auto word : words_) total += static_cast<std::size_t>(std::popcount(word));
+        return total;
+    }
+    bool none() const noexcept {
+        for (const auto word : words_) {
+            if (word != 0) return false;
+        }
+        return true;
+    }
+    std::span<std::uint64_t> words() noexcept { return words_; }
+    std::span<const std::uint64_t> words() const noexcept { return words_; }
+
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t w = 0; w < words_.size(); ++w) {
+            for_each_bit(words_[w], w * bits_per_word, visit);
+        }
+    }
+
+  private:
+    std::vector<std::uint64_t> words_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace purview

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Mixing of 64-bit values: the splitmix64 finaliser (Steele, Lea, Flood 2014). Not cryptographic.
+// The same mixing stands in PROTOCOL.md, where digests are defined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace purview {
+
+constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
+    z += 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
+/// Order matters: combine(a, b) != combine(b, a).
+constexpr std::uint64_t combine64(std::uint64_t hash, std::uint64_t value) noexcept {
+    return mix64(hash ^ mix64(value));
+}
+
+/// Hash of bytes, by words of eight with the length mixed in; the same on every machine.
+constexpr std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept {
+    std::uint64_t hash = combine64(seed, bytes.size());
+    std::uint64_t word = 0;
+    unsigned filled = 0;
+    for (const std::byte byte : bytes) {
+        word |= std::to_integer<std::uint64_t>(byte) << (8 * filled);
+        if (++filled == 8) {
+            hash = combine64(hash, word);
+            word = 0;
+            filled = 0;
+        }
+    }
+    return filled == 0 ? hash : combine64(hash, word);
+}
+
+/// A small sequence of pseudo-random numbers for games, tests and simulators: same seed, same numbers.
+class SplitMix {
+  public:
+    explicit constexpr SplitMix(std::uint64_t seed) noexcept : state_(seed) {}
+    constexpr std::uint64_t next() noexcept { return mix64(state_ += 0x9E3779B97F4A7C15ULL); }
+    /// 0 <= result < bound; bound > 0. Bias below 2^-32 for bounds below 2^32.
+    constexpr std::uint32_t below(std::uint32_t bound) noexcept {
+        return static_cast<std::uint32_t>(((next() >> 32) * bound) >> 32);
+    }
+    /// 0 <= result < 1, 24 bits.
+    constexpr float unit() noexcept { return static_cast<float>(next() >> 40) * 0x1p-24F; }
+    constexpr float between(float low, float high) noexcept { return low + (high - low) * unit(); }
+    constexpr bool chance(float probability) noexcept { return unit() < probability; }
+
+  private:
+    std::uint64_t state_;
+};
+
+}  // namespace purview

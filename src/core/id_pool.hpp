@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Indices with generations. A released index rests until `recycle()`, which its owner calls between
+// ticks: within one tick an index never speaks of two things. First released, first reused, so that
+// generations of one index are as far apart in time as possible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "purview/status.hpp"
+
+namespace purview {
+
+class IdPool {
+  public:
+    static constexpr std::uint32_t no_index = 0xffffffffU;
+
+    /// `generation_max`: generations run 1..generation_max and then start again at 1.
+    explicit IdPool(std::uint32_t capacity, std::uint32_t generation_max = 0xffffffffU) noexcept
+        : capacity_(capacity), generation_max_(generation_max) {}
+
+    std::uint32_t capacity() const noexcept { return capacity_; }
+    std::uint32_t live_count() const noexcept { return live_count_; }
+    /// One past the largest index ever used.
+    std::uint32_t index_end() const noexcept {
+        return static_cast<std::uint32_t>(generations_.size());
+    }
+
+    /// no_index when the pool is full.
+    std::uint32_t acquire() {
+        std::uint32_t index = no_index;
+        if (free_head_ < free_.size()) {
+            index = free_[free_head_++];
+            if (free_head_ == free_.size()) {
+                free_.clear();
+                free_head_ = 0;
+            }
+        } else if (index_end() < capacity_) {
+            index = index_end();
+            generations_.push_back(0);
+            live_.push_back(0);
+        } else {
+            return no_index;
+        }
+        auto& generation = generations_[index];
+        generation = generation == generation_max_ ? 1 : generation + 1;
+        live_[index] = 1;
+        ++live_count_;
+        return index;
+    }
+
+    void release(std::uint32_t index) {
+        PURVIEW_ASSERT(index < index_end() && live_[index] != 0);
+        live_[index] = 0;
+        --live_count_;
+        resting_.push_back(index);
+    }
+
+    /// Lets the indices released since the last call be used again.
+    void recycle() {
+        if (resting_.empty()) return;
+        if (free_head_ > free_.size() / 2) {  // moved rarely enough to be free per index
+            free_.erase(free_.begin(), free_.begin() + static_cast<std::ptrdiff_t>(free_head_));
+            free_head_ = 0;
+        }
+        free_.insert(free_.end(), resting_.begin(), resting_.end());
+        resting_.clear();
+    }
+
+    bool is_live(std::uint32_t index, std::uint32_t generation) const noexcept {
+        return index < index_end() && live_[index] != 0 && generations_[index] == generation;
+    }
+    bool is_live(std::uint32_t index) const noexcept {
+        return index < index_end() && live_[index] != 0;
+    }
+    std::uint32_t generation(std::uint32_t index) const noexcept {
+        PURVIEW_ASSERT(index < index_end());
+        return generations_[index];
+    }
+
+  private:
+    std::uint32_t capacity_;
+    std::uint32_t generation_max_;
+    std::uint32_t live_count_ = 0;
+    std::vector<std::uint32_t> generations_;
+    std::vector<std::uint8_t> live_;
+    std::vector<std::uint32_t> free_;
+    std::size_t free_head_ = 0;
+    std::vector<std::uint32_t> resting_;
+};
+
+}  // namespace purview

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A kernel answers one question about sixteen entities at a time: which of the lanes of these blocks
+// apply? It is asked once per window, not once per block (one indirect call per block costs 1.3 to
+// 1.65 times the whole tick). True means "apply", whatever the step does with it (N18).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "purview/ids.hpp"
+#include "purview/rules.hpp"
+#include "spatial/block_table.hpp"
+#include "spatial/cover.hpp"
+
+namespace purview {
+
+/// One observer and all the blocks of its window.
+struct Question {
+    ObserverId observer;
+    std::span<const Vec3> places;        ///< where it looks from; empty: it is nowhere
+    std::span<const Key> keys;           ///< [key domains] the groups it belongs to
+    std::span<const BlockIndex> blocks;  ///< [n]
+    std::span<const Mask> was;           ///< [n] this kernel's answer of last tick, carried along
+    const BlockTable& table;
+};
+
+/// What an answer depends on decides where it may live: in one row for all who share the key, or in
+/// every window.
+enum class DependsOn : std::uint8_t { entity, key, pair };
+
+class InterestKernel {
+  public:
+    virtual ~InterestKernel() = default;
+    /// out[n] and unknown[n], zeroed by the caller; a bit of unknown overrules the bit of out. Bits
+    /// of empty lanes may be anything.
+    virtual void test(const Question& question, std::span<Mask> out,
+                      std::span<Mask> unknown) const noexcept = 0;
+    virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
+    /// It wants its own previous answer: a plane of the window, carried when an entity changes slot.
+    virtual bool remembers() const noexcept { return false; }
+    /// A spatial kernel: how far from a place of the observer it may say yes. 0: not spatial.
+    virtual float reach_m() const noexcept { return 0; }
+    /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
+    virtual bool test_entity(const BlockTable&, Slot) const noexcept { return false; }
+    virtual KeyDomain domain() const noexcept { return KeyDomain::none; }
+};
+
+/// The built-in kernels.
+std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, bool three_d);
+
+}  // namespace purview

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The mirror of BitWriter, for bytes from strangers. It never reads past the end: from the first
+// value that is not there on, ok() stays false and every value is zero. Callers check ok() before
+// they act, never allocate by a number read, and refuse a packet whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace purview {
+
+class BitReader {
+  public:
+    explicit BitReader(std::span<const std::byte> data) noexcept : data_(data) {}
+
+    bool ok() const noexcept { return ok_; }
+    void fail() noexcept { ok_ = false; }
+    std::size_t bits_read() const noexcept { return bits_; }
+    std::size_t bits_left() const noexcept { return ok_ ? data_.size() * 8 - bits_ : 0; }
+
+    std::uint64_t bits(unsigned count) noexcept {
+        if (count > 64 || count > bits_left()) {
+            ok_ = false;
+            return 0;
+        }
+        std::uint64_t value = 0;
+        unsigned filled = 0;
+        while (filled < count) {
+            const std::size_t byte = bits_ / 8;
+            const unsigned offset = bits_ % 8;
+            const unsigned want = count - filled;
+            const unsigned take = want < 8 - offset ? want : 8 - offset;
+            const auto part =
+                (std::to_integer<std::uint64_t>(data_[byte]) >> offset) & ((1U << take) - 1);
+            value |= part << filled;
+            filled += take;
+            bits_ += take;
+        }
+        return value;
+    }
+    bool boolean() noexcept { return bits(1) != 0; }
+    std::uint8_t u8() noexcept { return static_cast<std::uint8_t>(bits(8)); }
+    std::uint16_t u16() noexcept { return static_cast<std::uint16_t>(bits(16)); }
+    std::uint32_t u32() noexcept { return static_cast<std::uint32_t>(bits(32)); }
+    std::uint64_t u64() noexcept { return bits(64); }
+
+    /// See BitWriter::varint. More than 64 bits of value, or a longer form than needed, is refused.
+    std::uint64_t varint() noexcept {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64; shift += 3) {
+            const std::uint64_t group = bits(3);
+            if (shift == 63 && group > 1) break;
+            value |= group << shift;
+            if (!boolean()) {
+                if (group == 0 && shift != 0) break;
+                return ok_ ? value : 0;
+            }
+        }
+        ok_ = false;
+        return 0;
+    }
+    /// A varint that may not exceed max.
+    std::uint64_t varint_max(std::uint64_t max) noexcept {
+        const std::uint64_t value = varint();
+        if (value > max) {
+            ok_ = false;
+            return 0;
+        }
+        return value;
+    }
+    /// See BitWriter::rice. The result may not exceed max.
+    std::uint64_t rice(unsigned k, std::uint64_t max) noexcept {
+        std::uint64_t quotient = 0;
+        while (boolean()) {
+            if (++quotient > max >> k) {
+                ok_ = false;
+                return 0;
+            }
+        }
+        const std::uint64_t value = (quotient << k) | bits(k);
+        if (!ok_ || value > max) {
+            ok_ = false;
+            return 0;
+        }
+        return value;
+    }
+    /// Skips to the next byte border; the bits skipped must be zero.
+    void align() noexcept {
+        const unsigned used = bits_ % 8;
+        if (used != 0 && bits(8 - used) != 0) ok_ = false;
+    }
+    /// A view of the next `count` whole bytes; empty when they are not there. Aligns first.
+    std::span<const std::byte> bytes(std::size_t count) noexcept {
+        align();
+        if (count > bits_left() / 8) {
+            ok_ = false;
+            return {};
+        }
+        const auto view = data_.subspan(bits_ / 8, count);
+        bits_ += count * 8;
+        return view;
+    }
+    /// True when nothing is left but the zero padding of the last byte.
+    bool exhausted() noexcept {
+        if (!ok_ || bits_left() >= 8) return false;
+        align();
+        return ok_;
+    }
+
+  private:
+    std::span<const std::byte> data_;
+    std::size_t bits_ = 0;
+    bool ok_ = true;
+};
+
+}  // namespace purview

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/schema.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "core/hash.hpp"
+
+namespace purview {
+
+namespace {
+
+std::uint64_t hash_text(std::uint64_t hash, std::string_view text) noexcept {
+    return combine64(hash, hash_bytes(std::as_bytes(std::span(text.data(), text.size()))));
+}
+
+std::uint64_t hash_real(std::uint64_t hash, double value) noexcept {
+    return combine64(hash, std::bit_cast<std::uint64_t>(value));
+}
+
+template <class Items>
+std::size_t index_by_name(const Items& items, std::string_view name) noexcept {
+    std::size_t index = 0;
+    while (index < items.size() && items[index].name != name) ++index;
+    return index;
+}
+
+/// Empty when the field is sound, else what is wrong. Derives wire_bits.
+std::string derive_width(FieldDef& field) {
+    const auto whole = [](double v) { return std::isfinite(v) && v == std::floor(v); };
+    switch (field.type) {
+        case FieldType::boolean:
+            if (field.size_bytes != 1) return "a boolean must be a bool";
+            field.wire_bits = 1;
+            return {};
+        case FieldType::integer: {
+            if (field.size_bytes != 1 && field.size_bytes != 2 && field.size_bytes != 4) {
+                return "an integer must have 1, 2 or 4 bytes";
+            }
+            if (!whole(field.min) || !whole(field.max) || field.min > field.max) {
+                return "the range must be min <= max in whole numbers";
+            }
+            const double bits = field.size_bytes * 8.0;
+            const double low = field.is_signed ? -std::exp2(bits - 1) : 0;
+            const double high = std::exp2(field.is_signed ? bits - 1 : bits) - 1;
+            if (field.min < low || field.max > high) return "the range does not fit the type";
+            field.wire_bits = static_cast<std::uint8_t>(
+                std::bit_width(static_cast<std::uint64_t>(field.max - field.min)));
+            if (field.wire_bits == 0) field.wire_bits = 1;
+            return {};
+        }
+        case FieldType::real:
+            if (field.size_bytes != 4) return "a real must be a float";
+            field.wire_bits = 32;
+            return {};
+        case FieldType::quantised: {
+            if (field.size_bytes != 4) return "a quantised field must be a float";
+            const double steps = (field.max - field.min) / field.step;
+            if (!std::isfinite(steps) || !(field.step > 0) || !(steps >= 1) || steps > 4294967294.0) {
+                return "needs min < max and a step that divides the range into 1 to 2^32 - 2 parts";
+            }
+            field.wire_bits = static_cast<std::uint8_t>(
+                std::bit_width(static_cast<std::uint64_t>(std::llround(steps))));
+            return {};
+        }
+    }
+    return "unknown field type";
+}
+
+}  // namespace
+
+void Schema::fail(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+}
+
+bool Schema::good_name(std::string_view name, std::string_view what) {
+    if (!name.empty() && name.size() <= name_bytes_max) return true;
+    fail(std::string(what) + ": a name has 1 to 63 bytes");
+    return false;
+}
+
+ComponentId Schema::add_component(ComponentDef def) {
+    if (!good_name(def.name, "component")) return ComponentId::none;
+    if (components_.size() == components_max) {
+        fail("more than 32 components");
+        return ComponentId::none;
+    }
+    if (find_component(def.name) != ComponentId::none) {
+        fail("component '" + def.name + "' is declared twice");
+        return ComponentId::none;
+    }
+    if (def.size_bytes == 0 || def.size_bytes > component_bytes_max) {
+        fail("component '" + def.name + "' must have 1 to 256 bytes");
+        return ComponentId::none;
+    }
+    components_.push_back(std::move(def));
+    return ComponentId{static_cast<std::uint16_t>(components_.size() - 1)};
+}
+
+void Schema::add_field(ComponentId component, FieldDef field) {
+    if (index_of(component) >= components_.size()) return fail("field of an unknown component");
+    auto& owner = components_[index_of(component)];
+    const std::string where = "field '" + field.name + "' of component '" + owner.name + "'";
+    if (!good_name(field.name, where)) return;
+    if (owner.fields.size() == fields_max) return fail(where + ": more than 16 fields");
+    if (find_field(component, field.name) != fields_max) return fail(where + " is declared twice");
+    if (std::string wrong = derive_width(field); !wrong.empty()) return fail(where + ": " + wrong);
+    if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
+        return fail(where + " lies outside its struct");
+    }
+    owner.fields.push_back(std::move(field));
+}
+
+void Schema::set_place(ComponentId component) {
+    if (index_of(component) >= components_.size()) return fail("place: unknown component");
+    if (place_ != ComponentId::none) return fail("place is set twice");
+    if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
+        return fail("place: the struct must begin with a Vec3");
+    }
+    place_ = component;
+}
+
+KindId Schema::kind(std::string_view name, std::span<const ComponentId> components, float urgency) {
+    const auto none = KindId{static_cast<std::uint16_t>(kinds_.size())};
+    if (!good_name(name, "kind")) return none;
+    if (kinds_.size() == kinds_max) {
+        fail("more than 256 kinds");
+        return none;
+    }
+    if (index_by_name(kinds_, name) != kinds_.size()) {
+        fail("kind '" + std::string(name) + "' is declared twice");
+        return none;
+    }
+    if (!(urgency > 0) || !std::isfinite(urgency)) {
+        fail("kind '" + std::string(name) + "': urgency must be above 0");
+        return none;
+    }
+    KindDef def;
+    def.name = name;
+    def.urgency = urgency;
+    std::array<bool, components_max> has{};
+    for (const ComponentId component : components) {
+        if (index_of(component) >= components_.size()) {
+            fail("kind '" + def.name + "' has an unknown component");
+            return none;
+        }
+        has[index_of(component)] = true;
+    }
+    for (std::uint16_t c = 0; c < components_.size(); ++c) {
+        if (has[c]) def.components.push_back(ComponentId{c});
+    }
+    kinds_.push_back(std::move(def));
+    return KindId{static_cast<std::uint16_t>(kinds_.size() - 1)};
+}
+
+FlagId Schema::flag(std::string_view name, ComponentId component, std::string_view field) {
+    const std::size_t at = find_field(component, field);
+    if (!good_name(name, "flag")) return FlagId::none;
+    if (flags_.size() == flags_max || at == fields_max || find_flag(name) != FlagId::none) {
+        fail("flag '" + std::string(name) + "': unknown field, name used twice, or more than 16");
+        return FlagId::none;
+    }
+    flags_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
+    return FlagId{static_cast<std::uint8_t>(flags_.size() - 1)};
+}
+
+KeyDomain Schema::key(std::string_view name, ComponentId component, std::string_view field) {
+    const std::size_t at = find_field(component, field);
+    if (!good_name(name, "key")) return KeyDomain::none;
+    if (keys_.size() == keys_max || at == fields_max || find_key(name) != KeyDomain::none) {
+        fail("key '" + std::string(name) + "': unknown field, name used twice, or more than 8");
+        return KeyDomain::none;
+    }
+    const FieldDef& def = components_[index_of(component)].fields[at];
+    if (def.type != FieldType::integer || def.min < 0 || def.max > 65535) {
+        fail("key '" + std::string(name) + "': the field must be an integer within 0..65535");
+        return KeyDomain::none;
+    }
+    keys_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
+    return KeyDomain{static_cast<std::uint8_t>(keys_.size() - 1)};
+}
+
+ComponentId Schema::find_component(std::string_view name) const noexcept {
+    const std::size_t index = index_by_name(components_, name);
+    return index == components_.size() ? ComponentId::none
+                                       : ComponentId{static_cast<std::uint16_t>(index)};
+}
+
+KindId Schema::find_kind(std::string_view name) const noexcept {
+    return KindId{static_cast<std::uint16_t>(index_by_name(kinds_, name))};
+}
+
+FlagId Schema::find_flag(std::string_view name) const noexcept {
+    const std::size_t index = index_by_name(flags_, name);
+    return index == flags_.size() ? FlagId::none : FlagId{static_cast<std::uint8_t>(index)};
+}
+
+KeyDomain Schema::find_key(std::string_view name) const noexcept {
+    const std::size_t index = index_by_name(keys_, name);
+    return index == keys_.size() ? KeyDomain::none : KeyDomain{static_cast<std::uint8_t>(index)};
+}
+
+std::size_t Schema::find_field(ComponentId component, std::string_view name) const noexcept {
+    if (index_of(component) >= components_.size()) return fields_max;
+    const auto& fields = components_[index_of(component)].fields;
+    const std::size_t index = index_by_name(fields, name);
+    return index == fields.size() ? fields_max : index;
+}
+
+std::uint64_t Schema::hash() const noexcept {
+    std::uint64_t hash = combine64(0, components_.size());
+    for (const auto& component : components_) {
+        hash = hash_text(hash, component.name);
+        hash = combine64(hash, component.fields.size());
+        for (const auto& field : component.fields) {
+            hash = hash_text(hash, field.name);
+            hash = combine64(hash, static_cast<std::uint64_t>(field.type));
+            hash = hash_real(hash_real(hash_real(hash, field.min), field.max), field.step);
+        }
+    }
+    hash = combine64(hash, index_of(place_));
+    for (const auto& kind : kinds_) {
+        hash = hash_text(hash, kind.name);
+        for (const ComponentId component : kind.components) hash = combine64(hash, index_of(component));
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+}  // namespace purview

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/world.hpp"
+
+#include "world/world_data.hpp"
+
+namespace purview {
+
+World::World(std::unique_ptr<WorldData> data) noexcept : data_(std::move(data)) {}
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+World::~World() = default;
+
+Result<World> World::create(const WorldDef& def) {
+    if (def.schema == nullptr || def.schema->status() != Status::ok) {
+        return Status::bad_configuration;
+    }
+    if (def.entities_max == 0 || def.group_members_max == 0) return Status::bad_configuration;
+    return World(std::make_unique<WorldData>(def));
+}
+
+const Schema& World::schema() const noexcept { return data_->schema(); }
+Result<EntityId> World::spawn(KindId kind, Vec3 place) { return data_->spawn(kind, place); }
+Status World::despawn(EntityId entity) { return data_->despawn(entity); }
+bool World::is_alive(EntityId entity) const noexcept { return data_->is_alive(entity); }
+std::uint32_t World::entity_count() const noexcept { return data_->entity_count(); }
+
+KindId World::kind_of(EntityId entity) const noexcept {
+    PURVIEW_ASSERT(is_alive(entity));
+    return is_alive(entity) ? data_->kind_at(index_of(entity)) : KindId{};
+}
+
+Status World::move(EntityId entity, Vec3 place) { return data_->move(entity, place); }
+
+Vec3 World::place_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->place_at(index_of(entity)) : Vec3{};
+}
+
+const void* World::read(EntityId entity, ComponentId component) const noexcept {
+    if (!is_alive(entity) || index_of(component) >= schema().components().size()) return nullptr;
+    if (!data_->has(index_of(entity), component)) return nullptr;
+    return std::as_const(*data_).component_at(index_of(entity), component);
+}
+
+void* World::write(EntityId entity, ComponentId component) noexcept {
+    if (read(entity, component) == nullptr) return nullptr;
+    data_->mark_dirty(index_of(entity), component);
+    return data_->component_at(index_of(entity), component);
+}
+
+Status World::attach(EntityId child, EntityId parent) { return data_->attach(child, parent); }
+Status World::detach(EntityId child) { return data_->detach(child); }
+
+EntityId World::parent_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->parent_at(index_of(entity)) : EntityId::none;
+}
+
+EntityId World::root_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->root_at(index_of(entity)) : EntityId::none;
+}
+
+std::span<const EntityId> World::children_of(EntityId entity) const noexcept {
+    if (!is_alive(entity)) return {};
+    return data_->children_at(index_of(entity));
+}
+
+Status World::set_owner(EntityId entity, ObserverId owner) { return data_->set_owner(entity, owner); }
+
+ObserverId World::owner_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->owner_at(index_of(entity)) : ObserverId::none;
+}
+
+std::uint32_t World::index_end() const noexcept { return data_->index_end(); }
+EntityId World::at_index(std::uint32_t index) const noexcept { return data_->at_index(index); }
+
+}  // namespace purview

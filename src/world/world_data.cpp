@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "world/world_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace purview {
+
+namespace {
+
+bool is_finite(Vec3 place) noexcept {
+    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
+}
+
+std::uint32_t read_unsigned(const FieldDef& field, const std::byte* data) noexcept {
+    std::uint32_t value = 0;  // little endian, as every target of this library
+    std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
+    return value;
+}
+
+}  // namespace
+
+void ComponentColumn::ensure(std::uint32_t index) {
+    while (pages_.size() <= index / page_entities) pages_.emplace_back();
+    auto& page = pages_[index / page_entities];
+    if (page == nullptr) {
+        page = std::make_unique<std::byte[]>(std::size_t{page_entities} * size_bytes_);
+    }
+}
+
+WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
+    for (const auto& component : schema().components()) columns_.emplace_back(component.size_bytes);
+    for (const auto& kind : schema().kinds()) {
+        std::uint32_t mask = 0;
+        for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
+        kind_masks_.push_back(mask);
+    }
+    for (const auto& flag : schema().flags()) attribute_components_ |= 1U << index_of(flag.component);
+    for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
+}
+
+Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
+    if (index_of(kind) >= schema().kinds().size()) return Status::bad_argument;
+    if (!is_finite(place)) return Status::bad_position;
+    const std::uint32_t index = pool_.acquire();
+    if (index == IdPool::no_index) return Status::capacity;
+    if (index == entities_.size()) {
+        entities_.emplace_back();
+        children_.emplace_back();
+        flags_.push_back(0);
+        settled_places_.emplace_back();
+        for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
+        if (columns_.empty() || columns_[0].dirty.size() <= index) {
+            for (auto& column : columns_) column.dirty.resize(std::max<std::size_t>(1024, index * 2));
+        }
+    }
+    const EntityId entity = make_entity_id(index, pool_.generation(index));
+    entities_[index] = Entity{};
+    entities_[index].root = entity;
+    entities_[index].spawn_number = next_spawn_number_++;
+    entities_[index].kind = kind;
+    entities_[index].spawned_this_tick = true;
+    flags_[index] = 0;
+    for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d][index] = Key::none;
+    for (const ComponentId component : schema().kinds()[index_of(kind)].components) {
+        auto& column = columns_[index_of(component)];
+        column.ensure(index);
+        std::memset(column.at(index), 0, column.size_bytes());
+        column.dirty.set(index);
+    }
+    settled_places_[index] = place;
+    if (is_placed(index)) std::memcpy(component_at(index, schema().place()), &place, sizeof place);
+    ops_.push_back({WorldOp::Type::spawn, entity, entity});
+    return entity;
+}
+
+Status WorldData::despawn(EntityId entity) {
+    if (!is_alive(entity)) return Status::stale_id;
+    const std::uint32_t index = index_of(entity);
+    while (!children_[index].empty()) (void)detach(children_[index].back());
+    if (entities_[index].parent != EntityId::none) unlink(entity);
+    ops_.push_back({WorldOp::Type::despawn, entity, entity});
+    pool_.release(index);
+    return Status::ok;
+}
+
+Vec3 WorldData::place_at(std::uint32_t index) const noexcept {
+    if (!is_placed(index)) return {};
+    Vec3 place;
+    std::memcpy(&place, component_at(index, schema().place()), sizeof place);
+    return place;
+}
+
+Status WorldData::move(EntityId entity, Vec3 place) {
+    if (!is_alive(entity)) return Status::stale_id;
+    if (!is_finite(place)) return Status::bad_position;
+    if (!is_placed(index_of(entity))) return Status::bad_argument;
+    std::memcpy(component_at(index_of(entity), schema().place()), &place, sizeof place);
+    mark_dirty(index_of(entity), schema().place());
+    return Status::ok;
+}
+
+// -- the parent forest ----------------------------------------------------------------------
+
+bool WorldData::is_in_subtree(EntityId entity, EntityId top) const noexcept {
+    while (entity != EntityId::none && entity != top) entity = entities_[index_of(entity)].parent;
+    return entity == top;
+}
+
+std::uint16_t WorldData::height_of(std::uint32_t index) const noexcept {
+    std::uint16_t height = 0;
+    for (const EntityId child : children_[index]) {
+        height = std::max(height, static_cast<std::uint16_t>(height_of(index_of(child)) + 1));
+    }
+    return height;
+}
+
+void WorldData::set_root(std::uint32_t index, EntityId root, std::uint16_t depth) {
+    auto& entity = entities_[index];
+    entity.depth = depth;
+    entity.root = root;
+    ops_.push_back({WorldOp::Type::root, at_index(index), root});
+    for (const EntityId child : children_[index]) {
+        set_root(index_of(child), root, static_cast<std::uint16_t>(depth + 1));
+    }
+}
+
+void WorldData::add_members(EntityId from, int delta) noexcept {
+    while (from != EntityId::none) {
+        auto& entity = entities_[index_of(from)];
+        entity.members = static_cast<std::uint16_t>(entity.members + delta);
+        from = entity.parent;
+    }
+}
+
+void WorldData::unlink(EntityId child) {
+    auto& entity = entities_[index_of(child)];
+    auto& siblings = children_[index_of(entity.parent)];
+    siblings.erase(std::find(siblings.begin(), siblings.end(), child));
+    add_members(entity.parent, -int{entity.members});
+    entity.parent = EntityId::none;
+}
+
+Status WorldData::attach(EntityId child, EntityId parent) {
+    if (!is_alive(child) || !is_alive(parent)) return Status::stale_id;
+    if (entities_[index_of(child)].parent == parent) return Status::ok;
+    if (is_in_subtree(parent, child)) return Status::would_cycle;
+    const auto& new_parent = entities_[index_of(parent)];
+    const auto& moved = entities_[index_of(child)];
+    const unsigned depth = new_parent.depth + 1U;
+    if (depth + height_of(index_of(child)) > def_.group_depth_max) return Status::too_deep;
+    const unsigned already = moved.root == new_parent.root ? 0U : moved.members;
+    if (entities_[index_of(new_parent.root)].members + already > def_.group_members_max) {
+        return Status::too_large;
+    }
+    if (moved.parent != EntityId::none) unlink(child);
+    entities_[index_of(child)].parent = parent;
+    children_[index_of(parent)].push_back(child);
+    add_members(parent, moved.members);
+    set_root(index_of(child), new_parent.root, static_cast<std::uint16_t>(depth));
+    return Status::ok;
+}
+
+Status WorldData::detach(EntityId child) {
+    if (!is_alive(child)) return Status::stale_id;
+    if (entities_[index_of(child)].parent == EntityId::none) return Status::not_found;
+    unlink(child);
+    set_root(index_of(child), child, 0);
+    return Status::ok;
+}
+
+Status WorldData::set_owner(EntityId entity, ObserverId owner) {
+    if (!is_alive(entity)) return Status::stale_id;
+    if (entities_[index_of(entity)].owner == owner) return Status::ok;
+    entities_[index_of(entity)].owner = owner;
+    ops_.push_back({WorldOp::Type::owner, entity, entity});
+    return Status::ok;
+}
+
+// -- the change log -------------------------------------------------------------------------
+
+void WorldData::settle_places() {
+    const ComponentId place = schema().place();
+    if (place == ComponentId::none) return;
+    columns_[index_of(place)].dirty.for_each([&](std::size_t i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        if (!pool_.is_live(index)) return;
+        if (const Vec3 now = place_at(index); is_finite(now)) {
+            settled_places_[index] = now;
+        } else {
+            std::memcpy(component_at(index, place), &settled_places_[index], sizeof(Vec3));
+            ++bad_places_;
+        }
+    });
+}
+
+void WorldData::settle_attributes(std::uint32_t index, bool report) {
+    const EntityId entity = at_index(index);
+    for (std::size_t f = 0; f < schema().flags().size(); ++f) {
+        const auto& def = schema().flags()[f];
+        if (!has(index, def.component)) continue;
+        const auto& field = schema().components()[index_of(def.component)].fields[def.field];
+        const bool now = read_unsigned(field, component_at(index, def.component)) != 0;
+        const auto bit = static_cast<std::uint16_t>(1U << f);
+        if (now == ((flags_[index] & bit) != 0)) continue;
+        flags_[index] ^= bit;
+        if (report) {
+            attribute_changes_.push_back({entity, FlagId{static_cast<std::uint8_t>(f)},
+                                          KeyDomain::none, Key{now ? std::uint16_t{1} : std::uint16_t{0}}});
+        }
+    }
+    for (std::size_t d = 0; d < schema().keys().size(); ++d) {
+        const auto& def = schema().keys()[d];
+        if (!has(index, def.component)) continue;
+        const auto& field = schema().components()[index_of(def.component)].fields[def.field];
+        const Key now{static_cast<std::uint16_t>(read_unsigned(field, component_at(index, def.component)))};
+        if (now == keys_[d][index]) continue;
+        keys_[d][index] = now;
+        if (report) {
+            attribute_changes_.push_back(
+                {entity, FlagId::none, KeyDomain{static_cast<std::uint8_t>(d)}, now});
+        }
+    }
+}
+
+void WorldData::settle() {
+    settle_places();
+    attribute_changes_.clear();
+    if (attribute_components_ == 0) return;
+    const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
+    for (std::size_t w = 0; w < words; ++w) {
+        std::uint64_t written = 0;
+        for (std::size_t c = 0; c < columns_.size(); ++c) {
+            if (((attribute_components_ >> c) & 1U) != 0) written |= columns_[c].dirty.words()[w];
+        }
+        for_each_bit(written, w * bits_per_word, [&](std::size_t i) {
+            const auto index = static_cast<std::uint32_t>(i);
+            if (pool_.is_live(index)) {
+                settle_attributes(index, !entities_[index].spawned_this_tick);
+            }
+        });
+    }
+}
+
+void WorldData::clear_changes() {
+    for (const auto& op : ops_) entities_[index_of(op.entity)].spawned_this_tick = false;
+    ops_.clear();
+    attribute_changes_.clear();
+    for (auto& column : columns_) column.dirty.clear_all();
+    pool_.recycle();
+}
+
+}  // namespace purview
