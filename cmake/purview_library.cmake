@@ -20,3 +20,8 @@ file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp
 add_library(purview_check STATIC ${check_sources})
 target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
+
+# The proofs wired to a running server: used by the program and by tests.
+add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp)
+target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
+target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)

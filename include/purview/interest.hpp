@@ -86,7 +86,7 @@ class InterestManager {
     // -- entities. Ids are the caller's: an index below 2^32 and a generation of 1 or more. ------
     /// bad_position, or duplicate when the index is in use.
     Status spawn(EntityId entity, const EntityDef& def);
-    /// Members of its group are detached first by the caller (World does so).
+    /// refused while it has members: they leave its unit first (World does so).
     Status despawn(EntityId entity);
     /// Takes effect with the next tick. The last of several wins. Members of a group have no place
     /// of their own here: Status::ok, ignored.
@@ -101,7 +101,8 @@ class InterestManager {
     Status force_hide(EntityId entity, bool hidden);
     /// Shown to every ready observer, whatever the nodes say.
     Status show_to_all(EntityId entity, bool shown);
-    /// From now on `member` is judged with `root`, which must be a unit of its own.
+    /// From now on `member` (with its own members, if it is a root) is judged with `root`, which must
+    /// be a unit of its own. Explicit pairs and marks of `member` end.
     Status join_unit(EntityId member, EntityId root);
     /// A unit of its own again, with these values.
     Status leave_unit(EntityId member, const EntityDef& def);

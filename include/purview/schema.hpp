@@ -87,6 +87,7 @@ class Schema {
     static constexpr std::size_t components_max = 32;
     static constexpr std::size_t fields_max = 16;       ///< of one component
     static constexpr std::size_t kinds_max = 256;
+    static constexpr std::size_t kind_fields_max = 64;  ///< of all components of one kind
     static constexpr std::size_t flags_max = 16;
     static constexpr std::size_t keys_max = 8;
     static constexpr std::size_t name_bytes_max = 63;

@@ -264,7 +264,7 @@ Status InterestData::despawn(EntityId entity) {
                 log_fact(o, entity, false, Reason::despawned);
             }
         }
-        auto& members = members_[*members_list_.find(index_of(root))];
+        auto& members = members_of(root);
         members.erase(std::find(members.begin(), members.end(), entity));
         unit_of_member_.erase(index_of(entity));
         member_ids_.erase(index_of(entity));
@@ -279,17 +279,11 @@ Status InterestData::despawn(EntityId entity) {
     if (slot == no_slot) return Status::stale_id;
     if (const std::uint32_t* list = members_list_.find(index_of(entity))) {
         if (!members_[*list].empty()) return Status::refused;
-        members_list_.erase(index_of(entity));
+        drop_members_list(entity);
     }
     edit_unit(entity, Reason::spawned, Reason::despawned, [&] {
         drop_from_rows(entity);
-        while (!pairs_.observers_of(entity).empty()) {
-            const std::uint32_t o = pairs_.observers_of(entity).front();
-            PairEntry& pair = pairs_.edit(o, entity);
-            pair.owned = 0;
-            pair.allow = pair.deny = false;
-            pairs_.settle(o, entity);
-        }
+        drop_pairs(entity);
         owners_.erase(index_of(entity));
         if (table_.flag(global_, slot)) --global_count_;
         table_.remove(slot, false);
@@ -383,59 +377,99 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
 
 // -- units ------------------------------------------------------------------------------------------
 
+/// What each observer has of a unit right now; by observer index.
+std::vector<std::uint8_t> InterestData::who_has(EntityId unit) const {
+    std::vector<std::uint8_t> has(observers_.size());
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        has[o] = observers_[o].ready && (in_window(o, unit) || x_holds(o, unit)) ? 1 : 0;
+    }
+    return has;
+}
+
+/// The entity went from one unit to another: what that means for everybody.
+void InterestData::log_change(EntityId entity, const std::vector<std::uint8_t>& before,
+                              const std::vector<std::uint8_t>& after) {
+    for (std::uint32_t o = 0; o < before.size(); ++o) {
+        if (before[o] == after[o]) continue;
+        log_fact(o, entity, after[o] != 0, after[o] != 0 ? Reason::entered : Reason::left);
+    }
+}
+
+/// A unit stops being one: no row, no pair, no slot; observers are told by whoever calls.
+void InterestData::dissolve_unit(EntityId unit) {
+    drop_from_rows(unit);
+    drop_pairs(unit);
+    const Slot slot = table_.slot_of(unit);
+    if (table_.flag(global_, slot)) --global_count_;
+    table_.remove(slot, true);
+}
+
+void InterestData::drop_pairs(EntityId unit) {
+    while (!pairs_.observers_of(unit).empty()) {
+        const std::uint32_t o = pairs_.observers_of(unit).front();
+        PairEntry& pair = pairs_.edit(o, unit);
+        pair.owned = 0;
+        pair.allow = pair.deny = false;
+        pairs_.settle(o, unit);
+    }
+}
+
+std::vector<EntityId>& InterestData::members_of(EntityId root) {
+    if (const std::uint32_t* list = members_list_.find(index_of(root))) return members_[*list];
+    if (free_members_.empty()) {
+        free_members_.push_back(static_cast<std::uint32_t>(members_.size()));
+        members_.emplace_back();
+    }
+    members_list_[index_of(root)] = free_members_.back();
+    free_members_.pop_back();
+    return members_[members_list_[index_of(root)]];
+}
+
+void InterestData::drop_members_list(EntityId root) {
+    if (const std::uint32_t* list = members_list_.find(index_of(root))) {
+        members_[*list].clear();
+        free_members_.push_back(*list);
+        members_list_.erase(index_of(root));
+    }
+}
+
 Status InterestData::join_unit(EntityId member, EntityId root) {
     if (!is_known(member) || table_.slot_of(root) == no_slot) return Status::stale_id;
     if (member == root) return Status::bad_argument;
     const EntityId old_unit = unit_of(member);
-    if (old_unit == member) {
-        const std::uint32_t* own = members_list_.find(index_of(member));
-        if (own != nullptr && !members_[*own].empty()) return Status::refused;
-    }
-    std::vector<std::uint8_t> before(observers_.size());
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        before[o] = observers_[o].ready && (in_window(o, old_unit) || x_holds(o, old_unit)) ? 1 : 0;
-    }
-    const ObserverId* owner = owners_.find(index_of(member));
-    if (old_unit == member) {
-        drop_from_rows(member);
-        while (!pairs_.observers_of(member).empty()) {
-            const std::uint32_t o = pairs_.observers_of(member).front();
-            PairEntry& pair = pairs_.edit(o, member);
-            pair.owned = 0;
-            pair.allow = pair.deny = false;
-            pairs_.settle(o, member);
-        }
-        const Slot slot = table_.slot_of(member);
-        if (table_.flag(global_, slot)) --global_count_;
-        table_.remove(slot, true);
-    } else {
-        auto& members = members_[*members_list_.find(index_of(old_unit))];
+    if (old_unit == root) {  // moved within its group: behind its new parent
+        auto& members = members_of(root);
         members.erase(std::find(members.begin(), members.end(), member));
-        if (owner != nullptr) {
+        members.push_back(member);
+        return Status::ok;
+    }
+    std::vector<EntityId> moving{member};
+    const auto before = who_has(old_unit);
+    if (old_unit == member) {
+        const auto& own = members_of(member);
+        moving.insert(moving.end(), own.begin(), own.end());
+        drop_members_list(member);
+        dissolve_unit(member);
+    } else {
+        auto& members = members_of(old_unit);
+        members.erase(std::find(members.begin(), members.end(), member));
+        if (const ObserverId* owner = owners_.find(index_of(member))) {
             edit_unit(old_unit, Reason::owned, Reason::left, [&] { add_owned(old_unit, *owner, -1); });
         }
     }
-    if (owner != nullptr) {
-        edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, *owner, +1); });
-    }
-    std::uint32_t list = 0;
-    if (const std::uint32_t* found = members_list_.find(index_of(root))) {
-        list = *found;
-    } else {
-        list = static_cast<std::uint32_t>(members_.size());
-        members_.emplace_back();
-        members_list_[index_of(root)] = list;
-    }
-    members_[list].push_back(member);
-    unit_of_member_[index_of(member)] = root;
-    member_ids_[index_of(member)] = member;
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        const bool after = observers_[o].ready && (in_window(o, root) || x_holds(o, root));
-        if (after != (before[o] != 0)) {
-            log_fact(o, member, after, after ? Reason::entered : Reason::left);
+    for (const EntityId entity : moving) {
+        if (const ObserverId* owner = owners_.find(index_of(entity))) {
+            edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, *owner, +1); });
         }
     }
-    update_observers_of_main(member);
+    const auto after = who_has(root);
+    for (const EntityId entity : moving) {
+        members_of(root).push_back(entity);
+        unit_of_member_[index_of(entity)] = root;
+        member_ids_[index_of(entity)] = entity;
+        log_change(entity, before, after);
+        update_observers_of_main(entity);
+    }
     return Status::ok;
 }
 
@@ -443,12 +477,10 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     if (!is_member(member)) return is_known(member) ? Status::not_found : Status::stale_id;
     if (!is_finite(def.place)) return Status::bad_position;
     const EntityId root = unit_of(member);
-    std::vector<std::uint8_t> before(observers_.size());
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        before[o] = observers_[o].ready && (in_window(o, root) || x_holds(o, root)) ? 1 : 0;
-    }
-    auto& members = members_[*members_list_.find(index_of(root))];
+    const auto before = who_has(root);
+    auto& members = members_of(root);
     members.erase(std::find(members.begin(), members.end(), member));
+    if (members.empty()) drop_members_list(root);
     unit_of_member_.erase(index_of(member));
     member_ids_.erase(index_of(member));
     place_unit(member, def);
@@ -456,12 +488,7 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
         edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, *owner, -1); });
         add_owned(member, *owner, +1);
     }
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        const bool after = x_holds(o, member);
-        if (after != (before[o] != 0)) {
-            log_fact(o, member, after, after ? Reason::entered : Reason::left);
-        }
-    }
+    log_change(member, before, who_has(member));
     update_observers_of_main(member);
     return Status::ok;
 }

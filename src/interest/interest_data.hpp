@@ -125,6 +125,13 @@ class InterestData {
     void drop_from_rows(EntityId unit);
     void update_special(EntityId unit);
     void add_owned(EntityId unit, ObserverId owner, int delta);
+    std::vector<std::uint8_t> who_has(EntityId unit) const;
+    void log_change(EntityId entity, const std::vector<std::uint8_t>& before,
+                    const std::vector<std::uint8_t>& after);
+    void dissolve_unit(EntityId unit);
+    void drop_pairs(EntityId unit);
+    std::vector<EntityId>& members_of(EntityId root);
+    void drop_members_list(EntityId root);
     Slot place_unit(EntityId unit, const EntityDef& def);
     void update_observer_keys(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
@@ -154,6 +161,7 @@ class InterestData {
     FlatMap<std::uint32_t, EntityId> member_ids_;            ///< by index of the member: its full id
     FlatMap<std::uint32_t, std::uint32_t> members_list_;     ///< by index of the root
     std::vector<std::vector<EntityId>> members_;             ///< parents first, without the root
+    std::vector<std::uint32_t> free_members_;
     FlatMap<std::uint32_t, std::uint32_t> mains_;            ///< entity index -> observers it stands for
     FlatMap<std::uint32_t, EntityId> spawned_;               ///< this tick, by index
 

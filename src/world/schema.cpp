@@ -147,8 +147,15 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
         }
         has[index_of(component)] = true;
     }
+    std::size_t fields = 0;
     for (std::uint16_t c = 0; c < components_.size(); ++c) {
-        if (has[c]) def.components.push_back(ComponentId{c});
+        if (!has[c]) continue;
+        def.components.push_back(ComponentId{c});
+        fields += components_[c].fields.size();
+    }
+    if (fields > kind_fields_max) {
+        fail("kind '" + def.name + "' has more than 64 fields");
+        return none;
     }
     kinds_.push_back(std::move(def));
     return KindId{static_cast<std::uint16_t>(kinds_.size() - 1)};
@@ -216,7 +223,9 @@ std::uint64_t Schema::hash() const noexcept {
         for (const auto& field : component.fields) {
             hash = hash_text(hash, field.name);
             hash = combine64(hash, static_cast<std::uint64_t>(field.type));
-            hash = hash_real(hash_real(hash_real(hash, field.min), field.max), field.step);
+            const bool ranged = field.type == FieldType::integer || field.type == FieldType::quantised;
+            if (ranged) hash = hash_real(hash_real(hash, field.min), field.max);
+            if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
         }
     }
     hash = combine64(hash, index_of(place_));

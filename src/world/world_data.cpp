@@ -61,7 +61,6 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
     entities_[index].root = entity;
     entities_[index].spawn_number = next_spawn_number_++;
     entities_[index].kind = kind;
-    entities_[index].spawned_this_tick = true;
     flags_[index] = 0;
     for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d][index] = Key::none;
     for (const ComponentId component : schema().kinds()[index_of(kind)].components) {
@@ -238,15 +237,22 @@ void WorldData::settle() {
         for_each_bit(written, w * bits_per_word, [&](std::size_t i) {
             const auto index = static_cast<std::uint32_t>(i);
             if (pool_.is_live(index)) {
-                settle_attributes(index, !entities_[index].spawned_this_tick);
+                settle_attributes(index, entities_[index].tracked);
             }
         });
     }
 }
 
+std::span<const WorldOp> WorldData::track_ops() noexcept {
+    const auto fresh = std::span<const WorldOp>(ops_).subspan(tracked_ops_);
+    for (const WorldOp& op : fresh) entities_[index_of(op.entity)].tracked = true;
+    tracked_ops_ = ops_.size();
+    return fresh;
+}
+
 void WorldData::clear_changes() {
-    for (const auto& op : ops_) entities_[index_of(op.entity)].spawned_this_tick = false;
     ops_.clear();
+    tracked_ops_ = 0;
     attribute_changes_.clear();
     for (auto& column : columns_) column.dirty.clear_all();
     pool_.recycle();

@@ -119,12 +119,15 @@ class WorldData {
 
     // -- the change log of the running tick -------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
+    bool has_untracked_ops() const noexcept { return tracked_ops_ < ops_.size(); }
+    /// The structural edits since the last call; they count as tracked from now on.
+    std::span<const WorldOp> track_ops() noexcept;
     const Bitset& dirty(ComponentId component) const noexcept {
         return columns_[index_of(component)].dirty;
     }
     /// Reads flags and keys of everything written this tick and puts back places that are not
-    /// finite. Called once, when the simulation is done; entities spawned this tick are brought up
-    /// to date without a change record (their spawn carries the values).
+    /// finite. Entities whose spawn is not tracked yet are brought up to date without a change record
+    /// (their spawn carries the values). May be called several times in a tick.
     void settle();
     std::span<const AttributeChange> attribute_changes() const noexcept { return attribute_changes_; }
     std::uint64_t bad_places() const noexcept { return bad_places_; }
@@ -140,7 +143,7 @@ class WorldData {
         KindId kind{};
         std::uint16_t depth = 0;         ///< 0 for a root
         std::uint16_t members = 1;       ///< of the subtree, itself included
-        bool spawned_this_tick = false;
+        bool tracked = false;            ///< others know of its spawn
     };
 
     bool is_in_subtree(EntityId entity, EntityId top) const noexcept;
@@ -163,6 +166,7 @@ class WorldData {
     std::vector<Vec3> settled_places_;
     std::vector<WorldOp> ops_;
     std::vector<AttributeChange> attribute_changes_;
+    std::size_t tracked_ops_ = 0;
     std::uint64_t next_spawn_number_ = 1;
     std::uint64_t bad_places_ = 0;
 };

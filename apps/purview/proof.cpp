@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "proof.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+namespace {
+
+constexpr std::size_t mismatches_described_max = 20;
+
+std::string name_of(EntityId entity) {
+    return "entity " + std::to_string(index_of(entity)) + "#" + std::to_string(generation_of(entity));
+}
+
+std::string name_of(ObserverId observer) { return "observer " + std::to_string(index_of(observer)); }
+
+}  // namespace
+
+Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks)
+    : server_(&server),
+      describe_(std::move(describe)),
+      truth_every_(truth_every_ticks),
+      oracle_(server.data().def.rules, truth_every_ticks) {
+    server_->data().tap = this;
+}
+
+Proof::~Proof() { server_->data().tap = nullptr; }
+
+void Proof::describe_mismatch(std::string text) {
+    if (mismatches_.size() < mismatches_described_max) mismatches_.push_back(std::move(text));
+}
+
+void Proof::truth_mismatch(std::string text) {
+    ++counters_.truth_mismatches;
+    describe_mismatch("truth: " + std::move(text));
+}
+
+void Proof::wire_mismatch(std::string text) {
+    ++counters_.digest_mismatches;
+    describe_mismatch("wire: " + std::move(text));
+}
+
+check::DigestChecker& Proof::checker_of(const Session& session) {
+    const auto found = checkers_.find(session.connection_id);
+    if (found != checkers_.end()) return found->second;
+    return checkers_.emplace(session.connection_id, server_->world().schema()).first->second;
+}
+
+Proof::Values Proof::values_of(EntityId entity) {
+    if (values_tick_ != server_->current_tick()) {
+        values_.clear();
+        values_tick_ = server_->current_tick();
+    }
+    Values& values = values_[static_cast<std::uint64_t>(entity)];
+    if (values == nullptr) {
+        values = std::make_shared<std::vector<std::uint32_t>>(check::wire_values(server_->world(), entity));
+    }
+    return values;
+}
+
+// -- wire -------------------------------------------------------------------------------------------------
+
+void Proof::packet_sent(const Session& session, const PacketRecord& record) {
+    check::Manifest manifest;
+    manifest.sequence = record.sequence;
+    manifest.tick = record.tick;
+    manifest.items.reserve(record.items.size());
+    const World& world = server_->world();
+    for (const SentItem& sent : record.items) {
+        check::ManifestItem item;
+        item.lane = sent.lane;
+        item.entity = session.ghosts.entity(sent.lane);
+        item.kind = session.ghosts.kind(sent.lane);
+        if (sent.as == SentAs::leave) {
+            item.type = check::ManifestItem::Type::leave;
+        } else {
+            item.type = sent.as == SentAs::enter ? check::ManifestItem::Type::enter
+                                                 : check::ManifestItem::Type::update;
+            item.values = values_of(item.entity);
+            if (const EntityId parent = world.parent_of(item.entity); parent != EntityId::none) {
+                item.parent_lane = session.ghosts.find(parent);
+            }
+        }
+        manifest.items.push_back(std::move(item));
+    }
+    const std::string wrong = checker_of(session).sent(std::move(manifest));
+    if (!wrong.empty()) wire_mismatch(name_of(session.observer) + ": " + wrong);
+}
+
+void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
+    checker_of(session).resolved(notice.sequence, notice.delivered);
+}
+
+void Proof::digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) {
+    if (session.observer == ObserverId::none) return;
+    check::DigestChecker& checker = checker_of(session);
+    const auto right = checker.is_right(sequence, digest);
+    if (!right) return;
+    ++counters_.digests_checked;
+    if (*right) return;
+    ++counters_.digest_mismatches;
+    if (!asked_[session.connection_id]) {
+        asked_[session.connection_id] = true;
+        describe_mismatch("wire: " + name_of(session.observer) + ": digest differs after packet " +
+                          std::to_string(sequence) + ", tick " +
+                          std::to_string(server_->current_tick()) + "; its state is asked for");
+        checker.keep_states();
+        (void)server_->data().request_state(session.observer);
+    }
+}
+
+void Proof::state_received(const Session& session, std::span<const std::byte> state) {
+    describe_mismatch("wire: " + name_of(session.observer) + ": " + checker_of(session).explain(state));
+}
+
+void Proof::session_closed(const Session& session) { checkers_.erase(session.connection_id); }
+
+// -- truth ------------------------------------------------------------------------------------------------
+
+void Proof::record_truth(Tick tick) {
+    const World& world = server_->world();
+    const Schema& schema = world.schema();
+    entities_.assign(world.index_end(), {});
+    joins_.resize(world.index_end(), 0);
+    last_roots_.resize(world.index_end(), EntityId::none);
+    const auto read_integer = [&](EntityId entity, const AttributeDef& def) -> std::uint32_t {
+        const auto* data = static_cast<const unsigned char*>(world.read(entity, def.component));
+        if (data == nullptr) return 0;
+        const FieldDef& field = schema.components()[index_of(def.component)].fields[def.field];
+        std::uint32_t value = 0;
+        for (unsigned i = 0; i < field.size_bytes; ++i) {
+            value |= std::uint32_t{data[field.offset_bytes + i]} << (8 * i);
+        }
+        return value;
+    };
+    world.for_each([&](EntityId entity) {
+        const std::uint32_t index = index_of(entity);
+        check::TruthEntity& truth = entities_[index];
+        truth.id = entity;
+        truth.root = world.root_of(entity);
+        truth.place = world.place_of(entity);
+        truth.placed = schema.place() != ComponentId::none && world.read(entity, schema.place()) != nullptr;
+        for (std::size_t f = 0; f < schema.flags().size(); ++f) {
+            if (read_integer(entity, schema.flags()[f]) != 0) truth.flags |= static_cast<std::uint16_t>(1U << f);
+        }
+        for (std::size_t d = 0; d < schema.keys().size(); ++d) {
+            truth.keys[d] = Key{static_cast<std::uint16_t>(read_integer(entity, schema.keys()[d]))};
+        }
+        truth.owner = world.owner_of(entity);
+        if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
+        last_roots_[index] = truth.root;
+        truth.joins = joins_[index];
+    });
+    std::vector<check::TruthObserver> observers;
+    for (const auto& session : server_->data().sessions) {
+        if (session->state == Session::State::joined) observers.push_back(describe_(session->observer));
+    }
+    oracle_.record(tick, entities_, observers);
+}
+
+void Proof::check_truth(const Session& session, Tick tick) {
+    ++counters_.truth_checked;
+    const std::vector<EntityId> expected = oracle_.relevant(session.observer);
+    std::vector<EntityId> got;
+    server_->interest().relevant(session.observer, got);
+    std::sort(got.begin(), got.end());
+    const std::string where = name_of(session.observer) + ", tick " + std::to_string(tick) + ": ";
+    std::vector<EntityId> wrong;
+    std::set_symmetric_difference(got.begin(), got.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(wrong));
+    for (const EntityId entity : wrong) {
+        const bool extra = std::binary_search(got.begin(), got.end(), entity);
+        truth_mismatch(where + name_of(entity) + (extra ? " is relevant and must not be" : " must be relevant and is not"));
+    }
+    std::size_t ghosts = 0;
+    for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
+        if (!session.ghosts.is_live(lane)) continue;
+        ++ghosts;
+        if (!std::binary_search(expected.begin(), expected.end(), session.ghosts.entity(lane))) {
+            truth_mismatch(where + name_of(session.ghosts.entity(lane)) +
+                           " has a ghost, and is neither relevant nor leaving");
+        }
+    }
+    if (ghosts != session.ghosts.live_count() || ghosts < expected.size()) {
+        truth_mismatch(where + "relevant entities without a ghost");
+    }
+}
+
+/// Whatever is neither waiting nor new has been sent as it is now.
+void Proof::check_ghosts(const Session& session, Tick tick) {
+    const check::DigestChecker& checker = checker_of(session);
+    const auto pending = session.ghosts.pending();
+    for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
+        const bool waits = ((pending[lane / bits_per_word] >> (lane % bits_per_word)) & 1U) != 0;
+        if (!session.ghosts.is_live(lane) || waits) continue;
+        ++counters_.ghosts_checked;
+        const EntityId entity = session.ghosts.entity(lane);
+        const auto* sent = checker.last_sent(lane, entity);
+        const Values now = values_of(entity);
+        if (sent != nullptr && *sent == *now) continue;
+        std::string field = "everything";
+        for (std::size_t f = 0; sent != nullptr && f < now->size(); ++f) {
+            if ((*sent)[f] != (*now)[f]) field = "field number " + std::to_string(f);
+        }
+        truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
+                       name_of(entity) + " changed in " + field + ", is not waiting and was not sent");
+    }
+}
+
+void Proof::tick_done(Tick tick) {
+    record_truth(tick);
+    std::uint32_t number = 0;
+    for (const auto& session : server_->data().sessions) {
+        if (session->state != Session::State::joined) continue;
+        if ((tick + number++) % truth_every_ != 0) continue;
+        check_truth(*session, tick);
+        check_ghosts(*session, tick);
+    }
+    counters_.truth_pairs = oracle_.pairs_evaluated();
+}
+
+}  // namespace purview

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The two proofs of a running server, wired to its tap.
+//   wire:  each client's digest against what it must hold after the packets that it acknowledged;
+//   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
+//          leaving, and every ghost that is not waiting sent as it is now.
+// The server does not know that it is watched. A mismatch is described once and counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "check/digests.hpp"
+#include "check/truth.hpp"
+#include "host/server_data.hpp"
+#include "host/tap.hpp"
+
+namespace purview {
+
+struct ProofCounters {
+    std::uint64_t digests_checked = 0;
+    std::uint64_t digest_mismatches = 0;
+    std::uint64_t truth_checked = 0;
+    std::uint64_t truth_mismatches = 0;
+    std::uint64_t truth_pairs = 0;       ///< (observer, entity) evaluated by brute force
+    std::uint64_t ghosts_checked = 0;    ///< ghosts compared with the world as it is
+};
+
+/// What the game says of an observer, so that the proof need not ask `interest`.
+using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
+
+class Proof final : public ReplicationTap {
+  public:
+    /// Every joined session is checked once in `truth_every_ticks`. Attaches itself to the server,
+    /// which must outlive it.
+    Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks);
+    ~Proof() override;
+    Proof(const Proof&) = delete;
+    Proof& operator=(const Proof&) = delete;
+
+    const ProofCounters& counters() const noexcept { return counters_; }
+    /// The first mismatches in words: observer, entity, field, tick.
+    const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
+
+    void tick_done(Tick tick) override;
+    void packet_sent(const Session& session, const PacketRecord& record) override;
+    void packet_resolved(const Session& session, DeliveryNotice notice) override;
+    void digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) override;
+    void state_received(const Session& session, std::span<const std::byte> state) override;
+    void session_closed(const Session& session) override;
+
+  private:
+    using Values = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+    check::DigestChecker& checker_of(const Session& session);
+    Values values_of(EntityId entity);
+    void record_truth(Tick tick);
+    void check_truth(const Session& session, Tick tick);
+    void check_ghosts(const Session& session, Tick tick);
+    void truth_mismatch(std::string text);
+    void wire_mismatch(std::string text);
+    void describe_mismatch(std::string text);
+
+    Server* server_;
+    DescribeObserver describe_;
+    std::uint32_t truth_every_;
+    check::TruthOracle oracle_;
+    std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
+    std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
+    std::unordered_map<std::uint64_t, Values> values_;                  ///< of this tick, by entity
+    Tick values_tick_ = 0;
+    std::vector<check::TruthEntity> entities_;
+    std::vector<std::uint32_t> joins_;
+    std::vector<EntityId> last_roots_;
+    ProofCounters counters_;
+    std::vector<std::string> mismatches_;
+};
+
+}  // namespace purview

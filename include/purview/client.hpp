@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The client's side of a connection, without a socket or a clock: the same code in a native game, in
+// a bot and, as WebAssembly, in a browser. Its state is what has arrived and nothing else. One
+// thread; everything returned is valid until the next call that is not const.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "purview/ids.hpp"
+#include "purview/interest.hpp"
+#include "purview/link.hpp"
+#include "purview/schema.hpp"
+#include "purview/server.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+/// A ghost's name on this connection: small, dense, reused once its leave is acknowledged.
+using GhostId = std::uint32_t;
+inline constexpr GhostId no_ghost = 0xffffffffU;
+
+enum class ClientState : std::uint8_t {
+    connecting = 0,  ///< proving our address
+    joining = 1,     ///< connected; schema and the game's answer are awaited
+    joined = 2,
+    refused = 3,     ///< see refuse_reason()
+    closed = 4,      ///< see close_reason()
+};
+
+struct ClientDef {
+    /// Random and different for every connection.
+    std::uint64_t nonce = 1;
+    /// Hash of the schema that the program was built for; 0: whatever the server has.
+    std::uint64_t schema_hash = 0;
+    Role role = Role::player;
+    std::string name;
+    std::uint32_t connect_timeout_ms = 10'000;
+    std::uint32_t session_timeout_ms = 10'000;
+    /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0: never.
+    std::uint32_t digest_every = 0;
+};
+
+/// A ghost that came or went, in an order that has parents before children when they come and
+/// children before parents when they go.
+struct ClientEvent {
+    GhostId ghost;
+    KindId kind;
+    Reason reason;  ///< of a leave
+    bool enter;
+};
+
+struct ClientStats {
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t packets_late = 0;
+    std::uint64_t packets_malformed = 0;
+    std::uint64_t packets_lost = 0;      ///< of ours
+    std::uint64_t order_violations = 0;  ///< a child came without its parent
+    std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+};
+
+class ClientData;  // src/host
+
+class Client {
+  public:
+    explicit Client(const ClientDef& def);
+    Client(Client&&) noexcept;
+    Client& operator=(Client&&) noexcept;
+    ~Client();
+
+    void receive(std::span<const std::byte> datagram, Micros now);
+    /// Sends what is due; call it 20 to 60 times a second.
+    void tick(Micros now);
+    /// Pulls the next datagram to send; false when there is none.
+    bool next_datagram(std::span<const std::byte>& out);
+
+    ClientState state() const noexcept;
+    RefuseReason refuse_reason() const noexcept;
+    CloseReason close_reason() const noexcept;
+    /// Says good-bye; next_datagram has it. The state becomes closed.
+    void leave();
+
+    /// One command for the game, at most command_bytes_max: sent with the next tick and repeated in
+    /// the packets after it, so that a single loss does not lose it.
+    Status send_command(std::span<const std::byte> data);
+    /// A message of the server's game, in order; false when there is none.
+    bool next_message(std::span<const std::byte>& out);
+
+    // -- the world as it has arrived; empty before joined -----------------------------------------
+    /// Null until it has arrived. Lives as long as the client.
+    const Schema* schema() const noexcept;
+    std::string_view world_name() const noexcept;
+    std::uint32_t tick_hz() const noexcept;
+    /// The server's tick of the newest snapshot.
+    Tick newest_tick() const noexcept;
+
+    std::uint32_t ghost_count() const noexcept;
+    /// One past the largest ghost id in use.
+    GhostId ghost_end() const noexcept;
+    bool is_held(GhostId ghost) const noexcept;
+    KindId kind_of(GhostId ghost) const noexcept;
+    /// Owned by us.
+    bool is_owned(GhostId ghost) const noexcept;
+    GhostId parent_of(GhostId ghost) const noexcept;
+    /// Where it was at a tick, which may lie between two; clamped to what is known.
+    Vec3 place_of(GhostId ghost, double tick) const noexcept;
+    /// The value of a field as it arrived; 0 for a ghost or field that is not there.
+    double value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+
+    /// What came and went since clear_events().
+    std::span<const ClientEvent> events() const noexcept;
+    void clear_events() noexcept;
+    /// PROTOCOL.md, "Digest".
+    std::uint64_t digest() const noexcept;
+    ClientStats stats() const noexcept;
+
+  private:
+    std::unique_ptr<ClientData> data_;
+};
+
+}  // namespace purview

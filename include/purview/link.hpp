@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What server, client and carriers share: addresses, datagrams, and why a connection was refused or
+// closed. The library never opens a socket; whoever carries its datagrams tells it where they came
+// from.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace purview {
+
+/// Changes with every incompatible change of PROTOCOL.md.
+inline constexpr std::uint16_t protocol_version = 1;
+
+/// No datagram is larger; smaller than the path of any usual network.
+inline constexpr std::size_t datagram_bytes_max = 1200;
+
+/// Where a datagram came from or goes to. The library compares, and limits connections by host.
+struct Address {
+    enum class Carrier : std::uint8_t { none = 0, udp = 1, web_socket = 2, memory = 3 };
+    Carrier carrier = Carrier::none;
+    std::array<std::uint8_t, 16> host{};  ///< IPv6, or IPv4 mapped into it
+    std::uint16_t port = 0;
+    std::uint32_t channel = 0;            ///< number of the connection, where the carrier has such
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+/// Reasons travel as numbers; see PROTOCOL.md.
+enum class RefuseReason : std::uint8_t {
+    none = 0,
+    version = 1,          ///< the server speaks another protocol version
+    schema = 2,           ///< the client was built for another schema
+    full = 3,             ///< no room left
+    address_limit = 4,    ///< too many connections from this host
+    expired = 5,          ///< the challenge is too old: begin again
+    join = 6,             ///< the game refused
+    shutting_down = 7,
+};
+std::string_view to_string(RefuseReason) noexcept;
+
+enum class CloseReason : std::uint8_t {
+    none = 0,
+    left = 1,             ///< the other side said good-bye
+    timeout = 2,          ///< silence
+    malformed = 3,        ///< too many packets that do not decode
+    kicked = 4,
+    shutting_down = 5,
+    never_joined = 6,     ///< the handshake took too long
+};
+std::string_view to_string(CloseReason) noexcept;
+
+/// 16 bytes of a keyed hash of `data`; must be cryptographic where strangers can send.
+using MacFunction = void (*)(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+                             std::span<std::byte, 16> out);
+
+}  // namespace purview

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A whole server without a single system call: datagrams in, ticks, datagrams out. The caller owns
+// clock, sockets and threads; one thread calls everything here. The game is a callback that edits
+// the world; interest and replication follow from what it edits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/interest.hpp"
+#include "purview/link.hpp"
+#include "purview/rules.hpp"
+#include "purview/schema.hpp"
+#include "purview/status.hpp"
+#include "purview/world.hpp"
+
+namespace purview {
+
+class Server;
+
+enum class Role : std::uint8_t { spectator = 0, player = 1 };
+
+/// What a client asks for when it joins. Its text is a stranger's: at most 32 bytes, any bytes.
+struct JoinRequest {
+    Role role = Role::player;
+    std::string_view name;
+};
+
+/// The game's code. Called inside Server::tick, on its thread, in the order of declaration. All may
+/// edit the world and call Server::interest(); none may call Server::tick or receive.
+class Game {
+  public:
+    virtual ~Game() = default;
+    /// A client wants in. True: the observer becomes ready when this returns; set its main entity
+    /// or area here. False: it is told "refused" and closed.
+    virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
+    /// It is gone. The observer is still valid; its entities are the game's to despawn.
+    virtual void left(Server& server, ObserverId observer) = 0;
+    /// One command of a client, in the order in which they were given, each at most once; some may
+    /// be missing. `data` is a stranger's bytes, at most command_bytes_max.
+    virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
+    /// Exactly once per tick.
+    virtual void simulate(Server& server, Tick tick) = 0;
+};
+
+inline constexpr std::size_t command_bytes_max = 200;
+inline constexpr std::size_t join_name_bytes_max = 32;
+
+struct ServerDef {
+    /// Not owned; must outlive the server.
+    const Schema* schema = nullptr;
+    InterestRules rules;
+    std::string world_name;
+    std::uint32_t entities_max = 1U << 20;
+    std::uint32_t tick_hz = 20;
+    /// UDP payload for one observer in one tick, all its datagrams together; never exceeded.
+    std::uint32_t budget_bytes_per_tick = 4'800;
+    std::uint32_t sessions_max = 4'096;
+    std::uint32_t sessions_per_host_max = 16;
+    std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
+    std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to the join
+    std::uint32_t malformed_max = 32;           ///< packets of one session before it is closed
+    /// Random, secret, new for each process; signs challenges.
+    std::array<std::byte, 32> secret{};
+    /// Required.
+    MacFunction mac = nullptr;
+    /// Only for the stage times of TickProfile; null: they stay 0.
+    Micros (*clock)() = nullptr;
+};
+
+/// Valid until the next call of receive, tick or next_datagram.
+struct OutgoingDatagram {
+    Address to;
+    std::span<const std::byte> bytes;
+};
+
+/// Duration of each stage of the last tick, in microseconds, in the order of DESIGN §3.
+struct TickProfile {
+    std::uint32_t receive_us = 0;
+    std::uint32_t simulate_us = 0;
+    std::uint32_t track_us = 0;
+    std::uint32_t interest_us = 0;
+    std::uint32_t diff_us = 0;
+    std::uint32_t prioritise_us = 0;
+    std::uint32_t encode_us = 0;
+    std::uint32_t send_us = 0;
+};
+
+/// Refused or dropped bytes, by reason, since the server began.
+struct DropCounters {
+    std::uint64_t unknown_type = 0;
+    std::uint64_t malformed_handshake = 0;
+    std::uint64_t wrong_version = 0;
+    std::uint64_t wrong_schema = 0;
+    std::uint64_t bad_cookie = 0;
+    std::uint64_t expired_cookie = 0;
+    std::uint64_t full = 0;
+    std::uint64_t address_limit = 0;
+    std::uint64_t unknown_connection = 0;
+    std::uint64_t bad_checksum = 0;
+    std::uint64_t malformed_packet = 0;
+    std::uint64_t late_packet = 0;
+    std::uint64_t oversized = 0;
+    std::uint64_t total() const noexcept {
+        return unknown_type + malformed_handshake + wrong_version + wrong_schema + bad_cookie +
+               expired_cookie + full + address_limit + unknown_connection + bad_checksum +
+               malformed_packet + late_packet + oversized;
+    }
+};
+
+struct ServerStats {
+    std::uint32_t sessions = 0;         ///< connected
+    std::uint32_t observers_ready = 0;  ///< joined
+    std::uint32_t entities = 0;
+    std::uint64_t enters = 0;           ///< since the server began
+    std::uint64_t leaves = 0;
+    std::uint64_t bytes_sent = 0;       ///< UDP or frame payload
+    std::uint64_t bytes_received = 0;
+    std::uint64_t encodings = 0;        ///< entity bodies encoded
+    std::uint64_t encoding_uses = 0;    ///< entity bodies sent
+    Tick backlog_age_ticks_max = 0;     ///< of everything that waited in any tick
+    std::uint64_t bad_places = 0;       ///< edits of places that were not finite
+};
+
+/// One session, for people and reports.
+struct SessionStats {
+    ObserverId observer = ObserverId::none;
+    Role role = Role::spectator;
+    Address address;
+    std::uint32_t relevant = 0;
+    std::uint32_t backlog = 0;           ///< relevant and waiting to be sent
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_lost = 0;
+    std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+    std::uint64_t enters = 0;
+    std::uint64_t leaves = 0;
+};
+
+class ServerData;  // src/host
+
+class Server {
+  public:
+    /// bad_configuration: schema or rules unsound, or no mac. `game` is not owned.
+    static Result<Server> create(const ServerDef& def, Game& game);
+    Server(Server&&) noexcept;
+    Server& operator=(Server&&) noexcept;
+    ~Server();
+
+    /// One datagram as it arrived. Hostile bytes end here: counted, never asserted.
+    void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
+    /// One tick. Call it tick_hz times a second.
+    void tick(Micros now);
+    /// Pulls the next datagram to send; false when there is none.
+    bool next_datagram(OutgoingDatagram& out);
+
+    World& world() noexcept;
+    /// Knows every entity spawned so far. Of its calls a game makes those about observers, explicit
+    /// pairs and marks; entities themselves follow from the world.
+    InterestManager& interest() noexcept;
+    Tick current_tick() const noexcept;
+
+    /// A message to one client, reliable and in order. capacity: too much waits for it already.
+    Status send_message(ObserverId observer, std::span<const std::byte> message);
+    /// Closes the session; the client is told.
+    Status close(ObserverId observer, CloseReason reason);
+    /// Closes all sessions, and refuses new ones.
+    void shut_down();
+    /// An address that is gone for good (a WebSocket that closed).
+    void address_closed(const Address& address);
+
+    /// An observer of everything, without a budget, whose packets go nowhere and count as delivered:
+    /// what one client of a world without interest would cost, with the same encoder.
+    Result<ObserverId> add_probe();
+
+    ServerStats stats() const;
+    const DropCounters& drops() const noexcept;
+    const TickProfile& profile() const noexcept;
+    /// Appends one entry per joined session.
+    void sessions(std::vector<SessionStats>& out) const;
+
+    /// For the other rooms of the library.
+    ServerData& data() noexcept { return *data_; }
+    const ServerData& data() const noexcept { return *data_; }
+
+  private:
+    explicit Server(std::unique_ptr<ServerData> data) noexcept;
+    std::unique_ptr<ServerData> data_;
+};
+
+}  // namespace purview

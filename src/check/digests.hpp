@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a client must hold, from what was meant to be sent to it and the fate of every packet; and the
+// digest of that. Values are read from the world and quantised here, by code of its own, so a fault
+// anywhere between the world and the client's ghosts shows: field store, encoding, wire, decoding,
+// application, acknowledgement.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/schema.hpp"
+#include "purview/world.hpp"
+
+namespace purview::check {
+
+/// The wire values of an entity's fields, by components and fields in schema order; own arithmetic.
+std::vector<std::uint32_t> wire_values(const World& world, EntityId entity);
+
+struct ManifestItem {
+    enum class Type : std::uint8_t { enter, update, leave } type;
+    std::uint32_t lane = 0;
+    EntityId entity = EntityId::none;
+    KindId kind{};
+    std::uint32_t parent_lane = no_parent;
+    static constexpr std::uint32_t no_parent = 0xffffffffU;
+    /// All fields as of the tick, whichever of them travel. Shared by all observers of the tick.
+    std::shared_ptr<const std::vector<std::uint32_t>> values;
+};
+
+struct Manifest {
+    std::uint32_t sequence = 0;
+    Tick tick = 0;
+    std::vector<ManifestItem> items;
+};
+
+/// One client.
+class DigestChecker {
+  public:
+    explicit DigestChecker(const Schema& schema) : schema_(&schema) {}
+
+    /// Empty, or what is wrong with the packet: a child whose parent the client may not have.
+    std::string sent(Manifest manifest);
+    void resolved(std::uint32_t sequence, bool delivered);
+    /// True when the digest after applying packet `sequence` is what it must be. Digests for packets
+    /// that have been overtaken are not judged (nothing).
+    std::optional<bool> is_right(std::uint32_t sequence, std::uint64_t digest) const;
+    /// From now on states are kept, until `explain` has found one.
+    void keep_states() { keeping_ = true; }
+    /// What is wrong with the state that the client sent (PROTOCOL.md, "State"): entity, field, tick.
+    std::string explain(std::span<const std::byte> state);
+
+    std::uint64_t digest() const noexcept { return digest_; }
+    std::uint32_t last_resolved() const noexcept { return last_resolved_; }
+    std::size_t ghost_count() const noexcept { return ghosts_.size(); }
+    /// Values as last sent for a lane, whatever became of the packet; null when never.
+    const std::vector<std::uint32_t>* last_sent(std::uint32_t lane, EntityId entity) const;
+
+  private:
+    struct Ghost {
+        EntityId entity = EntityId::none;
+        KindId kind{};
+        std::uint32_t parent_lane = ManifestItem::no_parent;
+        Tick tick = 0;
+        std::shared_ptr<const std::vector<std::uint32_t>> values;
+        std::uint64_t hash = 0;
+    };
+    struct Sent {
+        EntityId entity = EntityId::none;
+        std::shared_ptr<const std::vector<std::uint32_t>> values;
+    };
+    static std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost);
+    void set(std::uint32_t lane, Ghost ghost);
+    void remove(std::uint32_t lane);
+    void apply(const Manifest& manifest);
+
+    const Schema* schema_;
+    std::deque<Manifest> under_way_;
+    std::map<std::uint32_t, Ghost> ghosts_;
+    std::unordered_map<std::uint32_t, Sent> sent_;
+    std::uint64_t digest_ = 0;
+    std::uint32_t last_resolved_ = 0;
+    bool keeping_ = false;
+    std::map<std::uint32_t, std::map<std::uint32_t, Ghost>> kept_;  ///< by sequence
+};
+
+}  // namespace purview::check

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The state of a client. client_tick.cpp receives, applies and sends.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "link/handshake.hpp"
+#include "link/packet_link.hpp"
+#include "link/stream.hpp"
+#include "purview/client.hpp"
+#include "replication/client_ghosts.hpp"
+
+namespace purview {
+
+class ClientData {
+  public:
+    explicit ClientData(const ClientDef& client_def) : def(client_def) {}
+
+    void receive(std::span<const std::byte> datagram, Micros now);
+    void tick(Micros now);
+    bool next_datagram(std::span<const std::byte>& out);
+    void leave();
+    Status send_command(std::span<const std::byte> data);
+    bool next_message(std::span<const std::byte>& out);
+
+    ClientDef def;
+    ClientState state = ClientState::connecting;
+    RefuseReason refuse_reason = RefuseReason::none;
+    CloseReason close_reason = CloseReason::none;
+    std::optional<ClientGhosts> ghosts;
+    std::string world_name;
+    std::uint32_t tick_hz = 0;
+    Tick newest_tick = 0;
+    std::vector<ClientEvent> events;
+    ClientStats stats;
+
+  private:
+    struct Command {
+        std::vector<std::byte> data;
+        std::uint32_t packets_left;  ///< times it is still to be sent
+    };
+    void receive_challenge(std::span<const std::byte> datagram, Micros now);
+    void receive_accept(std::span<const std::byte> datagram);
+    void receive_data(std::span<const std::byte> datagram, Micros now);
+    void send_join();
+    void read_messages();
+    bool read_welcome(std::span<const std::byte> message);
+    void send_state();
+    void send_data(Micros now);
+    void write_commands(BitWriter& out);
+    void queue(std::span<const std::byte> bytes);
+
+    PacketLink link_;
+    StreamSender stream_out_;
+    StreamReceiver stream_in_;
+    std::optional<Answer> answer_;
+    std::uint64_t connection_id_ = 0;
+    std::optional<Micros> started_;
+    Micros last_handshake_ = 0;
+    Micros last_heard_ = 0;
+    std::deque<Command> commands_;
+    std::uint32_t newest_command_ = 0;
+    std::uint32_t packets_since_digest_ = 0;
+    bool digest_due_ = false;
+    std::deque<std::vector<std::byte>> messages_;
+    std::vector<std::byte> message_;
+    std::array<Micros, 256> sent_at_{};
+    std::vector<DeliveryNotice> notices_;
+    std::deque<std::vector<std::byte>> out_;
+    std::vector<std::byte> out_current_;
+};
+
+}  // namespace purview

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The client: receive, check, apply whole or not at all, acknowledge; and send what is due. The
+// mirror of server_tick.cpp.
+#include <algorithm>
+#include <cstring>
+
+#include "host/client_data.hpp"
+#include "link/messages.hpp"
+
+namespace purview {
+
+namespace {
+
+constexpr Micros handshake_every_us = 200'000;
+constexpr Micros micros_per_ms = 1000;
+/// A command rides in this many packets: two in a row must be lost to lose it.
+constexpr std::uint32_t command_repeats = 3;
+
+}  // namespace
+
+void ClientData::queue(std::span<const std::byte> bytes) {
+    out_.emplace_back(bytes.begin(), bytes.end());
+    stats.bytes_sent += bytes.size();
+}
+
+bool ClientData::next_datagram(std::span<const std::byte>& out) {
+    if (out_.empty()) return false;
+    out_current_ = std::move(out_.front());
+    out_.pop_front();
+    out = out_current_;
+    return true;
+}
+
+// -- receive ----------------------------------------------------------------------------------------------
+
+void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
+    stats.bytes_received += datagram.size();
+    if (datagram.empty() || datagram.size() > datagram_bytes_max) {
+        ++stats.packets_malformed;
+        return;
+    }
+    switch (static_cast<PacketType>(datagram[0])) {
+        case PacketType::challenge: return receive_challenge(datagram, now);
+        case PacketType::accept: return receive_accept(datagram);
+        case PacketType::data: return receive_data(datagram, now);
+        case PacketType::refuse:
+            if (const auto refuse = read_refuse(datagram); refuse && refuse->nonce == def.nonce) {
+                if (refuse->reason == RefuseReason::expired) {
+                    answer_.reset();  // begin again with a new challenge
+                } else if (state == ClientState::connecting) {
+                    state = ClientState::refused;
+                    refuse_reason = refuse->reason;
+                }
+            }
+            return;
+        case PacketType::close:
+            if (const auto close = read_close(datagram);
+                close && connection_id_ != 0 && close->connection_id == connection_id_) {
+                state = ClientState::closed;
+                close_reason = close->reason;
+            }
+            return;
+        default: ++stats.packets_malformed; return;
+    }
+}
+
+void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros now) {
+    const auto challenge = read_challenge(datagram);
+    if (!challenge || challenge->nonce != def.nonce) return;
+    if (state == ClientState::connecting) {
+        if (answer_) return;  // the same challenge again
+        answer_ = Answer{def.schema_hash, def.nonce, challenge->cookie, 0};
+        last_handshake_ = 0;
+        tick(now);
+    } else if (state == ClientState::joining || state == ClientState::joined) {
+        // Our address has changed on the way: prove the new one.
+        std::array<std::byte, hello_bytes> bytes;
+        const Answer proof{def.schema_hash, def.nonce, challenge->cookie, connection_id_};
+        queue(std::span<const std::byte>(bytes).first(write(proof, bytes)));
+    }
+}
+
+void ClientData::receive_accept(std::span<const std::byte> datagram) {
+    const auto accept = read_accept(datagram);
+    if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_) return;
+    connection_id_ = accept->connection_id;
+    state = ClientState::joining;
+}
+
+/// Only after the welcome: from the join on snapshots come, and they need the schema.
+void ClientData::send_join() {
+    std::array<std::byte, 3 + join_name_bytes_max> bytes{};
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ClientMessage::join));
+    out.u8(static_cast<std::uint8_t>(def.role));
+    const std::string_view name = std::string_view(def.name).substr(0, join_name_bytes_max);
+    out.u8(static_cast<std::uint8_t>(name.size()));
+    out.bytes(std::as_bytes(std::span(name.data(), name.size())));
+    (void)stream_out_.send(out.written());
+}
+
+void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
+    if (connection_id_ == 0 || state == ClientState::closed) return;
+    if (!is_sealed(connection_id_, datagram)) {
+        ++stats.packets_malformed;
+        return;
+    }
+    BitReader in(datagram);
+    (void)in.bits(seal_bytes * 8);
+    const PacketLink::Verdict verdict = link_.read_header(in);
+    if (verdict == PacketLink::Verdict::late) {
+        ++stats.packets_late;
+        return;
+    }
+    bool good = verdict == PacketLink::Verdict::accepted && stream_in_.read(in);
+    const bool has_snapshot = good && in.boolean();
+    if (has_snapshot) good = ghosts.has_value() && ghosts->read(in);
+    if (!good || !in.exhausted()) {
+        ++stats.packets_malformed;
+        return;
+    }
+    // All of it is sound: only now does anything change, and only now is it acknowledged.
+    notices_.clear();
+    link_.accept(notices_);
+    for (const DeliveryNotice notice : notices_) {
+        stream_out_.resolve(notice.sequence, notice.delivered);
+        if (!notice.delivered) {
+            ++stats.packets_lost;
+            continue;
+        }
+        const Micros sent = sent_at_[notice.sequence % sent_at_.size()];
+        const auto sample = static_cast<std::uint32_t>(now > sent ? now - sent : 0);
+        stats.rtt_us = stats.rtt_us == 0 ? sample : (stats.rtt_us * 7 + sample) / 8;
+    }
+    stream_in_.accept();
+    if (has_snapshot) {
+        ghosts->accept(newest_tick);
+        for (const GhostEvent& event : ghosts->events()) {
+            events.push_back({event.ghost, event.kind, event.reason, event.enter});
+        }
+        ghosts->clear_events();
+        stats.order_violations = ghosts->counters().order_violations;
+    }
+    ++stats.packets_received;
+    last_heard_ = now;
+    if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
+    read_messages();
+}
+
+bool ClientData::read_welcome(std::span<const std::byte> message) {
+    BitReader in(message);
+    (void)in.u8();
+    const Tick tick = in.u32();
+    const auto hz = static_cast<std::uint32_t>(in.bits(16));
+    const std::uint64_t hash = in.u64();
+    const auto name = in.bytes(in.u8());
+    world_name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    auto schema = read_schema(in);
+    if (!schema || hz == 0 || !in.exhausted() || schema->hash() != hash) return false;
+    tick_hz = hz;
+    newest_tick = tick;
+    ghosts.emplace(std::move(schema).value());
+    return true;
+}
+
+void ClientData::read_messages() {
+    std::span<const std::byte> message;
+    while (stream_in_.next_message(message)) {
+        bool good = !message.empty();
+        switch (good ? static_cast<ServerMessage>(message[0]) : ServerMessage{}) {
+            case ServerMessage::welcome:
+                good = !ghosts.has_value() && read_welcome(message);
+                if (good) send_join();
+                break;
+            case ServerMessage::joined:
+                good = ghosts.has_value();
+                if (good && state == ClientState::joining) state = ClientState::joined;
+                break;
+            case ServerMessage::refused:
+                state = ClientState::refused;
+                refuse_reason = RefuseReason::join;
+                break;
+            case ServerMessage::state_request:
+                if (def.digest_every != 0 && ghosts.has_value()) send_state();
+                break;
+            case ServerMessage::game:
+                messages_.emplace_back(message.begin() + 1, message.end());
+                break;
+            default: good = false; break;
+        }
+        if (!good) {  // a server that we cannot understand
+            ++stats.packets_malformed;
+            state = ClientState::closed;
+            close_reason = CloseReason::malformed;
+            return;
+        }
+    }
+}
+
+/// All that we hold, for a check that failed (PROTOCOL.md, "State").
+void ClientData::send_state() {
+    std::vector<std::byte> bytes(message_bytes_max);
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ClientMessage::state));
+    out.u32(link_.newest_accepted());
+    for (GhostId ghost = 0; ghost < ghosts->lane_end(); ++ghost) {
+        if (!ghosts->is_held(ghost)) continue;
+        out.boolean(true);
+        out.u32(ghost);
+        out.u16(static_cast<std::uint16_t>(ghosts->kind(ghost)));
+        out.u32(ghosts->parent(ghost) == no_local_id ? 0 : ghosts->parent(ghost) + 1);
+        for (const std::uint32_t value : ghosts->values(ghost)) out.u32(value);
+    }
+    out.boolean(false);
+    if (out.ok()) (void)stream_out_.send(out.written());
+}
+
+bool ClientData::next_message(std::span<const std::byte>& out) {
+    if (messages_.empty()) return false;
+    message_ = std::move(messages_.front());
+    messages_.pop_front();
+    out = message_;
+    return true;
+}
+
+// -- send -------------------------------------------------------------------------------------------------
+
+void ClientData::tick(Micros now) {
+    if (!started_) {
+        started_ = now;
+        last_heard_ = now;
+    }
+    if (state == ClientState::connecting) {
+        if (now - *started_ > def.connect_timeout_ms * micros_per_ms) {
+            state = ClientState::closed;
+            close_reason = CloseReason::timeout;
+            return;
+        }
+        if (last_handshake_ != 0 && now - last_handshake_ < handshake_every_us) return;
+        last_handshake_ = now == 0 ? 1 : now;
+        std::array<std::byte, hello_bytes> bytes;
+        const std::size_t size = answer_ ? write(*answer_, bytes)
+                                         : write(Hello{protocol_version, def.schema_hash, def.nonce}, bytes);
+        return queue(std::span<const std::byte>(bytes).first(size));
+    }
+    if (state != ClientState::joining && state != ClientState::joined) return;
+    if (now > last_heard_ && now - last_heard_ > def.session_timeout_ms * micros_per_ms) {
+        state = ClientState::closed;
+        close_reason = CloseReason::timeout;
+        return;
+    }
+    send_data(now);
+}
+
+void ClientData::send_data(Micros now) {
+    if (!link_.can_send()) return;
+    std::array<std::byte, datagram_bytes_max> bytes{};
+    BitWriter out(bytes);
+    out.bits(0, seal_bytes * 8);
+    out.u64(connection_id_);
+    const std::uint32_t sequence = link_.write_header(out);
+    // Commands come first in importance: the stream takes what they leave.
+    constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
+    const std::uint64_t room = datagram_bytes_max * 8 - out.bits_written() - 128;
+    const std::uint64_t wanted = std::min<std::uint64_t>(
+        commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
+    stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);
+    out.boolean(false);
+    out.boolean(digest_due_ && ghosts.has_value());
+    if (digest_due_ && ghosts.has_value()) {
+        out.u64(ghosts->digest());
+        digest_due_ = false;
+        packets_since_digest_ = 0;
+    }
+    write_commands(out);
+    out.align();
+    while (out.bytes_written() < challenge_bytes) out.u8(0);
+    PURVIEW_ASSERT(out.ok());
+    sent_at_[sequence % sent_at_.size()] = now;
+    const auto datagram = std::span<std::byte>(bytes).first(out.bytes_written());
+    seal(PacketType::data, connection_id_, datagram);
+    queue(datagram);
+}
+
+void ClientData::write_commands(BitWriter& out) {
+    std::size_t count = 0;
+    std::uint64_t bits = 32;
+    while (count < commands_.size() && count < commands_per_packet_max) {
+        bits += (commands_[count].data.size() + 2) * 8;
+        if (bits > out.bits_left()) break;
+        ++count;
+    }
+    out.varint(count);
+    if (count == 0) return;
+    const auto last = newest_command_ - static_cast<std::uint32_t>(commands_.size() - count);
+    out.u16(static_cast<std::uint16_t>(last));
+    for (std::size_t i = 0; i < count; ++i) {
+        out.u8(static_cast<std::uint8_t>(commands_[i].data.size()));
+        out.bytes(commands_[i].data);
+        --commands_[i].packets_left;
+    }
+    while (!commands_.empty() && commands_.front().packets_left == 0) commands_.pop_front();
+}
+
+Status ClientData::send_command(std::span<const std::byte> data) {
+    if (data.size() > command_bytes_max) return Status::too_large;
+    if (state != ClientState::joined) return Status::not_ready;
+    if (commands_.size() >= 64) return Status::capacity;
+    commands_.push_back({{data.begin(), data.end()}, command_repeats});
+    ++newest_command_;
+    return Status::ok;
+}
+
+void ClientData::leave() {
+    if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
+        std::array<std::byte, hello_bytes> bytes;
+        const std::size_t size = write(Close{connection_id_, CloseReason::left}, bytes);
+        queue(std::span<const std::byte>(bytes).first(size));
+    }
+    state = ClientState::closed;
+    close_reason = CloseReason::left;
+}
+
+}  // namespace purview

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/server.hpp"
+
+#include "host/server_data.hpp"
+
+namespace purview {
+
+ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world,
+                       InterestManager made_interest)
+    : def(server_def),
+      world(std::move(made_world)),
+      interest(std::move(made_interest)),
+      game_(&game),
+      cookies_(server_def.secret, server_def.mac),
+      fields_(*server_def.schema),
+      cache_(*server_def.schema, fields_) {}
+
+void ServerData::set_spoil(Spoil mode) {
+    spoil = mode;
+    fields_.break_stale_every = mode == Spoil::stale ? 7 : 0;
+    cache_.break_field_every = mode == Spoil::field ? 50 : 0;
+}
+
+/// Test builds: one entity that this observer must not know of is shown to it all the same.
+void ServerData::spoil_leak(Session& session) {
+    if (session.state != Session::State::joined || tick_number % 20 != 0) return;
+    for (std::uint32_t index = 0; index < world.index_end(); ++index) {
+        const EntityId entity = world.at_index(index);
+        if (entity == EntityId::none || interest.is_relevant(session.observer, entity) ||
+            session.ghosts.find(entity) != no_local_id || world.root_of(entity) != entity) {
+            continue;
+        }
+        session.ghosts.enter(entity, world.kind_of(entity), false, tick_number);
+        return;
+    }
+}
+
+Server::Server(std::unique_ptr<ServerData> data) noexcept : data_(std::move(data)) {}
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+Server::~Server() = default;
+
+Result<Server> Server::create(const ServerDef& def, Game& game) {
+    if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
+        def.budget_bytes_per_tick < 128) {
+        return Status::bad_configuration;
+    }
+    WorldDef world_def;
+    world_def.schema = def.schema;
+    world_def.entities_max = def.entities_max;
+    auto world = World::create(world_def);
+    if (!world) return world.error();
+    InterestDef interest_def;
+    interest_def.rules = def.rules;
+    interest_def.flag_count = static_cast<std::uint32_t>(def.schema->flags().size());
+    interest_def.key_count = static_cast<std::uint32_t>(def.schema->keys().size());
+    interest_def.observers_max = def.sessions_max + 16;
+    auto interest = InterestManager::create(interest_def);
+    if (!interest) return interest.error();
+    return Server(std::make_unique<ServerData>(def, game, std::move(world).value(),
+                                               std::move(interest).value()));
+}
+
+void Server::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    data_->receive(datagram, from, now);
+}
+void Server::tick(Micros now) { data_->tick(*this, now); }
+bool Server::next_datagram(OutgoingDatagram& out) { return data_->next_datagram(out); }
+World& Server::world() noexcept { return data_->world; }
+InterestManager& Server::interest() noexcept {
+    if (data_->world.data().has_untracked_ops()) data_->track_facts();
+    return data_->interest;
+}
+Tick Server::current_tick() const noexcept { return data_->tick_number; }
+Status Server::send_message(ObserverId observer, std::span<const std::byte> message) {
+    return data_->send_message(observer, message);
+}
+Status Server::close(ObserverId observer, CloseReason reason) { return data_->close(observer, reason); }
+void Server::shut_down() { data_->shut_down(); }
+void Server::address_closed(const Address& address) { data_->address_closed(address); }
+Result<ObserverId> Server::add_probe() { return data_->add_probe(); }
+ServerStats Server::stats() const { return data_->stats(); }
+const DropCounters& Server::drops() const noexcept { return data_->drops; }
+const TickProfile& Server::profile() const noexcept { return data_->profile; }
+
+void Server::sessions(std::vector<SessionStats>& out) const {
+    for (const auto& session : data_->sessions) {
+        if (session->state != Session::State::joined) continue;
+        SessionStats stats;
+        stats.observer = session->observer;
+        stats.role = session->role;
+        stats.address = session->address;
+        stats.relevant = session->ghosts.live_count();
+        stats.backlog = backlog_of(session->ghosts, data_->tick_number).count;
+        stats.bytes_sent = session->bytes_sent;
+        stats.bytes_received = session->bytes_received;
+        stats.packets_lost = session->packets_lost;
+        stats.rtt_us = session->rtt_us;
+        stats.enters = session->enters;
+        stats.leaves = session->leaves;
+        out.push_back(stats);
+    }
+}
+
+}  // namespace purview

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The state of a server. The tick is in server_tick.cpp, sessions and hostile bytes in sessions.cpp,
+// what the world's edits mean for interest in track.cpp.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "host/session.hpp"
+#include "host/tap.hpp"
+#include "link/handshake.hpp"
+#include "purview/server.hpp"
+#include "replication/encode_cache.hpp"
+#include "replication/field_store.hpp"
+
+namespace purview {
+
+/// Test builds: ways to spoil the server (PURVIEW_BREAKABLE).
+enum class Spoil : std::uint8_t { none, leak, stale, field, order };
+
+class ServerData {
+  public:
+    ServerData(const ServerDef& def, Game& game, World world, InterestManager interest);
+
+    // server_tick.cpp
+    void tick(Server& server, Micros now);
+    /// Facts of the edits made so far; the game may then name new entities to interest (track.cpp).
+    void track_facts();
+    // sessions.cpp
+    void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
+    bool next_datagram(OutgoingDatagram& out);
+    Status send_message(ObserverId observer, std::span<const std::byte> message);
+    Status request_state(ObserverId observer);
+    Status close(ObserverId observer, CloseReason reason);
+    void shut_down();
+    void address_closed(const Address& address);
+    Result<ObserverId> add_probe();
+    ServerStats stats() const;
+
+    Session* find_session(ObserverId observer) noexcept;
+
+    ServerDef def;
+    World world;
+    InterestManager interest;
+    DropCounters drops;
+    TickProfile profile;
+    Tick tick_number = 0;
+    ReplicationTap* tap = nullptr;
+    std::vector<std::unique_ptr<Session>> sessions;  ///< in order of acceptance
+
+  private:
+    // The stages of a tick, in order.
+    void receive_stage(Server& server, Micros now);
+    void simulate(Server& server);
+    void track();
+    void decide_interest();
+    void diff();
+    void prioritise();
+    void encode(Micros now);
+    void send();
+
+    void track_op(const WorldOp& op);
+    EntityDef interest_def_of(std::uint32_t index);
+    void apply_events(Session& session);
+    void spoil_leak(Session& session);
+    ReplicationInput replication_input() noexcept;
+    void encode_session(Session& session, Micros now);
+    void encode_probe(Session& session);
+    std::size_t write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
+
+    void receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now);
+    void receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now);
+    void receive_data(std::span<const std::byte> datagram, const Address& from, Micros now);
+    void receive_close(std::span<const std::byte> datagram);
+    bool read_body(Session& session, BitReader& in);
+    void count_malformed(Session& session);
+    void take_commands(Session& session);
+    void queue_command(Session& session, std::span<const std::byte> command);
+    bool read_messages(Session& session);
+    void resolve(Session& session, DeliveryNotice notice, Micros now);
+    void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
+    void queue_welcome(Session& session);
+    void run_join(Server& server, Session& session);
+    void run_commands(Server& server, Session& session);
+    void end_session(Server& server, Session& session);
+    void mark_closed(Session& session, CloseReason reason, bool tell);
+    void queue(const Address& to, std::span<const std::byte> bytes);
+    Session* session_by_connection(std::uint64_t connection_id) noexcept;
+
+    Game* game_;
+    CookieJar cookies_;
+    FieldStore fields_;
+    EncodeCache cache_;
+    FlatMap<std::uint64_t, Session*> by_connection_;
+    std::vector<Session*> closing_;       ///< ended by the next tick
+    std::vector<DeliveryNotice> notices_;
+    bool shutting_down_ = false;
+    Micros last_now_ = 0;
+
+    /// What a client's packet holds behind its header; views into the packet.
+    struct Body {
+        bool has_digest = false;
+        std::uint64_t digest = 0;
+        std::uint32_t command_count = 0;
+        std::uint16_t newest_command = 0;
+        std::array<std::span<const std::byte>, commands_per_packet_max> commands;
+    };
+    Body body_;
+    std::array<Key, Schema::keys_max> keys_{};  ///< scratch of interest_def_of
+
+    struct Queued {
+        Address to;
+        std::size_t offset;
+        std::size_t size;
+    };
+    std::vector<std::byte> out_bytes_;
+    std::vector<Queued> out_;
+    std::size_t out_next_ = 0;
+
+    std::uint64_t enters_ = 0;
+    std::uint64_t leaves_ = 0;
+    std::uint64_t bytes_sent_ = 0;
+    std::uint64_t bytes_received_ = 0;
+    Tick backlog_age_ticks_max_ = 0;
+    std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
+    std::vector<std::byte> packet_;                                             ///< scratch
+
+  public:
+    Spoil spoil = Spoil::none;
+    void set_spoil(Spoil mode);
+};
+
+}  // namespace purview

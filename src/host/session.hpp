@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// One connected client as the server keeps it: its link, its reliable stream, its ghosts, and what
+// it has asked for. A probe is a session without a link (Server::add_probe).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "link/packet_link.hpp"
+#include "link/stream.hpp"
+#include "purview/server.hpp"
+#include "replication/ghost_table.hpp"
+#include "replication/snapshot_writer.hpp"
+
+namespace purview {
+
+struct Session {
+    enum class State : std::uint8_t {
+        accepted,   ///< address proven, not joined yet
+        joining,    ///< its join waits for the next tick
+        joined,
+        probe,
+        closing,    ///< over; the game is told in the next tick
+    };
+    State state = State::accepted;
+    Address address;
+    std::uint64_t connection_id = 0;
+    std::uint64_t nonce = 0;
+    Role role = Role::spectator;
+    std::string name;
+    ObserverId observer = ObserverId::none;
+
+    PacketLink link;
+    StreamSender stream_out;
+    StreamReceiver stream_in;
+    GhostTable ghosts;
+    SnapshotPlan plan;
+
+    Micros created = 0;
+    Micros last_heard = 0;
+    std::uint32_t malformed = 0;
+    std::uint32_t silent_ticks = 0;          ///< ticks without a packet to it
+    std::uint32_t next_command = 1;          ///< first command number not taken yet
+    std::vector<std::byte> commands;         ///< of this tick: size byte, bytes, again and again
+
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_lost = 0;
+    std::uint64_t enters = 0;
+    std::uint64_t leaves = 0;
+    std::uint32_t rtt_us = 0;
+    std::array<Micros, 256> sent_at{};       ///< by packet number, for the round trip
+    std::vector<LocalId> entered;            ///< scratch
+};
+
+}  // namespace purview

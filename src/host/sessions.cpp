@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Connections: hostile bytes end here. Nothing is stored before an address is proven; everything
+// read is checked and counted; a session that sends too much nonsense is closed, and nobody else
+// notices.
+#include <algorithm>
+#include <cstring>
+
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+#include "replication/schema_codec.hpp"
+
+namespace purview {
+
+namespace {
+
+constexpr Micros micros_per_ms = 1000;
+/// Commands of one session that wait for the next tick.
+constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
+/// A packet at least this often, so that the other side knows the tick and that we live.
+constexpr std::uint32_t silent_ticks_max = 10;
+
+std::uint32_t seconds_of(Micros now) noexcept { return static_cast<std::uint32_t>(now / 1'000'000); }
+
+}  // namespace
+
+// -- the way out ----------------------------------------------------------------------------------------
+
+void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
+    if (out_next_ == out_.size()) {
+        out_.clear();
+        out_bytes_.clear();
+        out_next_ = 0;
+    }
+    out_.push_back({to, out_bytes_.size(), bytes.size()});
+    out_bytes_.insert(out_bytes_.end(), bytes.begin(), bytes.end());
+}
+
+bool ServerData::next_datagram(OutgoingDatagram& out) {
+    if (out_next_ == out_.size()) return false;
+    const Queued& queued = out_[out_next_++];
+    out.to = queued.to;
+    out.bytes = std::span<const std::byte>(out_bytes_).subspan(queued.offset, queued.size);
+    return true;
+}
+
+std::size_t ServerData::write_packet(Session& session, std::span<std::byte> buffer, Micros now,
+                                     bool must_send) {
+    const bool has_items = session.plan.next < session.plan.items.size();
+    if (!session.link.can_send()) return 0;
+    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return 0;
+    BitWriter out(buffer);
+    out.bits(0, seal_bytes * 8);
+    const std::uint32_t sequence = session.link.write_header(out);
+    if (out.bits_left() > 16) session.stream_out.write(sequence, out.bits_left() - 16, out);
+    out.boolean(false);
+    const bool joined = session.observer != ObserverId::none;
+    if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
+                                   out.bits_left(), out)) {
+        out.boolean(false);
+    } else if (tap != nullptr) {
+        tap->packet_sent(session, session.ghosts.last_record());
+    }
+    PURVIEW_ASSERT(out.ok());
+    session.sent_at[sequence % session.sent_at.size()] = now;
+    seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
+    return out.bytes_written();
+}
+
+void ServerData::encode_session(Session& session, Micros now) {
+    packet_.resize(datagram_bytes_max);
+    std::size_t budget = def.budget_bytes_per_tick;
+    bool sent = false;
+    for (;;) {
+        const std::size_t room = std::min(budget, datagram_bytes_max);
+        if (room < 64) break;
+        const bool must_send = !sent && (session.link.owes_acknowledgement() ||
+                                         session.silent_ticks >= silent_ticks_max);
+        const std::size_t items_before = session.plan.next;
+        const std::size_t size =
+            write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
+        if (size == 0) break;
+        PURVIEW_ASSERT(size <= budget);
+        budget -= size;
+        session.bytes_sent += size;
+        queue(session.address, std::span<const std::byte>(packet_).first(size));
+        sent = true;
+        session.plan.skip_taken();
+        if (session.plan.next == items_before && !session.stream_out.wants_to_send()) break;
+    }
+    session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
+}
+
+void ServerData::encode_probe(Session& session) {
+    packet_.resize(datagram_bytes_max);
+    for (std::uint32_t sequence = session.next_command;; ++sequence) {
+        BitWriter out(packet_);
+        // What a real packet has before its snapshot: seal, header with one status bit, no fragments.
+        out.bits(0, seal_bytes * 8);
+        out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
+        if (!write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
+                            out.bits_left(), out)) {
+            session.next_command = sequence;
+            return;
+        }
+        session.bytes_sent += out.bytes_written();
+        session.ghosts.resolve(sequence, true, tick_number);
+        session.plan.skip_taken();
+    }
+}
+
+// -- the way in -----------------------------------------------------------------------------------------
+
+void ServerData::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    last_now_ = now;
+    bytes_received_ += datagram.size();
+    if (datagram.size() > datagram_bytes_max) {
+        ++drops.oversized;
+        return;
+    }
+    if (datagram.empty()) {
+        ++drops.unknown_type;
+        return;
+    }
+    switch (static_cast<PacketType>(datagram[0])) {
+        case PacketType::hello: return receive_hello(datagram, from, now);
+        case PacketType::answer: return receive_answer(datagram, from, now);
+        case PacketType::data: return receive_data(datagram, from, now);
+        case PacketType::close: return receive_close(datagram);
+        default: ++drops.unknown_type; return;
+    }
+}
+
+void ServerData::refuse(const Address& to, std::uint64_t nonce, RefuseReason reason) {
+    std::array<std::byte, hello_bytes> bytes;
+    const Refuse refusal{nonce, reason, protocol_version};
+    queue(to, std::span<const std::byte>(bytes).first(write(refusal, bytes)));
+}
+
+void ServerData::receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    const auto hello = read_hello(datagram);
+    if (!hello) {
+        ++drops.malformed_handshake;
+        return;
+    }
+    if (hello->version != protocol_version) {
+        ++drops.wrong_version;
+        return refuse(from, hello->nonce, RefuseReason::version);
+    }
+    if (hello->schema_hash != 0 && hello->schema_hash != def.schema->hash()) {
+        ++drops.wrong_schema;
+        return refuse(from, hello->nonce, RefuseReason::schema);
+    }
+    if (shutting_down_) return refuse(from, hello->nonce, RefuseReason::shutting_down);
+    std::array<std::byte, hello_bytes> bytes;
+    const Challenge challenge{hello->nonce, cookies_.make(from, hello->nonce, seconds_of(now))};
+    const std::size_t size = write(challenge, bytes);
+    PURVIEW_ASSERT(size == challenge_bytes && size <= datagram.size());
+    queue(from, std::span<const std::byte>(bytes).first(size));
+}
+
+void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    const auto answer = read_answer(datagram);
+    if (!answer) {
+        ++drops.malformed_handshake;
+        return;
+    }
+    if (!cookies_.is_genuine(answer->cookie, from, answer->nonce)) {
+        ++drops.bad_cookie;
+        return;
+    }
+    if (!cookies_.is_fresh(answer->cookie, seconds_of(now))) {
+        ++drops.expired_cookie;
+        return refuse(from, answer->nonce, RefuseReason::expired);
+    }
+    if (answer->connection_id != 0) {  // a known client has proven its new address
+        Session* session = session_by_connection(answer->connection_id);
+        if (session == nullptr) {
+            ++drops.unknown_connection;
+        } else {
+            session->address = from;
+        }
+        return;
+    }
+    const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
+    if (session_by_connection(id) == nullptr) {
+        if (answer->schema_hash != 0 && answer->schema_hash != def.schema->hash()) {
+            ++drops.wrong_schema;
+            return refuse(from, answer->nonce, RefuseReason::schema);
+        }
+        if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
+        std::uint32_t connected = 0;
+        std::uint32_t same_host = 0;
+        for (const auto& other : sessions) {
+            if (other->state == Session::State::probe || other->state == Session::State::closing) {
+                continue;
+            }
+            ++connected;
+            if (other->address.host == from.host) ++same_host;
+        }
+        if (connected >= def.sessions_max) {
+            ++drops.full;
+            return refuse(from, answer->nonce, RefuseReason::full);
+        }
+        if (same_host >= def.sessions_per_host_max) {
+            ++drops.address_limit;
+            return refuse(from, answer->nonce, RefuseReason::address_limit);
+        }
+        auto session = std::make_unique<Session>();
+        session->address = from;
+        session->connection_id = id;
+        session->nonce = answer->nonce;
+        session->created = session->last_heard = now;
+        queue_welcome(*session);
+        by_connection_[id] = session.get();
+        sessions.push_back(std::move(session));
+    }
+    std::array<std::byte, hello_bytes> bytes;
+    queue(from, std::span<const std::byte>(bytes).first(write(Accept{answer->nonce, id}, bytes)));
+}
+
+void ServerData::queue_welcome(Session& session) {
+    std::vector<std::byte> bytes(message_bytes_max);
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ServerMessage::welcome));
+    out.u32(tick_number);
+    out.u16(static_cast<std::uint16_t>(def.tick_hz));
+    out.u64(def.schema->hash());
+    const std::string_view name = std::string_view(def.world_name).substr(0, 63);
+    out.u8(static_cast<std::uint8_t>(name.size()));
+    out.bytes(std::as_bytes(std::span(name.data(), name.size())));
+    write_schema(*def.schema, out);
+    PURVIEW_ASSERT(out.ok());
+    (void)session.stream_out.send(out.written());
+}
+
+Session* ServerData::session_by_connection(std::uint64_t connection_id) noexcept {
+    if (connection_id == ~std::uint64_t{0}) return nullptr;  // the hash table's own mark
+    Session** found = by_connection_.find(connection_id);
+    return found == nullptr ? nullptr : *found;
+}
+
+void ServerData::receive_data(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    BitReader in(datagram);
+    (void)in.bits(seal_bytes * 8);
+    const std::uint64_t id = in.u64();
+    Session* session = in.ok() ? session_by_connection(id) : nullptr;
+    if (session == nullptr || session->state == Session::State::closing) {
+        ++drops.unknown_connection;
+        return;
+    }
+    if (!is_sealed(id, datagram)) {
+        ++drops.bad_checksum;  // anybody may have damaged it: the session is not blamed
+        return;
+    }
+    session->bytes_received += datagram.size();
+    const PacketLink::Verdict verdict = session->link.read_header(in);
+    if (verdict == PacketLink::Verdict::late) {
+        ++drops.late_packet;
+        return;
+    }
+    if (verdict == PacketLink::Verdict::malformed || !read_body(*session, in)) {
+        return count_malformed(*session);
+    }
+    // All of it is sound: only now does anything change.
+    notices_.clear();
+    session->link.accept(notices_);
+    for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
+    session->stream_in.accept();
+    take_commands(*session);
+    if (body_.has_digest && tap != nullptr) {
+        tap->digest_received(*session, session->link.resolved(), body_.digest);
+    }
+    if (!read_messages(*session)) return count_malformed(*session);
+    session->last_heard = now;
+    if (!(session->address == from) && datagram.size() >= challenge_bytes) {
+        // It speaks from a new address. Nothing goes there before the address is proven.
+        std::array<std::byte, hello_bytes> bytes;
+        const Challenge challenge{session->nonce, cookies_.make(from, session->nonce, seconds_of(now))};
+        queue(from, std::span<const std::byte>(bytes).first(write(challenge, bytes)));
+    }
+}
+
+void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
+    session.ghosts.resolve(notice.sequence, notice.delivered, tick_number);
+    session.stream_out.resolve(notice.sequence, notice.delivered);
+    if (notice.delivered) {
+        const Micros sent = session.sent_at[notice.sequence % session.sent_at.size()];
+        const auto sample = static_cast<std::uint32_t>(now > sent ? now - sent : 0);
+        session.rtt_us = session.rtt_us == 0 ? sample : (session.rtt_us * 7 + sample) / 8;
+    } else {
+        ++session.packets_lost;
+    }
+    if (tap != nullptr) tap->packet_resolved(session, notice);
+}
+
+void ServerData::count_malformed(Session& session) {
+    ++drops.malformed_packet;
+    if (++session.malformed > def.malformed_max) mark_closed(session, CloseReason::malformed, true);
+}
+
+/// Everything behind the header of a client's packet; changes nothing but body_.
+bool ServerData::read_body(Session& session, BitReader& in) {
+    body_ = Body{};
+    if (!session.stream_in.read(in)) return false;
+    body_.has_digest = in.boolean();
+    if (body_.has_digest) body_.digest = in.u64();
+    body_.command_count = static_cast<std::uint32_t>(in.varint_max(commands_per_packet_max));
+    if (body_.command_count > 0) body_.newest_command = static_cast<std::uint16_t>(in.bits(16));
+    for (std::uint32_t i = 0; i < body_.command_count && in.ok(); ++i) {
+        const auto size = static_cast<std::size_t>(in.bits(8));
+        if (size > command_bytes_max) in.fail();
+        body_.commands[i] = in.bytes(size);
+    }
+    // Zero padding may follow (PROTOCOL.md: no packet of a client is shorter than a challenge).
+    in.align();
+    while (in.ok() && in.bits_left() >= 8) {
+        if (in.u8() != 0) in.fail();
+    }
+    return in.ok();
+}
+
+/// Commands that have not been taken yet, oldest first. Numbers are compared by distance: they wrap,
+/// and a stranger chooses them.
+void ServerData::take_commands(Session& session) {
+    const std::uint32_t last = session.next_command - 1;
+    const auto distance = static_cast<std::int16_t>(body_.newest_command - static_cast<std::uint16_t>(last));
+    const std::uint32_t newest = last + static_cast<std::uint32_t>(distance);
+    for (std::uint32_t i = 0; i < body_.command_count; ++i) {
+        const std::uint32_t number = newest - (body_.command_count - 1 - i);
+        if (static_cast<std::int32_t>(number - session.next_command) < 0) continue;
+        session.next_command = number + 1;
+        queue_command(session, body_.commands[i]);
+    }
+}
+
+void ServerData::queue_command(Session& session, std::span<const std::byte> command) {
+    if (session.commands.size() > command_queue_bytes_max) return;  // a flood hurts only itself
+    session.commands.push_back(static_cast<std::byte>(command.size()));
+    session.commands.insert(session.commands.end(), command.begin(), command.end());
+}
+
+bool ServerData::read_messages(Session& session) {
+    std::span<const std::byte> message;
+    while (session.stream_in.next_message(message)) {
+        BitReader in(message);
+        switch (static_cast<ClientMessage>(in.u8())) {
+            case ClientMessage::join: {
+                const auto role = in.u8();
+                const std::size_t size = in.u8();
+                const auto name = in.bytes(std::min(size, join_name_bytes_max + 1));
+                if (!in.exhausted() || role > 1 || size > join_name_bytes_max) return false;
+                if (session.state != Session::State::accepted) break;  // twice is nothing new
+                session.role = static_cast<Role>(role);
+                session.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+                session.state = Session::State::joining;
+                break;
+            }
+            case ClientMessage::state:
+                if (tap != nullptr) tap->state_received(session, message.subspan(1));
+                break;
+            case ClientMessage::game: {
+                const auto bytes = message.subspan(1);
+                if (bytes.size() > command_bytes_max) return false;
+                queue_command(session, bytes);
+                break;
+            }
+            default: return false;
+        }
+    }
+    return true;
+}
+
+void ServerData::receive_close(std::span<const std::byte> datagram) {
+    const auto closing = read_close(datagram);
+    Session* session = closing ? session_by_connection(closing->connection_id) : nullptr;
+    if (session == nullptr) {
+        ++(closing ? drops.unknown_connection : drops.malformed_handshake);
+        return;
+    }
+    mark_closed(*session, CloseReason::left, false);
+}
+
+// -- life of a session ------------------------------------------------------------------------------------
+
+void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
+    if (session.state == Session::State::closing) return;
+    if (tell) {
+        std::array<std::byte, hello_bytes> bytes;
+        const std::size_t size = write(Close{session.connection_id, reason}, bytes);
+        queue(session.address, std::span<const std::byte>(bytes).first(size));
+    }
+    by_connection_.erase(session.connection_id);
+    session.state = Session::State::closing;
+    closing_.push_back(&session);
+}
+
+Session* ServerData::find_session(ObserverId observer) noexcept {
+    for (auto& session : sessions) {
+        if (session->observer == observer && observer != ObserverId::none) return session.get();
+    }
+    return nullptr;
+}
+
+Status ServerData::close(ObserverId observer, CloseReason reason) {
+    Session* session = find_session(observer);
+    if (session == nullptr) return Status::stale_id;
+    mark_closed(*session, reason, true);
+    return Status::ok;
+}
+
+void ServerData::shut_down() {
+    shutting_down_ = true;
+    for (auto& session : sessions) {
+        if (session->state != Session::State::probe) {
+            mark_closed(*session, CloseReason::shutting_down, true);
+        }
+    }
+}
+
+void ServerData::address_closed(const Address& address) {
+    for (auto& session : sessions) {
+        if (session->address == address) mark_closed(*session, CloseReason::left, false);
+    }
+}
+
+Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
+    Session* session = find_session(observer);
+    if (session == nullptr) return Status::stale_id;
+    std::vector<std::byte> bytes{static_cast<std::byte>(ServerMessage::game)};
+    bytes.insert(bytes.end(), message.begin(), message.end());
+    return session->stream_out.send(bytes);
+}
+
+Status ServerData::request_state(ObserverId observer) {
+    Session* session = find_session(observer);
+    if (session == nullptr) return Status::stale_id;
+    const std::byte request{static_cast<std::uint8_t>(ServerMessage::state_request)};
+    return session->stream_out.send(std::span(&request, 1));
+}
+
+Result<ObserverId> ServerData::add_probe() {
+    auto observer = interest.add_observer();
+    if (!observer) return observer.error();
+    (void)interest.set_sees_everything(*observer, true);
+    (void)interest.set_ready(*observer, true);
+    auto session = std::make_unique<Session>();
+    session->state = Session::State::probe;
+    session->observer = *observer;
+    session->next_command = 1;
+    sessions.push_back(std::move(session));
+    return *observer;
+}
+
+void ServerData::receive_stage(Server& server, Micros now) {
+    last_now_ = now;
+    for (auto& session : sessions) {
+        switch (session->state) {
+            case Session::State::probe:
+            case Session::State::closing: continue;
+            case Session::State::accepted:
+                if (now - session->created > def.join_timeout_ms * micros_per_ms) {
+                    mark_closed(*session, CloseReason::never_joined, true);
+                    continue;
+                }
+                break;
+            case Session::State::joining: run_join(server, *session); break;
+            case Session::State::joined: break;
+        }
+        if (now > session->last_heard &&
+            now - session->last_heard > def.session_timeout_ms * micros_per_ms) {
+            mark_closed(*session, CloseReason::timeout, true);
+        }
+    }
+    for (auto& session : sessions) {
+        if (session->state == Session::State::joined) run_commands(server, *session);
+    }
+    for (Session* session : closing_) end_session(server, *session);
+    closing_.clear();
+    std::erase_if(sessions, [](const auto& s) { return s->state == Session::State::closing; });
+}
+
+void ServerData::run_join(Server& server, Session& session) {
+    auto observer = interest.add_observer();
+    const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
+    const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
+    if (!observer || !game_->joined(server, *observer, {session.role, session.name})) {
+        if (observer) (void)interest.remove_observer(*observer);
+        (void)session.stream_out.send(std::span(&no, 1));
+        session.state = Session::State::accepted;  // the join timeout ends it
+        return;
+    }
+    session.observer = *observer;
+    session.state = Session::State::joined;
+    (void)interest.set_ready(*observer, true);
+    (void)session.stream_out.send(std::span(&yes, 1));
+}
+
+void ServerData::run_commands(Server& server, Session& session) {
+    for (std::size_t at = 0; at < session.commands.size();) {
+        const auto size = std::to_integer<std::size_t>(session.commands[at]);
+        game_->command(server, session.observer,
+                       std::span<const std::byte>(session.commands).subspan(at + 1, size));
+        at += 1 + size;
+    }
+    session.commands.clear();
+}
+
+void ServerData::end_session(Server& server, Session& session) {
+    if (session.observer == ObserverId::none) return;
+    if (tap != nullptr) tap->session_closed(session);
+    game_->left(server, session.observer);
+    (void)interest.remove_observer(session.observer);
+}
+
+ServerStats ServerData::stats() const {
+    ServerStats stats;
+    for (const auto& session : sessions) {
+        if (session->state == Session::State::probe) continue;
+        ++stats.sessions;
+        if (session->state == Session::State::joined) ++stats.observers_ready;
+    }
+    stats.entities = world.entity_count();
+    stats.enters = enters_;
+    stats.leaves = leaves_;
+    stats.bytes_sent = bytes_sent_;
+    stats.bytes_received = bytes_received_;
+    stats.encodings = cache_.encodings();
+    stats.encoding_uses = cache_.uses();
+    stats.backlog_age_ticks_max = backlog_age_ticks_max_;
+    stats.bad_places = world.data().bad_places();
+    return stats;
+}
+
+}  // namespace purview

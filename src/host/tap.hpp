@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where checks and recorders listen. A tap sees what the server meant to send; it changes nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "host/session.hpp"
+
+namespace purview {
+
+class ReplicationTap {
+  public:
+    virtual ~ReplicationTap() = default;
+    /// All packets of the tick are written; the world and its relevant sets are those of the tick.
+    virtual void tick_done(Tick tick) = 0;
+    /// A packet with a snapshot goes out; its record says what it holds.
+    virtual void packet_sent(const Session& session, const PacketRecord& record) = 0;
+    /// The fate of a packet, in order of number, each once; also of packets without a snapshot.
+    virtual void packet_resolved(const Session& session, DeliveryNotice notice) = 0;
+    /// The client's digest of all its ghosts, after applying this packet.
+    virtual void digest_received(const Session& session, std::uint32_t sequence,
+                                 std::uint64_t digest) = 0;
+    /// The client's answer to a state request: see ServerMessage::state_request.
+    virtual void state_received(const Session& session, std::span<const std::byte> state) = 0;
+    virtual void session_closed(const Session& session) = 0;
+};
+
+}  // namespace purview

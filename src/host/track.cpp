@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the world's edits of this tick mean for interest: structural edits in the order in which they
+// were made, then flags and keys, then moves. All of it is one step for observers (N42).
+#include "host/server_data.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+EntityDef ServerData::interest_def_of(std::uint32_t index) {
+    const WorldData& data = world.data();
+    EntityDef entity;
+    entity.place = data.place_at(index);
+    entity.placed = data.is_placed(index);
+    entity.flags = data.flags_at(index);
+    for (std::size_t d = 0; d < def.schema->keys().size(); ++d) {
+        keys_[d] = data.key_at(index, KeyDomain{static_cast<std::uint8_t>(d)});
+    }
+    entity.keys = std::span(keys_).first(def.schema->keys().size());
+    return entity;
+}
+
+void ServerData::track_op(const WorldOp& op) {
+    const WorldData& data = world.data();
+    if (op.type == WorldOp::Type::despawn) {
+        (void)interest.despawn(op.entity);  // stale when it was spawned in this same tick
+        return;
+    }
+    if (!data.is_alive(op.entity)) return;
+    const std::uint32_t index = index_of(op.entity);
+    switch (op.type) {
+        case WorldOp::Type::spawn: (void)interest.spawn(op.entity, interest_def_of(index)); break;
+        case WorldOp::Type::root:
+            if (op.root == op.entity) {
+                (void)interest.leave_unit(op.entity, interest_def_of(index));
+            } else {
+                (void)interest.join_unit(op.entity, op.root);
+            }
+            break;
+        case WorldOp::Type::owner: {
+            const ObserverId owner = data.owner_at(index);
+            const bool sees = data.kind_def_at(index).owner_sees;
+            (void)interest.set_owner(op.entity, sees ? owner : ObserverId::none);
+            for (auto& session : sessions) {
+                session->ghosts.set_owned(op.entity, session->observer == owner, tick_number);
+            }
+            break;
+        }
+        case WorldOp::Type::despawn: break;
+    }
+}
+
+void ServerData::track_facts() {
+    WorldData& data = world.data();
+    data.settle();
+    for (const WorldOp& op : data.track_ops()) track_op(op);
+    for (const AttributeChange& change : data.attribute_changes()) {
+        if (change.flag != FlagId::none) {
+            (void)interest.set_flag(change.entity, change.flag, change.key != Key::none);
+        } else {
+            (void)interest.set_key(change.entity, change.domain, change.key);
+        }
+    }
+}
+
+void ServerData::track() {
+    track_facts();
+    WorldData& data = world.data();
+    if (def.schema->place() == ComponentId::none) return;
+    data.dirty(def.schema->place()).for_each([&](std::size_t i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        const EntityId entity = data.at_index(index);
+        if (entity != EntityId::none) (void)interest.move(entity, data.place_at(index));
+    });
+}
+
+}  // namespace purview

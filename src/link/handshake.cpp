@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "link/handshake.hpp"
+
+#include <cstring>
+
+#include "core/hash.hpp"
+#include "wire/bit_reader.hpp"
+#include "wire/bit_writer.hpp"
+
+namespace purview {
+
+std::string_view to_string(RefuseReason reason) noexcept {
+    switch (reason) {
+        case RefuseReason::none: return "none";
+        case RefuseReason::version: return "version";
+        case RefuseReason::schema: return "schema";
+        case RefuseReason::full: return "full";
+        case RefuseReason::address_limit: return "address_limit";
+        case RefuseReason::expired: return "expired";
+        case RefuseReason::join: return "join";
+        case RefuseReason::shutting_down: return "shutting_down";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(CloseReason reason) noexcept {
+    switch (reason) {
+        case CloseReason::none: return "none";
+        case CloseReason::left: return "left";
+        case CloseReason::timeout: return "timeout";
+        case CloseReason::malformed: return "malformed";
+        case CloseReason::kicked: return "kicked";
+        case CloseReason::shutting_down: return "shutting_down";
+        case CloseReason::never_joined: return "never_joined";
+    }
+    return "unknown";
+}
+
+void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept {
+    const auto checksum = static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
+    datagram[0] = static_cast<std::byte>(type);
+    std::memcpy(datagram.data() + 1, &checksum, sizeof checksum);
+}
+
+bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
+    if (datagram.size() < seal_bytes) return false;
+    std::uint32_t told = 0;
+    std::memcpy(&told, datagram.data() + 1, sizeof told);
+    return told == static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
+}
+
+namespace {
+
+constexpr unsigned refuse_reason_max = 7;
+constexpr unsigned close_reason_max = 6;
+
+BitWriter begin(std::span<std::byte> out) noexcept {
+    BitWriter writer(out);
+    writer.bits(0, seal_bytes * 8);  // seal() fills it in
+    return writer;
+}
+
+std::size_t finish(BitWriter& writer, PacketType type, std::span<std::byte> out,
+                   std::size_t padded_bytes = 0) noexcept {
+    while (writer.ok() && writer.bytes_written() < padded_bytes) writer.u8(0);
+    if (!writer.ok()) return 0;
+    seal(type, 0, out.first(writer.bytes_written()));
+    return writer.bytes_written();
+}
+
+void write_cookie(const Cookie& cookie, BitWriter& out) noexcept {
+    out.u32(cookie.seconds);
+    out.bytes(cookie.mac);
+}
+
+Cookie read_cookie(BitReader& in) noexcept {
+    Cookie cookie;
+    cookie.seconds = in.u32();
+    const auto bytes = in.bytes(cookie.mac.size());
+    if (in.ok()) std::memcpy(cookie.mac.data(), bytes.data(), bytes.size());
+    return cookie;
+}
+
+/// Type and checksum are right; the reader stands behind them.
+bool is_type(BitReader& in, std::span<const std::byte> datagram, PacketType type) noexcept {
+    if (datagram.empty() || datagram[0] != static_cast<std::byte>(type)) return false;
+    (void)in.bits(seal_bytes * 8);
+    return is_sealed(0, datagram);
+}
+
+/// The rest must be zero padding up to the size.
+bool is_padded(BitReader& in, std::size_t datagram_bytes, std::size_t expected) noexcept {
+    if (datagram_bytes != expected) return false;
+    while (in.ok() && in.bits_left() >= 8) {
+        if (in.u8() != 0) return false;
+    }
+    return in.ok();
+}
+
+}  // namespace
+
+std::size_t write(const Hello& hello, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u32(protocol_magic);
+    writer.u16(hello.version);
+    writer.u64(hello.schema_hash);
+    writer.u64(hello.nonce);
+    return finish(writer, PacketType::hello, out, hello_bytes);
+}
+
+std::optional<Hello> read_hello(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Hello hello;
+    if (!is_type(in, datagram, PacketType::hello) || in.u32() != protocol_magic) return {};
+    hello.version = in.u16();
+    hello.schema_hash = in.u64();
+    hello.nonce = in.u64();
+    if (!is_padded(in, datagram.size(), hello_bytes)) return {};
+    return hello;
+}
+
+std::size_t write(const Challenge& challenge, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u64(challenge.nonce);
+    write_cookie(challenge.cookie, writer);
+    return finish(writer, PacketType::challenge, out);
+}
+
+std::optional<Challenge> read_challenge(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Challenge challenge;
+    if (!is_type(in, datagram, PacketType::challenge)) return {};
+    challenge.nonce = in.u64();
+    challenge.cookie = read_cookie(in);
+    if (!in.exhausted()) return {};
+    return challenge;
+}
+
+std::size_t write(const Answer& answer, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u64(answer.schema_hash);
+    writer.u64(answer.nonce);
+    write_cookie(answer.cookie, writer);
+    writer.u64(answer.connection_id);
+    return finish(writer, PacketType::answer, out, hello_bytes);
+}
+
+std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Answer answer;
+    if (!is_type(in, datagram, PacketType::answer)) return {};
+    answer.schema_hash = in.u64();
+    answer.nonce = in.u64();
+    answer.cookie = read_cookie(in);
+    answer.connection_id = in.u64();
+    if (!is_padded(in, datagram.size(), hello_bytes)) return {};
+    return answer;
+}
+
+std::size_t write(const Accept& accept, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u64(accept.nonce);
+    writer.u64(accept.connection_id);
+    return finish(writer, PacketType::accept, out);
+}
+
+std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Accept accept;
+    if (!is_type(in, datagram, PacketType::accept)) return {};
+    accept.nonce = in.u64();
+    accept.connection_id = in.u64();
+    if (!in.exhausted()) return {};
+    return accept;
+}
+
+std::size_t write(const Refuse& refuse, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u64(refuse.nonce);
+    writer.u8(static_cast<std::uint8_t>(refuse.reason));
+    writer.u16(refuse.version);
+    return finish(writer, PacketType::refuse, out);
+}
+
+std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Refuse refuse;
+    if (!is_type(in, datagram, PacketType::refuse)) return {};
+    refuse.nonce = in.u64();
+    const auto reason = in.u8();
+    refuse.reason = static_cast<RefuseReason>(reason);
+    refuse.version = in.u16();
+    if (!in.exhausted() || reason == 0 || reason > refuse_reason_max) return {};
+    return refuse;
+}
+
+std::size_t write(const Close& close, std::span<std::byte> out) noexcept {
+    BitWriter writer = begin(out);
+    writer.u64(close.connection_id);
+    writer.u8(static_cast<std::uint8_t>(close.reason));
+    return finish(writer, PacketType::close, out);
+}
+
+std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
+    BitReader in(datagram);
+    Close close;
+    if (!is_type(in, datagram, PacketType::close)) return {};
+    close.connection_id = in.u64();
+    const auto reason = in.u8();
+    close.reason = static_cast<CloseReason>(reason);
+    if (!in.exhausted() || reason == 0 || reason > close_reason_max) return {};
+    return close;
+}
+
+// -- cookies ------------------------------------------------------------------------------------------
+
+CookieJar::CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept : mac_(mac) {
+    std::memcpy(key_.data(), key.data(), key.size());
+}
+
+std::array<std::byte, 16> CookieJar::mac_of(std::string_view purpose, const Address& from,
+                                            std::uint64_t nonce, std::uint32_t seconds) const noexcept {
+    std::array<std::byte, 64> data{};
+    BitWriter out(data);
+    out.bytes(std::as_bytes(std::span(purpose.data(), purpose.size())));
+    out.u8(static_cast<std::uint8_t>(from.carrier));
+    out.bytes(std::as_bytes(std::span(from.host)));
+    out.u16(from.port);
+    out.u32(from.channel);
+    out.u64(nonce);
+    out.u32(seconds);
+    std::array<std::byte, 16> mac{};
+    mac_(key_, out.written(), mac);
+    return mac;
+}
+
+Cookie CookieJar::make(const Address& from, std::uint64_t nonce, std::uint32_t seconds) const noexcept {
+    return {seconds, mac_of("cookie", from, nonce, seconds)};
+}
+
+bool CookieJar::is_genuine(const Cookie& cookie, const Address& from,
+                           std::uint64_t nonce) const noexcept {
+    const Cookie expected = make(from, nonce, cookie.seconds);
+    unsigned difference = 0;  // every byte is compared: the time taken tells nothing
+    for (std::size_t i = 0; i < expected.mac.size(); ++i) {
+        difference |= std::to_integer<unsigned>(expected.mac[i] ^ cookie.mac[i]);
+    }
+    return difference == 0;
+}
+
+bool CookieJar::is_fresh(const Cookie& cookie, std::uint32_t seconds) const noexcept {
+    return seconds - cookie.seconds <= lifetime_seconds;
+}
+
+std::uint64_t CookieJar::connection_id(const Address& from, std::uint64_t nonce) const noexcept {
+    const std::array<std::byte, 16> mac = mac_of("connection", from, nonce, 0);
+    std::uint64_t id = 0;
+    std::memcpy(&id, mac.data(), sizeof id);
+    return id == 0 || id == ~std::uint64_t{0} ? 1 : id;
+}
+
+}  // namespace purview

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Before a connection exists.
+//
+//   client                                server
+//   hello {version, schema, nonce} ────▶  answers, keeps nothing
+//          ◀──── challenge {nonce, cookie}   or refuse {nonce, reason}
+//   answer {nonce, cookie} ────────────▶  the cookie proves the address: now a session is made
+//          ◀──── accept {nonce, connection id}
+//
+// The cookie is a keyed hash of address, nonce and time, so nothing is stored for a stranger; hello
+// and answer are padded, so no answer to an unproven address is larger than its question. The
+// connection id is a keyed hash of address and nonce: a repeated answer finds the same session.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "purview/link.hpp"
+
+namespace purview {
+
+enum class PacketType : std::uint8_t {
+    hello = 1,
+    challenge = 2,
+    answer = 3,
+    accept = 4,
+    refuse = 5,
+    data = 6,
+    close = 7,
+};
+
+/// Every datagram begins with its type and a checksum of all that follows. For data the checksum is
+/// seeded with the connection id, so it also tells one connection's packets from another's.
+inline constexpr std::size_t seal_bytes = 5;
+/// Writes type and checksum over the first bytes of a datagram whose rest is written.
+void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept;
+bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept;
+
+inline constexpr std::size_t hello_bytes = 64;
+/// No packet of a client is shorter, so that a challenge may answer it.
+inline constexpr std::size_t challenge_bytes = 33;
+/// The same command rides in several packets, in case one is lost.
+inline constexpr std::size_t commands_per_packet_max = 16;
+inline constexpr std::uint32_t protocol_magic = 0x31575650;  // "PVW1", little endian
+
+struct Hello {
+    std::uint16_t version = protocol_version;
+    std::uint64_t schema_hash = 0;  ///< 0: any
+    std::uint64_t nonce = 0;
+};
+
+struct Cookie {
+    std::uint32_t seconds = 0;
+    std::array<std::byte, 16> mac{};
+};
+
+struct Challenge {
+    std::uint64_t nonce = 0;
+    Cookie cookie;
+};
+
+struct Answer {
+    std::uint64_t schema_hash = 0;
+    std::uint64_t nonce = 0;
+    Cookie cookie;
+    /// Of a connection that moves to a new address; 0 for a new one.
+    std::uint64_t connection_id = 0;
+};
+
+struct Accept {
+    std::uint64_t nonce = 0;
+    std::uint64_t connection_id = 0;
+};
+
+struct Refuse {
+    std::uint64_t nonce = 0;
+    RefuseReason reason = RefuseReason::none;
+    std::uint16_t version = protocol_version;
+};
+
+struct Close {
+    std::uint64_t connection_id = 0;
+    CloseReason reason = CloseReason::none;
+};
+
+/// Each writes one whole datagram into `out` and returns its size in bytes.
+std::size_t write(const Hello&, std::span<std::byte> out) noexcept;
+std::size_t write(const Challenge&, std::span<std::byte> out) noexcept;
+std::size_t write(const Answer&, std::span<std::byte> out) noexcept;
+std::size_t write(const Accept&, std::span<std::byte> out) noexcept;
+std::size_t write(const Refuse&, std::span<std::byte> out) noexcept;
+std::size_t write(const Close&, std::span<std::byte> out) noexcept;
+
+/// Nothing when the datagram is not exactly one of these.
+std::optional<Hello> read_hello(std::span<const std::byte> datagram) noexcept;
+std::optional<Challenge> read_challenge(std::span<const std::byte> datagram) noexcept;
+std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept;
+std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept;
+std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept;
+std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept;
+
+/// The keeper of the server's secret.
+class CookieJar {
+  public:
+    static constexpr std::uint32_t lifetime_seconds = 10;
+
+    CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept;
+    Cookie make(const Address& from, std::uint64_t nonce, std::uint32_t seconds) const noexcept;
+    bool is_genuine(const Cookie& cookie, const Address& from, std::uint64_t nonce) const noexcept;
+    bool is_fresh(const Cookie& cookie, std::uint32_t seconds) const noexcept;
+    /// Of the address and the nonce, whatever the time: a repeated answer finds the same session.
+    /// Never 0.
+    std::uint64_t connection_id(const Address& from, std::uint64_t nonce) const noexcept;
+
+  private:
+    std::array<std::byte, 16> mac_of(std::string_view purpose, const Address& from,
+                                     std::uint64_t nonce, std::uint32_t seconds) const noexcept;
+
+    std::array<std::byte, 32> key_{};
+    MacFunction mac_;
+};
+
+}  // namespace purview

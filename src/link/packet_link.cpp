@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "link/packet_link.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+namespace {
+
+/// The full number nearest to `expected` that has these 16 bits; 0 when there is none above 0.
+std::uint32_t complete(std::uint32_t expected, std::uint16_t low) noexcept {
+    const auto distance = static_cast<std::int16_t>(low - static_cast<std::uint16_t>(expected));
+    const std::int64_t full = std::int64_t{expected} + distance;
+    return full > 0 ? static_cast<std::uint32_t>(full) : 0;
+}
+
+}  // namespace
+
+std::uint32_t PacketLink::write_header(BitWriter& out) {
+    if (told_by_.empty()) told_by_.resize(under_way_max, 0);
+    const std::uint32_t sequence = next_++;
+    out.bits(sequence & 0xffffU, sequence_bits);
+    out.boolean(newest_ != 0);
+    if (newest_ != 0) {
+        const std::uint32_t count = status_count();
+        out.bits(newest_ & 0xffffU, sequence_bits);
+        out.varint(count);
+        for (std::uint32_t i = 1; i <= count; ++i) out.boolean(was_accepted(newest_ - i));
+    }
+    told_ = newest_;
+    told_by_[sequence % under_way_max] = newest_;
+    return sequence;
+}
+
+void PacketLink::note_accepted(std::uint32_t sequence) noexcept {
+    const std::uint32_t skipped = std::min(sequence - newest_ - 1, under_way_max);
+    for (std::uint32_t s = sequence - skipped; s < sequence; ++s) {
+        history_[(s / 64) % history_words] &= ~(std::uint64_t{1} << (s % 64));
+    }
+    history_[(sequence / 64) % history_words] |= std::uint64_t{1} << (sequence % 64);
+    newest_ = sequence;
+}
+
+PacketLink::Verdict PacketLink::read_header(BitReader& in) {
+    header_ = Header{};
+    header_.sequence = complete(newest_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
+    if (in.boolean()) {
+        header_.newest = complete(resolved_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
+        const auto count = static_cast<std::uint32_t>(in.varint_max(under_way_max));
+        for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+            if (in.boolean()) header_.status[i / 64] |= std::uint64_t{1} << (i % 64);
+        }
+        // It speaks of what was never sent, or leaves a gap: no honest peer writes that.
+        if (header_.newest >= next_ || header_.newest == 0) in.fail();
+        if (header_.newest > resolved_ && header_.newest - count - 1 > resolved_) in.fail();
+    }
+    if (!in.ok()) return Verdict::malformed;
+    if (header_.sequence == 0 || header_.sequence <= newest_) return Verdict::late;
+    if (header_.sequence - newest_ > under_way_max) return Verdict::malformed;
+    return Verdict::accepted;
+}
+
+void PacketLink::accept(std::vector<DeliveryNotice>& notices) {
+    note_accepted(header_.sequence);
+    for (std::uint32_t s = resolved_ + 1; s <= header_.newest; ++s) {
+        const std::uint32_t back = header_.newest - s;  // 0: the newest itself
+        const bool delivered =
+            back == 0 || ((header_.status[(back - 1) / 64] >> ((back - 1) % 64)) & 1U) != 0;
+        notices.push_back({s, delivered});
+        if (delivered) confirmed_ = std::max(confirmed_, told_by_[s % under_way_max]);
+    }
+    resolved_ = std::max(resolved_, header_.newest);
+}
+
+}  // namespace purview

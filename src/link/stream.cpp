@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "link/stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace purview {
+
+namespace {
+
+constexpr std::size_t length_bytes = 2;
+constexpr unsigned fragment_size_bits = 10;
+/// More bit, offset, size, and the padding before whole bytes.
+constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7;
+
+}  // namespace
+
+// -- sender -----------------------------------------------------------------------------------------
+
+Status StreamSender::send(std::span<const std::byte> message) {
+    if (message.size() > message_bytes_max) return Status::too_large;
+    if (buffer_.size() + message.size() + length_bytes > buffer_bytes_max) return Status::capacity;
+    buffer_.push_back(static_cast<std::byte>(message.size() & 0xff));
+    buffer_.push_back(static_cast<std::byte>(message.size() >> 8));
+    buffer_.insert(buffer_.end(), message.begin(), message.end());
+    return Status::ok;
+}
+
+bool StreamSender::wants_to_send() const noexcept {
+    const std::uint32_t end = begin_ + static_cast<std::uint32_t>(buffer_.size());
+    if (cut_ != end && cut_ - begin_ < stream_window_bytes) return true;
+    return std::any_of(fragments_.begin(), fragments_.end(),
+                       [](const Fragment& f) { return f.state == State::waiting; });
+}
+
+bool StreamSender::write_one(Fragment& fragment, std::uint32_t sequence, std::uint64_t& bits_left,
+                             BitWriter& out) {
+    const std::uint64_t bits = fragment_overhead_bits + std::uint64_t{fragment.size} * 8;
+    if (bits > bits_left) return false;
+    bits_left -= bits;
+    out.boolean(true);
+    out.u32(fragment.offset);
+    out.bits(fragment.size, fragment_size_bits);
+    out.bytes(std::span<const std::byte>(buffer_).subspan(fragment.offset - begin_, fragment.size));
+    fragment.state = State::under_way;
+    fragment.sequence = sequence;
+    return true;
+}
+
+void StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out) {
+    for (Fragment& fragment : fragments_) {
+        if (fragment.state == State::waiting && !write_one(fragment, sequence, bits_left, out)) return;
+    }
+    const std::uint32_t end = begin_ + static_cast<std::uint32_t>(buffer_.size());
+    while (cut_ != end && cut_ - begin_ < stream_window_bytes) {
+        if (bits_left < fragment_overhead_bits + 8) return;
+        std::uint64_t size = std::min<std::uint64_t>(end - cut_, fragment_bytes_max);
+        size = std::min(size, (bits_left - fragment_overhead_bits) / 8);
+        Fragment fragment{cut_, static_cast<std::uint16_t>(size), State::waiting, 0};
+        if (!write_one(fragment, sequence, bits_left, out)) return;
+        fragments_.push_back(fragment);
+        cut_ += static_cast<std::uint32_t>(size);
+    }
+}
+
+void StreamSender::resolve(std::uint32_t sequence, bool delivered) {
+    for (Fragment& fragment : fragments_) {
+        if (fragment.state != State::under_way || fragment.sequence != sequence) continue;
+        fragment.state = delivered ? State::arrived : State::waiting;
+    }
+    std::size_t done = 0;
+    std::size_t bytes = 0;
+    while (done < fragments_.size() && fragments_[done].state == State::arrived) {
+        bytes += fragments_[done++].size;
+    }
+    if (done == 0) return;
+    fragments_.erase(fragments_.begin(), fragments_.begin() + static_cast<std::ptrdiff_t>(done));
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    begin_ += static_cast<std::uint32_t>(bytes);
+}
+
+// -- receiver ---------------------------------------------------------------------------------------
+
+void StreamReceiver::drop_taken() {
+    if (taken_ == 0) return;
+    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    begin_ += static_cast<std::uint32_t>(taken_);
+    taken_ = 0;
+    arrived_[0].begin = begin_;  // a message is handed out from the first range only
+    if (arrived_[0].end == begin_) arrived_.erase(arrived_.begin());
+}
+
+void StreamReceiver::store(std::uint32_t offset, std::span<const std::byte> bytes) {
+    const auto ahead = static_cast<std::int32_t>(offset - begin_);
+    if (ahead < 0) return;  // has been handed out already
+    const auto at = static_cast<std::size_t>(ahead);
+    if (window_.size() < at + bytes.size()) window_.resize(at + bytes.size());
+    std::memcpy(window_.data() + at, bytes.data(), bytes.size());
+    Range merged{offset, offset + static_cast<std::uint32_t>(bytes.size())};
+    // Offsets wrap after 4 GiB; what counts is the distance from begin_.
+    const auto from = [&](std::uint32_t o) { return o - begin_; };
+    std::vector<Range> kept;
+    for (const Range& range : arrived_) {
+        if (from(range.end) < from(merged.begin) || from(range.begin) > from(merged.end)) {
+            kept.push_back(range);
+        } else {
+            if (from(range.begin) < from(merged.begin)) merged.begin = range.begin;
+            if (from(range.end) > from(merged.end)) merged.end = range.end;
+        }
+    }
+    kept.push_back(merged);
+    std::sort(kept.begin(), kept.end(),
+              [&](const Range& a, const Range& b) { return from(a.begin) < from(b.begin); });
+    arrived_ = std::move(kept);
+}
+
+bool StreamReceiver::read(BitReader& in) {
+    fragments_.clear();
+    drop_taken();
+    while (in.boolean()) {
+        const std::uint32_t offset = in.u32();
+        const auto size = static_cast<std::size_t>(in.bits(fragment_size_bits));
+        const auto bytes = in.bytes(size);
+        // At most a message and a window ahead of what was handed out, at most a message behind.
+        const auto ahead = static_cast<std::int32_t>(offset - begin_);
+        const bool in_window =
+            ahead >= -static_cast<std::int32_t>(2 * message_bytes_max) &&
+            ahead + static_cast<std::int64_t>(size) <=
+                static_cast<std::int64_t>(message_bytes_max + length_bytes + stream_window_bytes);
+        if (size == 0 || size > fragment_bytes_max || !in_window) in.fail();
+        if (!in.ok()) return false;
+        fragments_.push_back({offset, bytes});
+    }
+    return in.ok();
+}
+
+void StreamReceiver::accept() {
+    for (const Fragment& fragment : fragments_) store(fragment.offset, fragment.bytes);
+    fragments_.clear();
+}
+
+bool StreamReceiver::next_message(std::span<const std::byte>& message) {
+    drop_taken();
+    if (arrived_.empty() || arrived_[0].begin != begin_) return false;
+    const std::size_t ready = arrived_[0].end - begin_;
+    if (ready < length_bytes) return false;
+    const std::size_t size = std::to_integer<std::size_t>(window_[0]) |
+                             (std::to_integer<std::size_t>(window_[1]) << 8);
+    if (ready < size + length_bytes) return false;
+    message = std::span<const std::byte>(window_).subspan(length_bytes, size);
+    taken_ = size + length_bytes;
+    return true;
+}
+
+}  // namespace purview

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/ghost_table.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace purview {
+
+LocalId GhostTable::take_lane() {
+    for (std::size_t w = 0; w < used_.size(); ++w) {
+        if (used_[w] == ~std::uint64_t{0}) continue;
+        const auto lane = static_cast<LocalId>(w * bits_per_word) +
+                          static_cast<LocalId>(std::countr_one(used_[w]));
+        set(used_, lane);
+        return lane;
+    }
+    for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
+        words->push_back(0);
+    }
+    const std::size_t lanes = used_.size() * bits_per_word;
+    entity_.resize(lanes, EntityId::none);
+    kind_.resize(lanes);
+    owned_.resize(lanes, 0);
+    leave_reason_.resize(lanes, Reason::left);
+    baseline_.resize(lanes, 0);
+    meta_tick_.resize(lanes, 0);
+    waiting_since_.resize(lanes, 0);
+    last_sequence_.resize(lanes, 0);
+    const auto lane = static_cast<LocalId>(lanes - bits_per_word);
+    set(used_, lane);
+    return lane;
+}
+
+void GhostTable::free_lane(LocalId lane) noexcept {
+    PURVIEW_ASSERT(!test(live_, lane));
+    for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
+        reset(*words, lane);
+    }
+    entity_[lane] = EntityId::none;
+}
+
+/// From now on the lane waits to be sent.
+void GhostTable::want(LocalId lane, Tick now) noexcept {
+    if (!test(pending_, lane)) waiting_since_[lane] = now;
+    set(pending_, lane);
+}
+
+LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
+    PURVIEW_ASSERT(find(entity) == no_local_id);
+    const LocalId lane = take_lane();
+    entity_[lane] = entity;
+    kind_[lane] = kind;
+    owned_[lane] = owned ? 1 : 0;
+    baseline_[lane] = 0;
+    meta_tick_[lane] = 0;
+    set(live_, lane);
+    set(needs_enter_, lane);
+    want(lane, now);
+    ++live_count_;
+    lane_of_[index_of(entity)] = lane;
+    return lane;
+}
+
+void GhostTable::leave(EntityId entity, Reason reason) {
+    const LocalId lane = find(entity);
+    PURVIEW_ASSERT(lane != no_local_id);
+    if (lane == no_local_id) return;
+    lane_of_.erase(index_of(entity));
+    reset(live_, lane);
+    reset(pending_, lane);
+    reset(needs_enter_, lane);
+    --live_count_;
+    leave_reason_[lane] = reason;
+    if (test(ever_sent_, lane)) {
+        set(needs_leave_, lane);
+    } else {
+        free_lane(lane);  // the observer never heard of it, and never will
+    }
+}
+
+void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {
+    const LocalId lane = find(entity);
+    if (lane == no_local_id || (owned_[lane] != 0) == owned) return;
+    owned_[lane] = owned ? 1 : 0;
+    meta_tick_[lane] = now;
+    want(lane, now);
+}
+
+void GhostTable::gather(const Bitset& changed, Tick now) {
+    const auto bits = changed.words();
+    for (std::size_t w = 0; w < live_.size(); ++w) {
+        for_each_bit(live_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t lane) {
+            const std::uint32_t index = index_of(entity_[lane]);
+            if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) != 0) {
+                want(static_cast<LocalId>(lane), now);
+            }
+        });
+    }
+}
+
+PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
+    if (records_end_ - records_begin_ == records_.size()) {
+        // The ring is full: straighten it, then let it grow. The link bounds packets under way.
+        std::rotate(records_.begin(),
+                    records_.begin() + static_cast<std::ptrdiff_t>(
+                                           records_.empty() ? 0 : records_begin_ % records_.size()),
+                    records_.end());
+        records_end_ -= records_begin_;
+        records_begin_ = 0;
+        records_.resize(std::max<std::size_t>(8, records_.size() * 2));
+    }
+    PacketRecord& record = records_[records_end_++ % records_.size()];
+    record.sequence = sequence;
+    record.tick = tick;
+    record.items.clear();
+    record.live.assign(live_.begin(), live_.end());
+    return record;
+}
+
+void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
+    record.items.push_back({lane, as});
+    last_sequence_[lane] = record.sequence;
+    reset(pending_, lane);
+    if (as == SentAs::enter) {
+        reset(needs_enter_, lane);
+        set(ever_sent_, lane);
+        baseline_[lane] = record.tick;
+    } else if (as == SentAs::leave) {
+        reset(needs_leave_, lane);
+    }
+}
+
+void GhostTable::delivered(const PacketRecord& record) {
+    for (const SentItem item : record.items) {
+        switch (item.as) {
+            case SentAs::enter:
+                set(held_, item.lane);
+                break;
+            case SentAs::update:
+                // An update whose enter was lost has been ignored by the observer.
+                if (test(held_, item.lane)) {
+                    baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
+                }
+                break;
+            case SentAs::leave: free_lane(item.lane); break;
+        }
+    }
+    held_report_ = {record.tick, 0, 0, 0};
+    for (std::size_t w = 0; w < held_.size(); ++w) {
+        const std::uint64_t relevant = w < record.live.size() ? record.live[w] : 0;
+        held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));
+        held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~held_[w]));
+        held_report_.unacknowledged_leaves +=
+            static_cast<std::uint32_t>(std::popcount(held_[w] & ~relevant));
+    }
+}
+
+void GhostTable::lost(const PacketRecord& record, Tick now) {
+    for (const SentItem item : record.items) {
+        if (last_sequence_[item.lane] != record.sequence && item.as != SentAs::enter) {
+            continue;  // sent again since, with everything that this packet had
+        }
+        switch (item.as) {
+            case SentAs::enter:
+                if (test(live_, item.lane)) {
+                    set(needs_enter_, item.lane);
+                    want(item.lane, now);
+                }
+                break;
+            case SentAs::update:
+                if (test(live_, item.lane)) want(item.lane, now);
+                break;
+            case SentAs::leave: set(needs_leave_, item.lane); break;
+        }
+    }
+}
+
+void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
+    if (records_begin_ == records_end_) return;
+    PacketRecord& record = records_[records_begin_ % records_.size()];
+    if (record.sequence != sequence) return;
+    was_delivered ? delivered(record) : lost(record, now);
+    ++records_begin_;
+}
+
+std::size_t GhostTable::memory_bytes() const noexcept {
+    std::size_t bytes = entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 4 * sizeof(Tick)) +
+                        used_.size() * 7 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
+    for (const PacketRecord& record : records_) {
+        bytes += sizeof record + record.items.capacity() * sizeof(SentItem) +
+                 record.live.capacity() * sizeof(std::uint64_t);
+    }
+    return bytes;
+}
+
+}  // namespace purview

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What one observer is sent in one tick: an ordered list of what it waits for (prioritise), then
+// packets of it within a byte budget (encode). What does not fit stays pending and grows older, so
+// it comes first some day. Must not know: who is relevant and why; sockets.
+//
+// Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
+// known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "replication/encode_cache.hpp"
+#include "replication/ghost_table.hpp"
+#include "wire/bit_writer.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+enum class ItemType : std::uint8_t { leave, enter, verbose, plain };
+
+struct SnapshotItem {
+    LocalId lane = 0;
+    ItemType type = ItemType::plain;
+    bool taken = false;
+    bool relink = false;              ///< parent or owner is told anew
+    LocalId parent = no_local_id;     ///< lane of the parent, for enter and relink
+    EncodedFields body;
+    std::uint32_t bits_max = 0;       ///< an upper estimate of what it costs
+    float priority = 0;
+};
+
+/// One observer's list for one tick; reused, so that it does not allocate.
+struct SnapshotPlan {
+    std::vector<SnapshotItem> items;           ///< in send order
+    std::vector<std::uint32_t> item_of_lane;   ///< lane -> index + 1, for the parent gate
+    std::size_t next = 0;                      ///< first item that may not be taken yet
+    std::uint64_t bits_total = 0;
+    std::vector<std::uint32_t> chosen;         ///< scratch of one packet
+
+    void skip_taken() noexcept {
+        while (next < items.size() && items[next].taken) ++next;
+    }
+};
+
+struct ReplicationInput {
+    const Schema& schema;
+    const WorldData& world;
+    const FieldStore& fields;
+    EncodeCache& cache;
+    Tick tick;
+    bool break_order = false;  ///< test builds: the parent gate stands open
+};
+
+/// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything.
+void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
+                SnapshotPlan& plan);
+
+/// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in the
+/// ghost table under `sequence`. False, with nothing written, when the plan has nothing that fits.
+bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
+                    std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out);
+
+/// Pending lanes that the plan could not send: how many, and the age of the oldest in ticks.
+struct Backlog {
+    std::uint32_t count = 0;
+    Tick age_ticks_max = 0;
+};
+Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
+
+inline constexpr unsigned wire_tick_bits = 16;
+inline constexpr unsigned leave_reason_bits = 3;
+
+}  // namespace purview

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include "support/small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+std::string first_mismatch(const SmallWorld& world) {
+    return world.proof->mismatches().empty() ? "" : world.proof->mismatches().front();
+}
+
+void check_proof(const SmallWorld& world) {
+    INFO(first_mismatch(world));
+    CHECK(world.proof->counters().truth_mismatches == 0);
+    CHECK(world.proof->counters().digest_mismatches == 0);
+    for (const auto& client : world.clients) {
+        CHECK(client->client.stats().order_violations == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("host: on a good network every client holds what it may know, in every tick") {
+    SmallWorld world(7, {});
+    for (int i = 0; i < 8; ++i) world.add_client(i < 6 ? Role::player : Role::spectator);
+    world.run(200);
+    CHECK(world.joined_count() == 8);
+    CHECK(world.proof->counters().truth_checked > 8 * 150);
+    CHECK(world.proof->counters().digests_checked > 8 * 150);
+    check_proof(world);
+}
+
+TEST_CASE("host: under loss, duplication, reorder and damage every client holds what it acknowledged") {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        SmallWorld world(seed, {0.1F, 0.05F, 0.02F, 30'000, 60'000});
+        for (int i = 0; i < 8; ++i) world.add_client(i < 6 ? Role::player : Role::spectator);
+        world.run(400);
+        CHECK(world.joined_count() == 8);
+        CHECK(world.proof->counters().digests_checked > 8 * 100);
+        check_proof(world);
+    }
+}
+
+TEST_CASE("host: the byte budget of a tick is never exceeded, and nobody starves") {
+    SmallWorld world(3, {0.05F, 0, 0, 20'000, 10'000}, 300);
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(400);
+    check_proof(world);
+    CHECK(world.largest_tick_bytes <= 300);
+    CHECK(world.largest_tick_bytes > 200);
+    CHECK(world.server->stats().backlog_age_ticks_max > 0);
+    // The world rests: everything that waited arrives.
+    world.game.frozen = true;
+    world.run(300);
+    std::vector<SessionStats> sessions;
+    world.server->sessions(sessions);
+    for (const auto& session : sessions) CHECK(session.backlog == 0);
+    for (const auto& session : sessions) {
+        for (const auto& client : world.clients) {
+            if (client->address == session.address) CHECK(client->client.ghost_count() == session.relevant);
+        }
+    }
+    check_proof(world);
+}
+
+TEST_CASE("host: a client that vanishes is timed out and its entities go") {
+    SmallWorld world(4, {});
+    world.add_client();
+    world.add_client();
+    world.run(40);
+    CHECK(world.server->stats().observers_ready == 2);
+    const auto entities = world.server->stats().entities;
+    world.clients[0]->up->blackout = true;
+    world.run(20 * 11);
+    CHECK(world.server->stats().observers_ready == 1);
+    CHECK(world.server->stats().entities == entities - 1);
+    CHECK(world.clients[0]->client.state() == ClientState::closed);
+    check_proof(world);
+}
+
+TEST_CASE("host: a blackout of two seconds is survived without a mismatch") {
+    SmallWorld world(5, {0.02F, 0, 0, 20'000, 5'000});
+    for (int i = 0; i < 4; ++i) world.add_client();
+    world.run(60);
+    for (int round = 0; round < 3; ++round) {
+        world.clients[0]->down->blackout = true;
+        world.clients[1]->up->blackout = true;
+        world.run(40);
+        world.clients[0]->down->blackout = false;
+        world.clients[1]->up->blackout = false;
+        world.run(60);
+    }
+    CHECK(world.joined_count() == 4);
+    check_proof(world);
+}
+
+TEST_CASE("host: a client built for another schema is refused with the reason") {
+    SmallWorld world(6, {});
+    world.add_client(Role::player, 12345);
+    world.add_client(Role::player, world.schema.schema.hash());
+    world.run(20);
+    CHECK(world.clients[0]->client.state() == ClientState::refused);
+    CHECK(world.clients[0]->client.refuse_reason() == RefuseReason::schema);
+    CHECK(world.clients[1]->client.state() == ClientState::joined);
+    CHECK(world.server->drops().wrong_schema > 0);
+}
+
+TEST_CASE("host: commands arrive once and in order, whatever is lost or doubled") {
+    SmallWorld world(8, {0.05F, 0.2F, 0, 10'000, 0});
+    world.add_client();
+    world.run(40);
+    std::uint64_t given = 0;
+    for (int i = 0; i < 100; ++i) {
+        const std::byte data{static_cast<std::uint8_t>(i)};
+        if (world.clients[0]->client.send_command(std::span(&data, 1)) == Status::ok) ++given;
+        world.step();
+    }
+    world.run(20);
+    CHECK(given == 100);
+    CHECK(world.game.commands <= given);
+    CHECK(world.game.commands >= given - 2);
+}
+
+}  // namespace purview::test

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A small world with everything that replication must carry: movers, things at rest, teams, cloaks,
+// wagons with crates, spawns and despawns; and a whole server with clients on faulty networks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "check/truth.hpp"
+#include "core/hash.hpp"
+#include "faulty_network.hpp"
+#include "proof.hpp"
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+
+namespace purview::test {
+
+struct Place {
+    Vec3 at;
+};
+struct Body {
+    std::uint8_t team = 0;
+    bool cloaked = false;
+    std::uint16_t hp = 100;
+    float facing = 0;
+};
+
+struct SmallSchema {
+    SmallSchema();
+    Schema schema;
+    Component<Place> place;
+    Component<Body> body;
+    KindId player{}, animal{}, tree{}, wagon{}, crate{};
+    FlagId cloaked{};
+    KeyDomain team{};
+};
+
+class SmallGame final : public Game {
+  public:
+    SmallGame(const SmallSchema& schema, std::uint64_t seed) : schema_(&schema), random_(seed) {}
+    void populate(World& world);
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
+    void left(Server& server, ObserverId observer) override;
+    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override;
+    void simulate(Server& server, Tick tick) override;
+    check::TruthObserver describe(ObserverId observer) const;
+
+    static constexpr float side_m = 300;
+    bool frozen = false;  ///< the world rests
+    std::uint64_t commands = 0;
+    std::map<std::uint32_t, EntityId> players;
+    std::map<std::uint32_t, Vec3> cameras;
+    std::vector<EntityId> movers;
+
+  private:
+    Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
+    const SmallSchema* schema_;
+    SplitMix random_;
+    std::vector<EntityId> wagons_;
+    std::vector<EntityId> crates_;
+};
+
+/// The RFC's example: near or same team, but not cloaked.
+InterestRules small_rules(const SmallSchema& schema);
+void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+              std::span<std::byte, 16> out);
+
+struct SmallClient {
+    explicit SmallClient(const ClientDef& def) : client(def) {}
+    Client client;
+    std::unique_ptr<FaultyNetwork> up;
+    std::unique_ptr<FaultyNetwork> down;
+    Address address;
+};
+
+class SmallWorld {
+  public:
+    SmallWorld(std::uint64_t seed, Faults faults, std::uint32_t budget_bytes = 4'800);
+    SmallClient& add_client(Role role = Role::player, std::uint64_t schema_hash = 0);
+    /// One tick of the server, and as much of everything else.
+    void step();
+    void run(std::uint32_t ticks) {
+        for (std::uint32_t i = 0; i < ticks; ++i) step();
+    }
+    std::uint32_t joined_count() const;
+
+    SmallSchema schema;
+    SmallGame game;
+    ServerDef def;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<Proof> proof;
+    std::vector<std::unique_ptr<SmallClient>> clients;
+    Micros now = 1'000'000;
+    Faults faults;
+    std::uint64_t largest_tick_bytes = 0;  ///< to one client in one tick
+
+  private:
+    SplitMix random_;
+};
+
+}  // namespace purview::test
