@@ -3,6 +3,7 @@ add_library(purview_options INTERFACE)
 target_compile_features(purview_options INTERFACE cxx_std_20)
 target_compile_options(purview_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # g++ 12 sees ghosts in std::string
   -ffp-contract=off -fvisibility=hidden)
 if(PURVIEW_WERROR)
   target_compile_options(purview_options INTERFACE -Werror)

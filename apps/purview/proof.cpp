@@ -209,12 +209,12 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
     }
 }
 
-void Proof::tick_done(Tick tick) {
+void Proof::check_tick() {
+    const Tick tick = server_->current_tick();
     record_truth(tick);
-    std::uint32_t number = 0;
     for (const auto& session : server_->data().sessions) {
         if (session->state != Session::State::joined) continue;
-        if ((tick + number++) % truth_every_ != 0) continue;
+        if ((tick + index_of(session->observer)) % truth_every_ != 0) continue;
         check_truth(*session, tick);
         check_ghosts(*session, tick);
     }

@@ -5,7 +5,7 @@
 //   wire:  each client's digest against what it must hold after the packets that it acknowledged;
 //   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
 //          leaving, and every ghost that is not waiting sent as it is now.
-// The server does not know that it is watched. A mismatch is described once and counted.
+// The server does not know that it is watched; what can wait is done between ticks. A mismatch is described once and counted.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,9 @@ class Proof final : public ReplicationTap {
     /// The first mismatches in words: observer, entity, field, tick.
     const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
 
-    void tick_done(Tick tick) override;
+    /// After every tick, before anything else happens to the server: world, relevant sets and ghosts
+    /// are still those of the tick.
+    void check_tick();
     void packet_sent(const Session& session, const PacketRecord& record) override;
     void packet_resolved(const Session& session, DeliveryNotice notice) override;
     void digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) override;

@@ -101,6 +101,8 @@ class Client {
     std::uint32_t tick_hz() const noexcept;
     /// The server's tick of the newest snapshot.
     Tick newest_tick() const noexcept;
+    /// Number of the newest packet applied that carried a snapshot.
+    std::uint32_t newest_packet() const noexcept;
 
     std::uint32_t ghost_count() const noexcept;
     /// One past the largest ghost id in use.
@@ -110,6 +112,8 @@ class Client {
     /// Owned by us.
     bool is_owned(GhostId ghost) const noexcept;
     GhostId parent_of(GhostId ghost) const noexcept;
+    /// Tick of the last update that arrived.
+    Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.
     Vec3 place_of(GhostId ghost, double tick) const noexcept;
     /// The value of a field as it arrived; 0 for a ghost or field that is not there.

@@ -70,30 +70,33 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) {
 
 void DigestChecker::set(std::uint32_t lane, Ghost ghost) {
     remove(lane);
+    if (ghosts_.size() <= lane) ghosts_.resize(lane + 64);
     ghost.hash = hash_of(lane, ghost);
     digest_ += ghost.hash;
     ghosts_[lane] = std::move(ghost);
+    ++ghost_count_;
 }
 
 void DigestChecker::remove(std::uint32_t lane) {
-    const auto found = ghosts_.find(lane);
-    if (found == ghosts_.end()) return;
-    digest_ -= found->second.hash;
-    ghosts_.erase(found);
+    if (!has(lane)) return;
+    digest_ -= ghosts_[lane].hash;
+    ghosts_[lane] = Ghost{};
+    --ghost_count_;
 }
 
 std::string DigestChecker::sent(Manifest manifest) {
     std::string wrong;
     for (const ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave) {
-            sent_.erase(item.lane);
+            if (item.lane < sent_.size()) sent_[item.lane] = {};
             continue;
         }
+        if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
         sent_[item.lane] = {item.entity, item.values};
         if (item.type != ManifestItem::Type::enter || item.parent_lane == ManifestItem::no_parent) {
             continue;
         }
-        bool known = ghosts_.count(item.parent_lane) != 0;
+        bool known = has(item.parent_lane);
         for (const ManifestItem& other : manifest.items) {
             known |= other.type == ManifestItem::Type::enter && other.lane == item.parent_lane;
         }
@@ -109,21 +112,17 @@ std::string DigestChecker::sent(Manifest manifest) {
 void DigestChecker::apply(const Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type != ManifestItem::Type::leave) continue;
-        for (auto& [lane, ghost] : ghosts_) {  // children of what leaves stand alone
-            if (ghost.parent_lane != item.lane || lane == item.lane) continue;
-            Ghost alone = ghost;
+        for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {  // its children stand alone
+            if (!has(lane) || lane == item.lane || ghosts_[lane].parent_lane != item.lane) continue;
+            Ghost alone = ghosts_[lane];
             alone.parent_lane = ManifestItem::no_parent;
-            digest_ -= ghost.hash;
-            alone.hash = hash_of(lane, alone);
-            digest_ += alone.hash;
-            ghost = alone;
+            set(lane, std::move(alone));
         }
         remove(item.lane);
     }
     for (const ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave) continue;
-        const auto held = ghosts_.find(item.lane);
-        if (item.type == ManifestItem::Type::update && held == ghosts_.end()) continue;  // enter lost
+        if (item.type == ManifestItem::Type::update && !has(item.lane)) continue;  // its enter was lost
         Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values, 0};
         set(item.lane, std::move(ghost));
     }
@@ -148,9 +147,8 @@ std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_
 }
 
 const std::vector<std::uint32_t>* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
-    const auto found = sent_.find(lane);
-    if (found == sent_.end() || found->second.entity != entity) return nullptr;
-    return found->second.values.get();
+    if (lane >= sent_.size() || sent_[lane].entity != entity) return nullptr;
+    return sent_[lane].values.get();
 }
 
 std::string DigestChecker::explain(std::span<const std::byte> state) {
@@ -158,17 +156,19 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
     const std::uint32_t sequence = in.u32();
     const auto kept = kept_.find(sequence);
     if (kept == kept_.end()) return "the client's state is of a packet that is not kept";
-    std::map<std::uint32_t, Ghost> expected = kept->second;
+    std::vector<Ghost> expected = kept->second;
     keeping_ = false;
     kept_.clear();
     while (in.boolean() && in.ok()) {
         const std::uint32_t lane = in.u32();
         const auto kind = in.u16();
         const std::uint32_t parent = in.u32() - 1;
-        const auto found = expected.find(lane);
         if (kind >= schema_->kinds().size()) return "the client's state does not decode";
-        if (found == expected.end()) return "the client holds a ghost it must not: lane " + std::to_string(lane);
-        const Ghost& ghost = found->second;
+        if (lane >= expected.size() || expected[lane].values == nullptr) {
+            return "the client holds a ghost it must not: lane " + std::to_string(lane);
+        }
+        const Ghost ghost = expected[lane];
+        expected[lane] = Ghost{};
         const std::string where = name_of(ghost.entity) + " (lane " + std::to_string(lane) +
                                   ") as of tick " + std::to_string(ghost.tick);
         if (KindId{kind} != ghost.kind) return where + ": another kind";
@@ -187,10 +187,11 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
         }
         if (!wrong.empty()) return wrong;
         if (parent != ghost.parent_lane) return where + ": another parent";
-        expected.erase(found);
     }
     if (!in.ok()) return "the client's state does not decode";
-    if (!expected.empty()) return "the client lacks " + name_of(expected.begin()->second.entity);
+    for (const Ghost& ghost : expected) {
+        if (ghost.values != nullptr) return "the client lacks " + name_of(ghost.entity);
+    }
     return "the client's state is right by now";
 }
 

@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "purview/ids.hpp"
@@ -60,7 +59,7 @@ class DigestChecker {
 
     std::uint64_t digest() const noexcept { return digest_; }
     std::uint32_t last_resolved() const noexcept { return last_resolved_; }
-    std::size_t ghost_count() const noexcept { return ghosts_.size(); }
+    std::size_t ghost_count() const noexcept { return ghost_count_; }
     /// Values as last sent for a lane, whatever became of the packet; null when never.
     const std::vector<std::uint32_t>* last_sent(std::uint32_t lane, EntityId entity) const;
 
@@ -78,18 +77,22 @@ class DigestChecker {
         std::shared_ptr<const std::vector<std::uint32_t>> values;
     };
     static std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost);
+    bool has(std::uint32_t lane) const noexcept {
+        return lane < ghosts_.size() && ghosts_[lane].values != nullptr;
+    }
     void set(std::uint32_t lane, Ghost ghost);
     void remove(std::uint32_t lane);
     void apply(const Manifest& manifest);
 
     const Schema* schema_;
     std::deque<Manifest> under_way_;
-    std::map<std::uint32_t, Ghost> ghosts_;
-    std::unordered_map<std::uint32_t, Sent> sent_;
+    std::vector<Ghost> ghosts_;  ///< by lane; without values where there is none
+    std::size_t ghost_count_ = 0;
+    std::vector<Sent> sent_;     ///< by lane
     std::uint64_t digest_ = 0;
     std::uint32_t last_resolved_ = 0;
     bool keeping_ = false;
-    std::map<std::uint32_t, std::map<std::uint32_t, Ghost>> kept_;  ///< by sequence
+    std::map<std::uint32_t, std::vector<Ghost>> kept_;  ///< by sequence
 };
 
 }  // namespace purview::check

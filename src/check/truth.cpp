@@ -60,26 +60,25 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
 }
 
-bool TruthOracle::is_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
-                          std::uint32_t index) const {
+/// Between enter and leave the past decides: the last moment when it was not between.
+bool TruthOracle::was_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
+                           std::uint32_t index) const {
     const float enter = kernel.enter_m * kernel.enter_m;
     const float leave = kernel.leave_m * kernel.leave_m;
     const PlaceRecord& now = history_.back().entities[index];
     const auto memory = memories_.find(number(observer));
     const std::uint32_t times_ready = history_.back().observers.at(number(observer)).times_ready;
-    for (std::size_t back = 0; back < history_.size(); ++back) {
+    for (std::size_t back = 1; back < history_.size(); ++back) {
         const Snapshot& then = history_[history_.size() - 1 - back];
         const auto places = then.observers.find(number(observer));
         if (places == then.observers.end() || places->second.times_ready != times_ready) return false;
-        if (back > 0 && memory != memories_.end() && memory->second.tick == then.tick) {
-            const auto& yes = memory->second.yes[distance_step];
-            const bool same = index < then.entities.size() && then.entities[index].id == now.id &&
-                              then.entities[index].joins == now.joins;
-            return same && index < yes.size() && yes[index];
-        }
         if (index >= then.entities.size()) return false;
         const PlaceRecord& entity = then.entities[index];
         if (entity.id != now.id || entity.joins != now.joins || !entity.is_placed_unit) return false;
+        if (memory != memories_.end() && memory->second.tick == then.tick) {
+            const auto& yes = memory->second.yes[distance_step];
+            return index < yes.size() && yes[index];
+        }
         bool inside_leave = false;
         for (const Vec3 place : places->second.places) {
             const float distance = squared(entity.place, place);
@@ -91,14 +90,20 @@ bool TruthOracle::is_near(ObserverId observer, const KernelDesc& kernel, std::si
     return false;  // not known before the records begin: it was not there
 }
 
-bool TruthOracle::nodes_say(const TruthObserver& observer, const TruthEntity& unit, Memory& memory) {
-    const std::uint32_t index = index_of(unit.id);
-    std::array<Key, Schema::keys_max> keys = observer.own_keys;
-    if (observer.main != EntityId::none && index_of(observer.main) < entities_.size() &&
-        entities_[index_of(observer.main)].id == observer.main) {
-        keys = entities_[index_of(entities_[index_of(observer.main)].root)].keys;
+bool TruthOracle::is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
+                          const KernelDesc& kernel, std::size_t distance_step, const TruthEntity& unit) const {
+    bool inside_leave = false;
+    for (const Vec3 place : places) {
+        const float distance = squared(unit.place, place);
+        if (distance <= kernel.enter_m * kernel.enter_m) return true;
+        inside_leave |= distance <= kernel.leave_m * kernel.leave_m;
     }
-    const bool nowhere = history_.back().observers.at(number(observer.id)).places.empty();
+    return inside_leave && was_near(observer.id, kernel, distance_step, index_of(unit.id));
+}
+
+bool TruthOracle::nodes_say(const TruthObserver& observer, const std::vector<Vec3>& places,
+                            const std::array<Key, Schema::keys_max>& keys, const TruthEntity& unit,
+                            Memory& memory) const {
     bool any = rules_.nodes.empty() || observer.sees_everything;
     std::size_t distance_step = 0;
     for (const NodeDesc& node : rules_.nodes) {
@@ -108,9 +113,9 @@ bool TruthOracle::nodes_say(const TruthObserver& observer, const TruthEntity& un
             bool unknown = false;
             switch (step.kernel.type) {
                 case KernelType::distance:
-                    unknown = nowhere || !unit.placed;
-                    yes = !unknown && is_near(observer.id, step.kernel, distance_step, index);
-                    memory.yes[distance_step][index] = yes;
+                    unknown = places.empty() || !unit.placed;
+                    yes = !unknown && is_near(observer, places, step.kernel, distance_step, unit);
+                    memory.yes[distance_step][index_of(unit.id)] = yes;
                     ++distance_step;
                     break;
                 case KernelType::same_group: {
@@ -151,6 +156,12 @@ std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
     Memory memory;
     memory.tick = history_.back().tick;
     memory.yes.assign(distance_steps, std::vector<bool>(entities_.size(), false));
+    const std::vector<Vec3>& places = history_.back().observers.at(number(id)).places;
+    std::array<Key, Schema::keys_max> keys = observer.own_keys;
+    if (observer.main != EntityId::none && index_of(observer.main) < entities_.size() &&
+        entities_[index_of(observer.main)].id == observer.main) {
+        keys = entities_[index_of(entities_[index_of(observer.main)].root)].keys;
+    }
     std::vector<bool> owned(entities_.size(), false);  // units with a member that the observer owns
     for (const TruthEntity& entity : entities_) {
         if (entity.id != EntityId::none && entity.owner == id) owned[index_of(entity.root)] = true;
@@ -159,7 +170,7 @@ std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
     for (const TruthEntity& unit : entities_) {
         if (unit.id == EntityId::none || unit.root != unit.id) continue;
         ++pairs_evaluated_;
-        const bool by_nodes = nodes_say(observer, unit, memory);
+        const bool by_nodes = nodes_say(observer, places, keys, unit, memory);
         bool relevant = false;
         if (contains(observer.denied, unit.id)) {
             relevant = false;

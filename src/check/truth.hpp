@@ -83,9 +83,13 @@ class TruthOracle {
 
     static std::vector<Vec3> places_of(const TruthObserver& observer,
                                        const std::vector<TruthEntity>& entities);
-    bool is_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
-                 std::uint32_t index) const;
-    bool nodes_say(const TruthObserver& observer, const TruthEntity& unit, Memory& memory);
+    bool was_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
+                  std::uint32_t index) const;
+    bool is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
+                 const KernelDesc& kernel, std::size_t distance_step, const TruthEntity& unit) const;
+    bool nodes_say(const TruthObserver& observer, const std::vector<Vec3>& places,
+                   const std::array<Key, Schema::keys_max>& keys, const TruthEntity& unit,
+                   Memory& memory) const;
 
     InterestRules rules_;
     std::uint32_t ticks_between_max_;

@@ -28,6 +28,7 @@ const Schema* Client::schema() const noexcept {
 std::string_view Client::world_name() const noexcept { return data_->world_name; }
 std::uint32_t Client::tick_hz() const noexcept { return data_->tick_hz; }
 Tick Client::newest_tick() const noexcept { return data_->newest_tick; }
+std::uint32_t Client::newest_packet() const noexcept { return data_->newest_packet; }
 std::uint32_t Client::ghost_count() const noexcept { return data_->ghosts ? data_->ghosts->count() : 0; }
 GhostId Client::ghost_end() const noexcept { return data_->ghosts ? data_->ghosts->lane_end() : 0; }
 bool Client::is_held(GhostId ghost) const noexcept {
@@ -41,6 +42,9 @@ bool Client::is_owned(GhostId ghost) const noexcept {
 }
 GhostId Client::parent_of(GhostId ghost) const noexcept {
     return is_held(ghost) ? data_->ghosts->parent(ghost) : no_ghost;
+}
+Tick Client::updated_of(GhostId ghost) const noexcept {
+    return is_held(ghost) ? data_->ghosts->updated(ghost) : 0;
 }
 Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
     return is_held(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};

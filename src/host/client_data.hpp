@@ -36,6 +36,7 @@ class ClientData {
     std::string world_name;
     std::uint32_t tick_hz = 0;
     Tick newest_tick = 0;
+    std::uint32_t newest_packet = 0;
     std::vector<ClientEvent> events;
     ClientStats stats;
 

@@ -137,6 +137,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     stream_in_.accept();
     if (has_snapshot) {
         ghosts->accept(newest_tick);
+        newest_packet = link_.newest_accepted();
         for (const GhostEvent& event : ghosts->events()) {
             events.push_back({event.ghost, event.kind, event.reason, event.enter});
         }

@@ -108,7 +108,6 @@ void ServerData::encode(Micros now) {
 }
 
 void ServerData::send() {
-    if (tap != nullptr) tap->tick_done(tick_number);
     world.data().clear_changes();
     bytes_sent_ = 0;
     for (const auto& session : sessions) {

@@ -54,7 +54,9 @@ struct Session {
     std::uint64_t leaves = 0;
     std::uint32_t rtt_us = 0;
     std::array<Micros, 256> sent_at{};       ///< by packet number, for the round trip
-    std::vector<LocalId> entered;            ///< scratch
+    /// For an operator who watches: what the client held after each packet.
+    bool keep_held_reports = false;
+    std::vector<HeldReport> held_reports;
 };
 
 }  // namespace purview

@@ -284,6 +284,10 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
 
 void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
     session.ghosts.resolve(notice.sequence, notice.delivered, tick_number);
+    if (session.keep_held_reports && notice.delivered &&
+        session.ghosts.held_report().sequence == notice.sequence) {
+        session.held_reports.push_back(session.ghosts.held_report());
+    }
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
         const Micros sent = session.sent_at[notice.sequence % session.sent_at.size()];

@@ -13,8 +13,6 @@ namespace purview {
 class ReplicationTap {
   public:
     virtual ~ReplicationTap() = default;
-    /// All packets of the tick are written; the world and its relevant sets are those of the tick.
-    virtual void tick_done(Tick tick) = 0;
     /// A packet with a snapshot goes out; its record says what it holds.
     virtual void packet_sent(const Session& session, const PacketRecord& record) = 0;
     /// The fate of a packet, in order of number, each once; also of packets without a snapshot.

@@ -146,7 +146,7 @@ void GhostTable::delivered(const PacketRecord& record) {
             case SentAs::leave: free_lane(item.lane); break;
         }
     }
-    held_report_ = {record.tick, 0, 0, 0};
+    held_report_ = {record.sequence, record.tick, 0, 0, 0};
     for (std::size_t w = 0; w < held_.size(); ++w) {
         const std::uint64_t relevant = w < record.live.size() ? record.live[w] : 0;
         held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));

@@ -44,6 +44,7 @@ struct PacketRecord {
 /// What an observer held after applying the packet of a tick; known when it is acknowledged.
 ///   held = relevant - backlog + unacknowledged_leaves
 struct HeldReport {
+    std::uint32_t sequence = 0;
     Tick tick = 0;
     std::uint32_t relevant = 0;
     std::uint32_t backlog = 0;                 ///< relevant, and not held yet

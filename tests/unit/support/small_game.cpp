@@ -198,6 +198,7 @@ void SmallWorld::step() {
         while (c->up->receive(bytes, now)) server->receive(bytes, c->address, now);
     }
     server->tick(now);
+    proof->check_tick();
     OutgoingDatagram out;
     std::map<std::uint16_t, std::uint64_t> sizes;
     while (server->next_datagram(out)) {

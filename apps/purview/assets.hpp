@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Files that are part of the program: the page, the client module, the demo world. The list is made
+// at build time (cmake/embed.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace purview::app {
+
+struct Asset {
+    std::string_view name;          ///< such as "page.mjs"
+    std::string_view content_type;
+    std::string_view bytes;
+};
+
+/// All assets; `count` receives their number.
+const Asset* assets(unsigned& count);
+/// Empty when there is none of that name.
+std::string_view asset(std::string_view name);
+
+}  // namespace purview::app

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "demo.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "assets.hpp"
+#include "net/child_process.hpp"
+#include "net/system.hpp"
+#include "proof.hpp"
+
+namespace purview::app {
+
+using nlohmann::json;
+
+namespace {
+
+volatile bool stop_requested = false;
+
+/// Bots join within this time; what is judged is what comes after.
+constexpr double settle_seconds = 5;
+
+double percentile(std::vector<float> values, double share) {
+    if (values.empty()) return 0;
+    const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+    return values[at];
+}
+
+bool write_report(const json& report, const std::string& path) {
+    if (path.empty()) return true;
+    if (path == "-") {
+        std::cout << report.dump(2) << std::endl;
+        return true;
+    }
+    std::ofstream out(path);
+    out << report.dump(2) << "\n";
+    if (out.good()) return true;
+    spdlog::error("cannot write {}", path);
+    return false;
+}
+
+Spoil spoil_of(const std::string& mode) {
+    if (mode == "leak") return Spoil::leak;
+    if (mode == "stale") return Spoil::stale;
+    if (mode == "field") return Spoil::field;
+    if (mode == "order") return Spoil::order;
+    return Spoil::none;
+}
+
+check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
+    check::TruthObserver truth;
+    truth.id = observer;
+    if (const auto view = game.view_of(observer)) {
+        truth.ready = true;
+        truth.times_ready = 1;
+        truth.main = view->main;
+        truth.areas = view->areas;
+    }
+    return truth;
+}
+
+/// What was counted at one moment; a window is the difference of two.
+struct Mark {
+    double seconds = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t enters = 0;
+    std::uint64_t leaves = 0;
+    std::uint64_t client_bytes = 0;
+    std::uint64_t probe_bytes = 0;
+};
+
+/// A demo that counts itself: samples once a second after everybody had time to join.
+class Judge {
+  public:
+    Judge(ServerApp& app, const DemoOptions& options, std::uint32_t clients)
+        : app_(app), options_(options), clients_(clients) {}
+
+    void begin() { start_ = net::now(); }
+
+    void after_tick() {
+        const double seconds = static_cast<double>(net::now() - start_) / 1e6;
+        if (seconds < settle_seconds) return;
+        if (!settled_) {
+            first_ = mark(seconds);
+            settled_ = true;
+        }
+        last_ = mark(seconds);
+        if (seconds < next_sample_) return;
+        next_sample_ = std::max(next_sample_ + 1, seconds);
+        sample();
+    }
+
+    json finish(const Proof& proof, double seconds, int node_exit, const json& node_report);
+    bool holds() const noexcept { return holds_; }
+
+  private:
+    Mark mark(double seconds) const {
+        const ServerStats stats = app_.server->stats();
+        Mark mark;
+        mark.seconds = seconds;
+        mark.ticks = app_.server->current_tick();
+        mark.enters = stats.enters;
+        mark.leaves = stats.leaves;
+        for (const auto& session : app_.server->data().sessions) {
+            (session->state == Session::State::probe ? mark.probe_bytes : mark.client_bytes) += session->bytes_sent;
+        }
+        return mark;
+    }
+
+    void sample() {
+        std::vector<SessionStats> sessions;
+        app_.server->sessions(sessions);
+        clients_min_ = std::min(clients_min_, static_cast<std::uint32_t>(sessions.size()));
+        for (const auto& session : sessions) relevant_sum_ += session.relevant;
+        relevant_samples_ += sessions.size();
+        present_sum_ += app_.game->people_present();
+        ++samples_;
+        if (options_.check) {
+            spdlog::info("{:4.0f} s: {} clients, {:.0f} relevant each, {} ticks", last_.seconds, sessions.size(),
+                         sessions.empty() ? 0.0 : static_cast<double>(relevant_sum_) / static_cast<double>(relevant_samples_),
+                         app_.loop->stats().ticks);
+        }
+    }
+
+    void require(const std::string& name, double value, const std::string& relation, double bound) {
+        const bool holds = relation == ">=" ? value >= bound : value <= bound;
+        checks_.push_back({{"name", name}, {"value", value}, {"must_be", relation}, {"bound", bound}, {"holds", holds}});
+        if (!holds) {
+            holds_ = false;
+            spdlog::error("check failed: {} is {:.6g}, must be {} {:.6g}", name, value, relation, bound);
+        }
+    }
+
+    ServerApp& app_;
+    const DemoOptions& options_;
+    std::uint32_t clients_;
+    Micros start_ = 0;
+    bool settled_ = false;
+    double next_sample_ = settle_seconds;
+    Mark first_;
+    Mark last_;
+    std::uint32_t clients_min_ = ~0U;
+    std::uint64_t relevant_sum_ = 0;
+    std::uint64_t relevant_samples_ = 0;
+    std::uint64_t present_sum_ = 0;
+    std::uint64_t samples_ = 0;
+    json checks_ = json::array();
+    bool holds_ = true;
+};
+
+json Judge::finish(const Proof& proof, double seconds, int node_exit, const json& node_report) {
+    const net::LoopStats& loop = app_.loop->stats();
+    const ServerStats stats = app_.server->stats();
+    const ProofCounters& counted = proof.counters();
+    const double window = std::max(0.001, last_.seconds - first_.seconds);
+    const double ticks_in_window = std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
+    const double clients = std::max(1U, clients_);
+    const double relevant_mean = relevant_samples_ == 0 ? 0 : static_cast<double>(relevant_sum_) / static_cast<double>(relevant_samples_);
+    const double present_mean = samples_ == 0 ? 0 : static_cast<double>(present_sum_) / static_cast<double>(samples_);
+    const double enters_rate = static_cast<double>(last_.enters - first_.enters) / window;
+    const double leaves_rate = static_cast<double>(last_.leaves - first_.leaves) / window;
+    const double changes_per_tick = (enters_rate + leaves_rate) * window / ticks_in_window;
+    const double client_bytes = static_cast<double>(last_.client_bytes - first_.client_bytes) / window / clients;
+    const double probe_bytes = static_cast<double>(last_.probe_bytes - first_.probe_bytes) / window;
+    const bool is_trace = options_.serve.source == WorldSource::trace;
+    const bool is_map = options_.serve.source == WorldSource::map;
+    // In a crowd, those who ride somebody move; the others watch.
+    double moving = options_.bots.role == Role::player ? options_.bots.clients : 0;
+    if (is_trace) moving = std::min(moving, present_mean);
+
+    if (!is_trace && !is_map) require("entities", stats.entities, ">=", 20'000);
+    require("clients in all the time", clients_min_ == ~0U ? 0 : clients_min_, ">=", clients_);
+    require("ticks", static_cast<double>(loop.ticks), ">=", 0.98 * app_.world->file.tick_hz * seconds);
+    if (is_trace) {
+        require("relevant_mean", relevant_mean, ">=", 2);
+        require("relevant_mean", relevant_mean, "<=", present_mean / 2);
+    } else {
+        require("relevant_mean", relevant_mean, ">=", 50);
+        require("relevant_mean", relevant_mean, "<=", 2000);
+    }
+    require("enters per moving client and second", enters_rate / std::max(1.0, moving), ">=", 1);
+    require("leaves per moving client and second", leaves_rate / std::max(1.0, moving), ">=", 1);
+    if (is_map) require("relevant changes per tick", changes_per_tick, ">=", 30);
+    require("digests_checked", static_cast<double>(counted.digests_checked), ">=", clients * seconds);
+    require("truth_checked", static_cast<double>(counted.truth_checked), ">=", clients * seconds);
+    require("digest_mismatches", static_cast<double>(counted.digest_mismatches), "<=", 0);
+    require("truth_mismatches", static_cast<double>(counted.truth_mismatches), "<=", 0);
+    if (!is_trace && !is_map) require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
+    require("tick_overruns", static_cast<double>(loop.overruns), "<=", 0.005 * static_cast<double>(loop.ticks));
+    if (options_.with_node) {
+        require("exit code of the WebAssembly client", node_exit, "<=", 0);
+        require("digests of the WebAssembly client", node_report.value("digests", 0.0), ">=", seconds / 2);
+        require("packets that the WebAssembly client could not read", node_report.value("malformed", 1.0), "<=", 0);
+    }
+    for (const std::string& text : proof.mismatches()) spdlog::error("{}", text);
+
+    return {{"machine", net::machine_description()},
+            {"command", options_.command},
+            {"world", app_.world->file.name},
+            {"seconds", seconds},
+            {"bots", options_.bots.clients},
+            {"clients_min", clients_min_ == ~0U ? 0 : clients_min_},
+            {"entities", stats.entities},
+            {"people_present_mean", present_mean},
+            {"ticks", loop.ticks},
+            {"tick_ms_p50", percentile(loop.tick_ms, 0.5)},
+            {"tick_ms_p99", percentile(loop.tick_ms, 0.99)},
+            {"tick_cpu_ms_p50", percentile(loop.tick_cpu_ms, 0.5)},
+            {"tick_cpu_ms_p99", percentile(loop.tick_cpu_ms, 0.99)},
+            {"tick_overruns", loop.overruns},
+            {"ticks_skipped", loop.skipped},
+            {"enters", stats.enters},
+            {"leaves", stats.leaves},
+            {"enters_per_s", enters_rate},
+            {"leaves_per_s", leaves_rate},
+            {"relevant_changes_per_tick", changes_per_tick},
+            {"relevant_mean", relevant_mean},
+            {"bytes_per_client_per_s_mean", client_bytes},
+            {"broadcast_bytes_per_s", probe_bytes},
+            {"broadcast_ratio", probe_bytes / std::max(1.0, client_bytes)},
+            {"encodings", stats.encodings},
+            {"encoding_uses", stats.encoding_uses},
+            {"backlog_age_ticks_max", stats.backlog_age_ticks_max},
+            {"digests_checked", counted.digests_checked},
+            {"digest_mismatches", counted.digest_mismatches},
+            {"truth_checked", counted.truth_checked},
+            {"truth_mismatches", counted.truth_mismatches},
+            {"truth_pairs_evaluated", counted.truth_pairs},
+            {"ghosts_compared", counted.ghosts_checked},
+            {"datagrams_dropped", app_.server->drops().total()},
+            {"node", node_report},
+            {"mismatches", proof.mismatches()},
+            {"checks", checks_},
+            {"holds", holds_}};
+}
+
+/// The WebAssembly client under Node: one more client, over WebSocket.
+class NodeClient {
+  public:
+    ~NodeClient() { net::remove_directory(directory_); }
+    std::string start(const ServerApp& app, double seconds) {
+        directory_ = net::make_temporary_directory();
+        if (directory_.empty()) return "no room for temporary files";
+        for (const char* name : {"node_client.mjs", "client.mjs", "purview_client.wasm"}) {
+            if (!net::write_file(directory_ + "/" + name, asset(name))) return "no room for temporary files";
+        }
+        output_ = directory_ + "/report.json";
+        return process_.start({"node", directory_ + "/node_client.mjs", "ws://127.0.0.1:" + std::to_string(app.port()) + "/play",
+                               std::to_string(seconds)}, output_);
+    }
+    int finish(json& report) {
+        const int code = process_.wait(3000);
+        std::ifstream in(output_);
+        report = json::parse(in, nullptr, false);
+        if (report.is_discarded()) report = json::object();
+        return code;
+    }
+
+  private:
+    net::ChildProcess process_;
+    std::string directory_;
+    std::string output_;
+};
+
+void announce(const ServerApp& app) {
+    for (const std::string& warning : app.warnings()) spdlog::warn("{}", warning);
+    spdlog::info("{}", app.summary());
+    if (app.world->file.map && app.world->file.area_width_tiles > 0) {
+        const auto grid = scene::area_grid(*app.world->file.map, app.world->file.area_width_tiles,
+                                           app.world->file.area_height_tiles);
+        spdlog::info("areas of {} x {} tiles: {} (ids 0 to {})", app.world->file.area_width_tiles,
+                     app.world->file.area_height_tiles, grid.count(), grid.count() - 1);
+    }
+}
+
+}  // namespace
+
+int run_serve(const ServeOptions& options, const std::string& json_path) {
+    std::string problem;
+    auto app = ServerApp::open(options, problem);
+    if (app == nullptr) {
+        spdlog::error("{}", problem);
+        return 1;
+    }
+    announce(*app);
+    fmt::print("{}\n", app->page_address());
+    std::fflush(stdout);
+    net::stop_on_signals(&stop_requested);
+    app->loop->run(&stop_requested, options.seconds, [&] { app->operators->tick_done(); });
+    const ServerStats stats = app->server->stats();
+    const json report{{"ticks", app->loop->stats().ticks}, {"entities", stats.entities},
+                      {"bytes_sent", stats.bytes_sent},    {"bytes_received", stats.bytes_received},
+                      {"enters", stats.enters},            {"leaves", stats.leaves}};
+    return write_report(report, json_path) ? 0 : 1;
+}
+
+int run_bots(BotOptions options, double seconds, const std::string& report_path) {
+    net::stop_on_signals(&stop_requested);
+    BotCrew crew(options);
+    crew.start();
+    const Micros end = net::now() + static_cast<Micros>(seconds * 1e6);
+    BotReport report;
+    for (Micros told = net::now(); !stop_requested && net::now() < end;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        if (net::now() - told < 1'000'000) continue;
+        told = net::now();
+        report = crew.report();
+        spdlog::info("{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms", report.joined,
+                     report.clients, report.ghosts_mean,
+                     static_cast<double>(report.bytes_received) / 1000 / std::max(0.001, seconds - static_cast<double>(end - told) / 1e6),
+                     report.rtt_ms_p50);
+    }
+    report = crew.report();
+    crew.stop();
+    const json out{{"clients", report.clients},
+                   {"joined", report.joined},
+                   {"refused", report.refused},
+                   {"closed", report.closed},
+                   {"enters", report.enters},
+                   {"leaves", report.leaves},
+                   {"bytes_sent", report.bytes_sent},
+                   {"bytes_received", report.bytes_received},
+                   {"packets_received", report.packets_received},
+                   {"packets_lost", report.packets_lost},
+                   {"packets_malformed", report.packets_malformed},
+                   {"order_violations", report.order_violations},
+                   {"ghosts_mean", report.ghosts_mean},
+                   {"rtt_ms_p50", report.rtt_ms_p50},
+                   {"rtt_ms_p99", report.rtt_ms_p99},
+                   {"trouble", report.trouble}};
+    if (!report.trouble.empty()) spdlog::warn("{}", report.trouble);
+    if (!write_report(out, report_path)) return 1;
+    return report.joined == options.clients ? 0 : 1;
+}
+
+int run_demo(DemoOptions options) {
+    options.serve.sessions_max = options.bots.clients + 256;
+    options.serve.sessions_per_host_max = options.bots.clients + 64;
+    std::string problem;
+    auto app = ServerApp::open(options.serve, problem);
+    if (app == nullptr) {
+        spdlog::error("{}", problem);
+        return 1;
+    }
+    announce(*app);
+#ifdef PURVIEW_BREAKABLE
+    app->server->data().set_spoil(spoil_of(options.break_mode));
+#else
+    (void)spoil_of;
+#endif
+    fmt::print(stderr, "\n  Open  {}\n  Ctrl-C stops.\n\n", app->page_address());
+    net::stop_on_signals(&stop_requested);
+
+    // A crowd that replays needs some of its people before anybody can ride them.
+    options.bots.host = options.serve.host;
+    options.bots.port = app->port();
+    const std::uint32_t clients = options.bots.clients + (options.with_node ? 1 : 0);
+    std::unique_ptr<Proof> proof;
+    if (options.check) {
+        const auto* game = app->game.get();
+        proof = std::make_unique<Proof>(*app->server, [game](ObserverId o) { return describe(*game, o); },
+                                        std::max(1U, app->world->file.tick_hz / 2));
+        if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
+    }
+    BotCrew crew(options.bots);
+    NodeClient node;
+    if (options.with_node) {
+        if (problem = node.start(*app, options.serve.seconds); !problem.empty()) {
+            spdlog::error("{}", problem);
+            return 1;
+        }
+    }
+    crew.start();
+    Judge judge(*app, options, clients);
+    judge.begin();
+    app->loop->run(&stop_requested, options.serve.seconds, [&] {
+        app->operators->tick_done();
+        if (!options.check) return;
+        proof->check_tick();
+        judge.after_tick();
+    });
+    json node_report = json::object();
+    const int node_exit = options.with_node ? node.finish(node_report) : 0;
+    const BotReport bots = crew.report();
+    crew.stop();
+    if (!options.check) return 0;
+    if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
+    json report = judge.finish(*proof, options.serve.seconds, node_exit, node_report);
+    report["bots_order_violations"] = bots.order_violations;
+    report["bots_packets_malformed"] = bots.packets_malformed;
+    report["bots_packets_lost"] = bots.packets_lost;
+    report["bots_rtt_ms_p50"] = bots.rtt_ms_p50;
+    if (!write_report(report, options.json_path)) return 1;
+    spdlog::info("{} digests and {} relevant sets checked, {} and {} wrong; {}",
+                 proof->counters().digests_checked, proof->counters().truth_checked,
+                 proof->counters().digest_mismatches, proof->counters().truth_mismatches,
+                 judge.holds() ? "everything holds" : "NOT everything holds");
+    return judge.holds() ? 0 : 3;
+}
+
+}  // namespace purview::app

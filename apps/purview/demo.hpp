@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Server, bots and page in one process; with `check`, the run that proves itself and stops.
+#pragma once
+
+#include <string>
+
+#include "bots.hpp"
+#include "server_app.hpp"
+
+namespace purview::app {
+
+struct DemoOptions {
+    ServeOptions serve;
+    BotOptions bots;
+    bool check = false;
+    bool with_node = false;
+    std::string json_path;     ///< report; "-": standard output
+    std::string break_mode;    ///< test builds: leak, stale, field, order
+    std::string command;       ///< as typed, for the report
+};
+
+/// Exit code: 0 ok, 1 run time, 3 a check failed.
+int run_demo(DemoOptions options);
+int run_serve(const ServeOptions& options, const std::string& json_path);
+int run_bots(BotOptions options, double seconds, const std::string& report_path);
+
+}  // namespace purview::app

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server with everything around it: world, game, carriers, page, operator channel.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "admin/operator_channel.hpp"
+#include "host/server_data.hpp"
+#include "net/server_loop.hpp"
+#include "net/udp_socket.hpp"
+#include "net/web_server.hpp"
+#include "purview/server.hpp"
+#include "world_setup.hpp"
+
+namespace purview::app {
+
+struct ServeOptions {
+    WorldSource source = WorldSource::toml;
+    std::string world_path;         ///< empty: the built-in vale
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 7780;      ///< UDP, HTTP and WebSocket; 0: any
+    std::string operator_token;     ///< empty: a random one on loopback
+    bool no_operator = false;
+    std::uint32_t sessions_max = 4'096;
+    std::uint32_t sessions_per_host_max = 16;
+    std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
+    double seconds = 0;             ///< 0: until stopped
+};
+
+class ServerApp {
+  public:
+    /// Null, with `problem` saying why, when the world does not load or a port is taken.
+    static std::unique_ptr<ServerApp> open(const ServeOptions& options, std::string& problem);
+
+    /// "http://127.0.0.1:7780/?operator=..."
+    std::string page_address() const;
+    std::uint16_t port() const noexcept { return web->port(); }
+    const std::vector<std::string>& warnings() const noexcept { return world->file.warnings; }
+    /// One line about what is being served.
+    std::string summary() const;
+
+    std::unique_ptr<WorldSetup> world;
+    std::unique_ptr<vale::Vale> game;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<net::UdpSocket> udp;
+    std::unique_ptr<net::WebServer> web;
+    std::unique_ptr<admin::OperatorChannel> operators;
+    std::unique_ptr<net::ServerLoop> loop;
+    std::string token;
+    std::string host;
+};
+
+}  // namespace purview::app

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "world_setup.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace purview::app {
+
+using scene::Loaded;
+using scene::Problem;
+using scene::WorldFile;
+
+namespace {
+
+/// What a bare Tiled map of the Phaser Quest kind means: areas of 34 x 20 tiles, and a view about as
+/// large as an area with its neighbours.
+constexpr const char* map_world = R"(
+name = "map"
+[map]
+file = "%FILE%"
+collision_property = "c"
+area_tiles = [34, 20]
+start_type = "start"
+[players]
+speed_mps = 5.0
+[[interest.node]]
+name = "near or same team, not cloaked"
+steps = ["add within 45 leave 50", "add same team", "subtract flag cloaked"]
+)";
+
+/// What a bare trace means: people in a crowd know whom they could touch.
+constexpr const char* trace_world = R"(
+name = "trace"
+[trace]
+file = "%FILE%"
+[players]
+teams = 0
+[[interest.node]]
+name = "at arm's length"
+steps = ["add within 1.5 leave 1.7"]
+)";
+
+std::string with_file(std::string text, const std::string& path) {
+    std::string quoted;
+    for (const char c : path) quoted += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
+    return text.replace(text.find("%FILE%"), 6, quoted);
+}
+
+vale::Motion motion_of(scene::Motion motion) {
+    switch (motion) {
+        case scene::Motion::rest: return vale::Motion::rest;
+        case scene::Motion::wander: return vale::Motion::wander;
+        case scene::Motion::herd: return vale::Motion::herd;
+        case scene::Motion::patrol: return vale::Motion::patrol;
+    }
+    return vale::Motion::wander;
+}
+
+std::uint32_t kind_index(vale::Setup& setup, const std::string& name, vale::Motion otherwise) {
+    for (std::uint32_t k = 0; k < setup.kinds.size(); ++k) {
+        if (setup.kinds[k].name == name) return k;
+    }
+    vale::KindSetup kind;
+    kind.name = name;
+    kind.motion = otherwise;
+    setup.kinds.push_back(kind);
+    return static_cast<std::uint32_t>(setup.kinds.size() - 1);
+}
+
+vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& map) {
+    vale::SpawnSetup area;
+    area.min = {std::clamp(object.x_m, 0.0F, map.width_m()), std::clamp(object.y_m, 0.0F, map.height_m()), 0};
+    area.max = {std::clamp(object.x_m + object.width_m, 0.0F, map.width_m()),
+                std::clamp(object.y_m + object.height_m, 0.0F, map.height_m()), 0};
+    return area;
+}
+
+/// Empty, or what the map asks for that cannot be.
+std::string use_map(const WorldFile& file, vale::Setup& setup) {
+    const scene::TileMap& map = *file.map;
+    setup.max = {map.width_m(), map.height_m(), 0};
+    setup.ground = {map.width, map.height, map.tile_m, map.blocked};
+    for (const scene::MapObject& object : map.objects) {
+        if (!file.start_type.empty() && object.type == file.start_type) {
+            setup.starts.push_back(area_of(object, map));
+            continue;
+        }
+        vale::SpawnSetup spawn = area_of(object, map);
+        if (object.layer == "roaming") {
+            if (object.type.empty()) return "layer 'roaming': an object has no type, which names its kind";
+            const long count = object.number("nb", 1);
+            if (count < 0 || count > 1'000'000) return "layer 'roaming': nb must be 0 to 1000000";
+            spawn.kind = kind_index(setup, object.type, vale::Motion::wander);
+            spawn.count = static_cast<std::uint32_t>(count);
+            spawn.team = static_cast<std::uint32_t>(std::clamp(object.number("team", 0), 0L, 1000L));
+        } else if (const auto layer = file.object_layers.find(object.layer); layer != file.object_layers.end()) {
+            spawn.kind = kind_index(setup, layer->second, vale::Motion::rest);
+            spawn.max = spawn.min;
+        } else {
+            continue;
+        }
+        setup.spawns.push_back(spawn);
+    }
+    return {};
+}
+
+void use_trace(const WorldFile& file, vale::Setup& setup) {
+    setup.min = {file.trace->min.x, file.trace->min.y, 0};
+    setup.max = {file.trace->max.x, file.trace->max.y, 0};
+    setup.trace_seconds = file.trace->duration_seconds;
+    for (const scene::Track& track : file.trace->tracks) {
+        vale::Track out;
+        for (const auto& sample : track.samples) {
+            // The plane of interest is x, y; the height of a head does not matter here.
+            out.samples.push_back({sample.seconds, {sample.place.x, sample.place.y, 0}, sample.facing});
+        }
+        setup.tracks.push_back(std::move(out));
+    }
+}
+
+std::string page_json(const WorldSetup& world) {
+    nlohmann::json radii = nlohmann::json::array();
+    for (const NodeDesc& node : world.rules.nodes) {
+        for (const StepDesc& step : node.steps) {
+            if (step.op == StepOp::add && step.kernel.type == KernelType::distance) {
+                radii.push_back({{"enter", step.kernel.enter_m}, {"leave", step.kernel.leave_m}});
+            }
+        }
+    }
+    nlohmann::json ground;
+    if (world.file.map) {
+        std::string cells;
+        for (const auto blocked : world.setup.ground.blocked) cells.push_back(blocked != 0 ? '1' : '0');
+        ground = {{"width", world.file.map->width},
+                  {"height", world.file.map->height},
+                  {"tile_m", world.file.map->tile_m},
+                  {"blocked", cells}};
+    }
+    return nlohmann::json{{"name", world.file.name},
+                          {"min", {world.setup.min.x, world.setup.min.y}},
+                          {"max", {world.setup.max.x, world.setup.max.y}},
+                          {"radii", radii},
+                          {"ground", ground},
+                          {"teams", world.setup.teams},
+                          {"tick_hz", world.file.tick_hz}}
+        .dump();
+}
+
+}  // namespace
+
+Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::string& path) {
+    auto file = source == WorldSource::toml  ? scene::load_world_file(path)
+                : source == WorldSource::map ? scene::parse_world_file(path, with_file(map_world, path.substr(path.rfind('/') + 1)))
+                                             : scene::parse_world_file(path, with_file(trace_world, path.substr(path.rfind('/') + 1)));
+    if (!file) return Problem{file.problem()};
+    auto world = std::make_unique<WorldSetup>();
+    world->file = std::move(*file);
+    if (source == WorldSource::map) {
+        // All object layers that have things in them, whatever their names.
+        for (const char* layer : {"chests", "entities"}) {
+            for (const std::string& there : world->file.map->layers) {
+                if (there == layer) world->file.object_layers[layer] = layer == std::string("chests") ? "chest" : "thing";
+            }
+        }
+    }
+    vale::Setup& setup = world->setup;
+    setup.seed = world->file.seed;
+    setup.tick_hz = world->file.tick_hz;
+    setup.teams = world->file.teams;
+    setup.player_speed_mps = world->file.player_speed_mps;
+    setup.player_cloaked_share = world->file.player_cloaked_share;
+    for (const scene::KindEntry& entry : world->file.kinds) {
+        setup.kinds.push_back({entry.name, motion_of(entry.motion), entry.speed_mps, entry.rest_share,
+                               entry.cloaked_share, entry.urgency, entry.cargo});
+    }
+    if (world->file.map) {
+        if (std::string wrong = use_map(world->file, setup); !wrong.empty()) return Problem{path + ": " + wrong};
+    }
+    if (world->file.trace) use_trace(world->file, setup);
+    world->schema = std::make_unique<vale::ValeSchema>(setup);
+    if (world->schema->schema.status() != Status::ok) {
+        return Problem{path + ": " + world->schema->schema.problem()};
+    }
+    scene::RuleNames names;
+    names.flags["cloaked"] = world->schema->cloaked;
+    names.keys["team"] = world->schema->team;
+    const auto rules = scene::compile_rules(world->file, names);
+    if (!rules) return Problem{rules.problem()};
+    world->rules = *rules;
+    std::uint32_t entities = 1000;
+    for (const auto& spawn : setup.spawns) entities += spawn.count;
+    world->rules.entities_expected = entities;
+    world->page_json = page_json(*world);
+    return world;
+}
+
+}  // namespace purview::app

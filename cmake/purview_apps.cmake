@@ -1,0 +1,72 @@
+# The program and everything that knows the operating system, TOML, JSON or the web.
+find_package(Boost 1.81 EXACT REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+
+file(GLOB scene_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/scene/*.cpp")
+add_library(purview_scene STATIC ${scene_sources})
+target_include_directories(purview_scene PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(purview_scene PUBLIC purview
+  PRIVATE purview_options nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus)
+
+file(GLOB admin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/admin/*.cpp")
+add_library(purview_admin STATIC ${admin_sources})
+target_include_directories(purview_admin PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(purview_admin PUBLIC purview PRIVATE purview_options nlohmann_json::nlohmann_json)
+
+file(GLOB net_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/*.cpp")
+add_library(purview_net STATIC ${net_sources})
+add_library(purview::net ALIAS purview_net)
+target_include_directories(purview_net PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(purview_net PUBLIC purview
+  PRIVATE purview_options Boost::headers PkgConfig::sodium Threads::Threads)
+
+# Game code sees the public headers and nothing else.
+add_library(vale_game STATIC ${PROJECT_SOURCE_DIR}/games/vale/vale.cpp)
+target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
+target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
+
+# The client module is built by a tree of its own, with another compiler.
+include(ExternalProject)
+set(wasm_dir "${PROJECT_BINARY_DIR}/wasm")
+ExternalProject_Add(purview_wasm
+  SOURCE_DIR ${PROJECT_SOURCE_DIR}
+  BINARY_DIR ${wasm_dir}
+  CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
+             -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
+  BUILD_ALWAYS ON
+  BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm
+  INSTALL_COMMAND ""
+  USES_TERMINAL_BUILD OFF)
+
+find_path(DYGRAPHS_DIR dygraph.min.js PATHS /usr/share/javascript/dygraphs REQUIRED NO_DEFAULT_PATH)
+set(assets
+  ${PROJECT_SOURCE_DIR}/web/index.html ${PROJECT_SOURCE_DIR}/web/style.css
+  ${PROJECT_SOURCE_DIR}/web/page.mjs ${PROJECT_SOURCE_DIR}/web/view.mjs
+  ${PROJECT_SOURCE_DIR}/web/operator.mjs ${PROJECT_SOURCE_DIR}/web/client.mjs
+  ${PROJECT_SOURCE_DIR}/web/client.d.ts ${PROJECT_SOURCE_DIR}/web/node_client.mjs
+  ${PROJECT_SOURCE_DIR}/worlds/vale/vale.toml ${PROJECT_SOURCE_DIR}/worlds/vale/vale.json
+  ${DYGRAPHS_DIR}/dygraph.min.js ${DYGRAPHS_DIR}/dygraph.min.css
+  ${wasm_dir}/purview_client.wasm)
+include(embed)
+purview_embed(purview_assets ${assets})
+add_dependencies(purview_assets purview_wasm)
+
+set(app_sources main.cpp demo.cpp bots.cpp server_app.cpp world_setup.cpp)
+list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
+function(purview_program name)
+  add_executable(${name} ${app_sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/apps/purview)
+  target_compile_definitions(${name} PRIVATE PURVIEW_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name} PRIVATE purview_options purview_proof purview_scene purview_admin
+    purview_net vale_game purview_assets CLI11::CLI11 fmt::fmt spdlog::spdlog
+    nlohmann_json::nlohmann_json Threads::Threads)
+endfunction()
+purview_program(purview_program)
+set_target_properties(purview_program PROPERTIES OUTPUT_NAME purview)

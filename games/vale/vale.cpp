@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "vale.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace vale {
+
+using purview::EntityId;
+using purview::KindId;
+using purview::ObserverId;
+using purview::Status;
+using purview::Vec3;
+using purview::World;
+
+namespace {
+
+constexpr float pi = 3.14159265F;
+
+std::uint32_t number(ObserverId id) { return static_cast<std::uint32_t>(id); }
+
+float wrap_angle(float angle) {
+    const float two_pi = 2 * pi;
+    angle = std::fmod(angle, two_pi);
+    return angle < 0 ? angle + two_pi : angle;
+}
+
+float distance(Vec3 a, Vec3 b) { return std::hypot(a.x - b.x, a.y - b.y); }
+
+}  // namespace
+
+ValeSchema::ValeSchema(const Setup& setup) {
+    const double margin = 8;
+    place = schema.component<Place>("place");
+    purview::FieldDef x;
+    x.name = "x";
+    x.type = purview::FieldType::quantised;
+    x.size_bytes = 4;
+    x.min = setup.min.x - margin;
+    x.max = setup.max.x + margin;
+    x.step = 0.01;
+    purview::FieldDef y = x;
+    y.name = "y";
+    y.offset_bytes = 4;
+    y.min = setup.min.y - margin;
+    y.max = setup.max.y + margin;
+    schema.add_field(place.id, x);
+    schema.add_field(place.id, y);
+    schema.set_place(place.id);
+    body = schema.component<Body>("body")
+               .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
+               .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
+               .boolean("cloaked", &Body::cloaked)
+               .integer("hp", &Body::hp, 0, 100);
+    player = schema.kind("player", {place.id, body.id}, 4);
+    person = schema.kind("person", {place.id, body.id});
+    crate = schema.kind("crate", {place.id});
+    for (const KindSetup& kind : setup.kinds) {
+        // What never moves and has no body costs its place, once.
+        kinds.push_back(kind.motion == Motion::rest
+                            ? schema.kind(kind.name, {place.id}, kind.urgency)
+                            : schema.kind(kind.name, {place.id, body.id}, kind.urgency));
+    }
+    cloaked = schema.flag("cloaked", body.id, "cloaked");
+    team = schema.key("team", body.id, "team");
+}
+
+Vale::Vale(const Setup& setup, const ValeSchema& schema)
+    : setup_(&setup),
+      schema_(&schema),
+      random_(setup.seed * 0x9E3779B97F4A7C15ULL + 1),
+      tick_seconds_(1.0F / static_cast<float>(setup.tick_hz)),
+      team_sizes_(setup.teams + 1, 0) {}
+
+/// xorshift64*, 24 bits of it: 0 <= result < 1.
+float Vale::unit() noexcept {
+    random_ ^= random_ >> 12;
+    random_ ^= random_ << 25;
+    random_ ^= random_ >> 27;
+    return static_cast<float>((random_ * 0x2545F4914F6CDD1DULL) >> 40) * 0x1p-24F;
+}
+
+// -- ground -----------------------------------------------------------------------------------------------
+
+bool Vale::is_free(Vec3 at) const noexcept {
+    if (at.x < setup_->min.x || at.y < setup_->min.y || at.x > setup_->max.x || at.y > setup_->max.y) {
+        return false;
+    }
+    const Ground& ground = setup_->ground;
+    if (ground.blocked.empty()) return true;
+    const auto column = std::min(static_cast<std::uint32_t>(at.x / ground.tile_m), ground.width - 1);
+    const auto row = std::min(static_cast<std::uint32_t>(at.y / ground.tile_m), ground.height - 1);
+    return ground.blocked[std::size_t{row} * ground.width + column] == 0;
+}
+
+Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
+    Vec3 at;
+    for (int attempt = 0; attempt < 64; ++attempt) {
+        at = {between(min.x, max.x), between(min.y, max.y), 0};
+        if (is_free(at)) break;
+    }
+    return at;
+}
+
+/// Moves as far as the ground allows, along walls if need be, and turns that way.
+void Vale::step(World& world, EntityId entity, float dx, float dy) {
+    const Vec3 from = world.place_of(entity);
+    Vec3 to{from.x + dx, from.y + dy, from.z};
+    if (!is_free(to)) {
+        const Vec3 along_x{to.x, from.y, from.z};
+        const Vec3 along_y{from.x, to.y, from.z};
+        if (is_free(along_x)) {
+            to = along_x;
+        } else if (is_free(along_y)) {
+            to = along_y;
+        } else {
+            return;
+        }
+    }
+    (void)world.move(entity, to);
+    for (const EntityId child : world.children_of(entity)) (void)world.move(child, to);
+    if (Body* body = world.edit(entity, schema_->body)) {
+        body->facing = wrap_angle(std::atan2(to.y - from.y, to.x - from.x));
+    }
+}
+
+// -- population -------------------------------------------------------------------------------------------
+
+EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
+    const KindSetup& kind = setup_->kinds[spawn.kind];
+    const auto made = world.spawn(schema_->kinds[spawn.kind], free_place(spawn.min, spawn.max));
+    if (!made) return EntityId::none;
+    if (Body* body = world.edit(*made, schema_->body)) {
+        body->hp = 100;
+        if (spawn.team < team_sizes_.size() && team_sizes_[spawn.team] < team_members_max) {
+            body->team = static_cast<std::uint8_t>(spawn.team);
+            ++team_sizes_[spawn.team];
+        }
+        body->cloaked = chance(kind.cloaked_share);
+    }
+    for (std::uint32_t c = 0; c < kind.cargo; ++c) {
+        const auto crate = world.spawn(schema_->crate, world.place_of(*made));
+        if (crate) (void)world.attach(*crate, *made);
+    }
+    return *made;
+}
+
+void Vale::populate(World& world) {
+    for (std::uint32_t s = 0; s < setup_->spawns.size(); ++s) {
+        const SpawnSetup& spawn = setup_->spawns[s];
+        const KindSetup& kind = setup_->kinds[spawn.kind];
+        Group group;
+        group.spawn = s;
+        group.centre = free_place(spawn.min, spawn.max);
+        group.heading = between(0, 2 * pi);
+        groups_.push_back(group);
+        for (std::uint32_t i = 0; i < spawn.count; ++i) {
+            const EntityId entity = spawn_one(world, spawn);
+            if (entity == EntityId::none || kind.motion == Motion::rest) continue;
+            Mover mover;
+            mover.entity = entity;
+            mover.group = static_cast<std::uint32_t>(groups_.size() - 1);
+            mover.heading = between(0, 2 * pi);
+            mover.along = static_cast<float>(i) * 4;
+            mover.aside = between(-3, 3);
+            movers_.push_back(mover);
+        }
+    }
+    people_.assign(setup_->tracks.size(), EntityId::none);
+    track_at_.assign(setup_->tracks.size(), 0);
+    track_taken_.assign(setup_->tracks.size(), 0);
+}
+
+std::uint8_t Vale::pick_team() noexcept {
+    std::uint32_t best = 0;
+    for (std::uint32_t team = 1; team < team_sizes_.size(); ++team) {
+        if (team_sizes_[team] >= team_members_max) continue;
+        if (best == 0 || team_sizes_[team] < team_sizes_[best]) best = team;
+    }
+    return static_cast<std::uint8_t>(best);
+}
+
+// -- movement ---------------------------------------------------------------------------------------------
+
+void Vale::move_group(Group& group) noexcept {
+    const SpawnSetup& spawn = setup_->spawns[group.spawn];
+    group.heading += between(-0.1F, 0.1F);
+    const float stride = setup_->kinds[spawn.kind].speed_mps * 0.5F * tick_seconds_;
+    Vec3 to{group.centre.x + std::cos(group.heading) * stride,
+            group.centre.y + std::sin(group.heading) * stride, 0};
+    const bool inside = to.x >= spawn.min.x && to.x <= spawn.max.x && to.y >= spawn.min.y &&
+                        to.y <= spawn.max.y && is_free(to);
+    if (inside) {
+        group.centre = to;
+    } else {
+        group.heading += pi / 2;
+    }
+}
+
+/// Grazes, and follows the middle of its herd when it has strayed.
+void Vale::move_herd(World& world, Mover& mover) {
+    const KindSetup& kind = kind_of(mover);
+    if (chance(0.03F)) mover.resting = chance(kind.rest_share);
+    if (mover.resting) return;
+    const Vec3 centre = groups_[mover.group].centre;
+    const Vec3 at = world.place_of(mover.entity);
+    const float away = distance(at, centre);
+    if (away > 25) {
+        mover.heading = std::atan2(centre.y - at.y, centre.x - at.x) + between(-0.3F, 0.3F);
+    } else {
+        mover.heading += between(-0.25F, 0.25F);
+    }
+    const float stride = kind.speed_mps * tick_seconds_ * (away > 25 ? 1.0F : 0.4F);
+    step(world, mover.entity, std::cos(mover.heading) * stride, std::sin(mover.heading) * stride);
+}
+
+void Vale::move_wanderer(World& world, Mover& mover) {
+    const KindSetup& kind = kind_of(mover);
+    if (chance(0.05F)) mover.resting = chance(kind.rest_share);
+    if (mover.resting) return;
+    const SpawnSetup& spawn = setup_->spawns[groups_[mover.group].spawn];
+    const Vec3 at = world.place_of(mover.entity);
+    if (at.x < spawn.min.x || at.x > spawn.max.x || at.y < spawn.min.y || at.y > spawn.max.y) {
+        const Vec3 middle{(spawn.min.x + spawn.max.x) / 2, (spawn.min.y + spawn.max.y) / 2, 0};
+        mover.heading = std::atan2(middle.y - at.y, middle.x - at.x);
+    }
+    mover.heading += between(-0.4F, 0.4F);
+    const float stride = kind.speed_mps * tick_seconds_;
+    step(world, mover.entity, std::cos(mover.heading) * stride, std::sin(mover.heading) * stride);
+}
+
+/// Walks around the rectangle of its spawn area, with pauses.
+void Vale::move_patrol(World& world, Mover& mover) {
+    const KindSetup& kind = kind_of(mover);
+    if (chance(0.02F)) mover.resting = chance(kind.rest_share);
+    if (kind.cloaked_share > 0 && chance(0.002F)) {
+        Body* body = world.edit(mover.entity, schema_->body);
+        body->cloaked = chance(kind.cloaked_share);
+    }
+    if (mover.resting) return;
+    const SpawnSetup& spawn = setup_->spawns[groups_[mover.group].spawn];
+    const float width = std::max(1.0F, spawn.max.x - spawn.min.x);
+    const float height = std::max(1.0F, spawn.max.y - spawn.min.y);
+    mover.along = std::fmod(mover.along + kind.speed_mps * tick_seconds_, 2 * (width + height));
+    float along = mover.along;
+    Vec3 goal;
+    if (along < width) {
+        goal = {spawn.min.x + along, spawn.min.y + mover.aside, 0};
+    } else if ((along -= width) < height) {
+        goal = {spawn.max.x + mover.aside, spawn.min.y + along, 0};
+    } else if ((along -= height) < width) {
+        goal = {spawn.max.x - along, spawn.max.y + mover.aside, 0};
+    } else {
+        goal = {spawn.min.x + mover.aside, spawn.max.y - (along - width), 0};
+    }
+    const Vec3 at = world.place_of(mover.entity);
+    const float away = distance(at, goal);
+    if (away < 0.01F) return;
+    const float stride = std::min(away, 2 * kind.speed_mps * tick_seconds_);
+    step(world, mover.entity, (goal.x - at.x) / away * stride, (goal.y - at.y) / away * stride);
+}
+
+void Vale::move_movers(World& world) {
+    for (Group& group : groups_) {
+        if (setup_->kinds[setup_->spawns[group.spawn].kind].motion == Motion::herd) move_group(group);
+    }
+    for (Mover& mover : movers_) {
+        switch (kind_of(mover).motion) {
+            case Motion::herd: move_herd(world, mover); break;
+            case Motion::wander: move_wanderer(world, mover); break;
+            case Motion::patrol: move_patrol(world, mover); break;
+            case Motion::rest: break;
+        }
+    }
+}
+
+// -- guests -----------------------------------------------------------------------------------------------
+
+bool Vale::joined(purview::Server& server, ObserverId observer, const purview::JoinRequest& request) {
+    Guest guest;
+    guest.spectates = request.role == purview::Role::spectator;
+    if (!setup_->tracks.empty()) {
+        guests_[number(observer)] = guest;
+        ride(server, observer, guests_[number(observer)]);
+        return true;
+    }
+    if (guest.spectates) {
+        guest.camera = free_place(setup_->min, setup_->max);
+        (void)server.interest().set_area(observer, 0, guest.camera);
+        guests_[number(observer)] = guest;
+        return true;
+    }
+    Vec3 start = free_place(setup_->min, setup_->max);
+    if (!setup_->starts.empty()) {
+        const auto& area = setup_->starts[static_cast<std::size_t>(
+            unit() * static_cast<float>(setup_->starts.size()))];
+        start = free_place(area.min, area.max);
+    }
+    const auto player = server.world().spawn(schema_->player, start);
+    if (!player) return false;
+    Body* body = server.world().edit(*player, schema_->body);
+    body->hp = 100;
+    body->team = pick_team();
+    ++team_sizes_[body->team];
+    body->cloaked = chance(setup_->player_cloaked_share);
+    (void)server.world().set_owner(*player, observer);
+    (void)server.interest().set_main_entity(observer, *player);
+    guest.entity = *player;
+    guests_[number(observer)] = guest;
+    return true;
+}
+
+void Vale::left(purview::Server& server, ObserverId observer) {
+    const auto found = guests_.find(number(observer));
+    if (found == guests_.end()) return;
+    if (found->second.rides) {
+        track_taken_[found->second.track] = 0;
+    } else if (found->second.entity != EntityId::none) {
+        const Body* body = server.world().get(found->second.entity, schema_->body);
+        if (body != nullptr) --team_sizes_[body->team];
+        (void)server.world().despawn(found->second.entity);
+    }
+    guests_.erase(found);
+}
+
+void Vale::command(purview::Server& server, ObserverId observer, std::span<const std::byte> data) {
+    const auto found = guests_.find(number(observer));
+    if (found == guests_.end() || data.empty()) {
+        ++bad_commands_;
+        return;
+    }
+    Guest& guest = found->second;
+    switch (static_cast<CommandType>(data[0])) {
+        case CommandType::walk:
+            if (data.size() == 3) {
+                guest.walk_x = static_cast<float>(static_cast<std::int8_t>(data[1])) / 127;
+                guest.walk_y = static_cast<float>(static_cast<std::int8_t>(data[2])) / 127;
+                guest.goal.reset();
+                return;
+            }
+            break;
+        case CommandType::go:
+            if (data.size() == 9) {
+                Vec3 goal;
+                std::memcpy(&goal.x, data.data() + 1, 4);
+                std::memcpy(&goal.y, data.data() + 5, 4);
+                if (std::isfinite(goal.x) && std::isfinite(goal.y)) {
+                    guest.goal = goal;
+                    return;
+                }
+            }
+            break;
+        case CommandType::cloak:
+            if (data.size() == 2 && !guest.rides) {
+                Body* body = server.world().edit(guest.entity, schema_->body);
+                if (body != nullptr) body->cloaked = data[1] != std::byte{0};
+                return;
+            }
+            break;
+    }
+    ++bad_commands_;
+}
+
+void Vale::move_guests(purview::Server& server) {
+    World& world = server.world();
+    for (auto& [observer, guest] : guests_) {
+        if (!setup_->tracks.empty()) ride(server, ObserverId{observer}, guest);
+        if (!setup_->tracks.empty() || guest.spectates) continue;
+        const float stride = setup_->player_speed_mps * tick_seconds_;
+        float dx = guest.walk_x;
+        float dy = guest.walk_y;
+        const float speed = std::hypot(dx, dy);
+        float length = stride * std::min(1.0F, speed);
+        if (guest.goal) {
+            const Vec3 at = world.place_of(guest.entity);
+            dx = guest.goal->x - at.x;
+            dy = guest.goal->y - at.y;
+            const float away = std::hypot(dx, dy);
+            length = std::min(stride, away);
+            if (away < 0.05F) {
+                guest.goal.reset();
+                guest.walk_x = guest.walk_y = 0;
+                continue;
+            }
+        }
+        const float norm = std::hypot(dx, dy);
+        if (norm > 0) step(world, guest.entity, dx / norm * length, dy / norm * length);
+    }
+}
+
+// -- a recorded crowd -------------------------------------------------------------------------------------
+
+/// Somebody present, from a random one on; `free`: whom no other player rides.
+std::uint32_t Vale::find_person(bool free) noexcept {
+    const auto first = static_cast<std::size_t>(unit() * static_cast<float>(people_.size()));
+    for (std::size_t i = 0; i < people_.size(); ++i) {
+        const std::size_t track = (first + i) % people_.size();
+        if (people_[track] != EntityId::none && !(free && track_taken_[track] != 0)) {
+            return static_cast<std::uint32_t>(track);
+        }
+    }
+    return no_track;
+}
+
+/// Gives a player somebody to ride; who finds nobody free, or only watches, looks at somebody.
+void Vale::ride(purview::Server& server, ObserverId observer, Guest& guest) {
+    const bool present = guest.track != no_track && people_[guest.track] != EntityId::none;
+    if (!guest.spectates && !(guest.rides && present)) {
+        if (guest.rides) track_taken_[guest.track] = 0;
+        const std::uint32_t free = find_person(true);
+        guest.rides = free != no_track;
+        if (guest.rides) {
+            guest.track = free;
+            track_taken_[free] = 1;
+            guest.entity = people_[free];
+            (void)server.interest().remove_area(observer, 0);
+        } else {
+            guest.entity = EntityId::none;
+        }
+        (void)server.interest().set_main_entity(observer, guest.entity);
+    }
+    if (guest.rides) return;
+    if (guest.track == no_track || people_[guest.track] == EntityId::none) guest.track = find_person(false);
+    if (guest.track != no_track) guest.camera = server.world().place_of(people_[guest.track]);
+    (void)server.interest().set_area(observer, 0, guest.camera);
+}
+
+void Vale::replay(purview::Server& server, double seconds) {
+    World& world = server.world();
+    const bool again = seconds < trace_clock_;
+    trace_clock_ = seconds;
+    people_present_ = 0;
+    for (std::size_t t = 0; t < setup_->tracks.size(); ++t) {
+        const auto& samples = setup_->tracks[t].samples;
+        if (again) track_at_[t] = 0;
+        const bool present = seconds >= samples.front().seconds && seconds <= samples.back().seconds;
+        if ((!present || again) && people_[t] != EntityId::none) {
+            (void)world.despawn(people_[t]);
+            people_[t] = EntityId::none;
+        }
+        if (!present) continue;
+        std::size_t& at = track_at_[t];
+        while (at + 2 < samples.size() && samples[at + 1].seconds <= seconds) ++at;
+        const TrackSample& from = samples[at];
+        const TrackSample& to = samples[std::min(at + 1, samples.size() - 1)];
+        const double span = to.seconds - from.seconds;
+        const auto share = static_cast<float>(span > 0 ? std::clamp((seconds - from.seconds) / span, 0.0, 1.0) : 0);
+        const Vec3 place{from.place.x + (to.place.x - from.place.x) * share,
+                         from.place.y + (to.place.y - from.place.y) * share,
+                         from.place.z + (to.place.z - from.place.z) * share};
+        if (people_[t] == EntityId::none) {
+            const auto made = world.spawn(schema_->person, place);
+            if (!made) continue;
+            people_[t] = *made;
+            world.edit(*made, schema_->body)->hp = 100;
+        }
+        ++people_present_;
+        if (world.place_of(people_[t]) == place) continue;
+        (void)world.move(people_[t], place);
+        world.edit(people_[t], schema_->body)->facing = wrap_angle(from.facing);
+    }
+}
+
+// -- the tick ---------------------------------------------------------------------------------------------
+
+void Vale::simulate(purview::Server& server, purview::Tick tick) {
+    if (!setup_->tracks.empty()) {
+        const double length = setup_->trace_seconds + 1;  // a breath between two rounds
+        replay(server, std::fmod(tick * static_cast<double>(tick_seconds_), length));
+    }
+    move_movers(server.world());
+    move_guests(server);
+}
+
+std::optional<View> Vale::view_of(ObserverId observer) const {
+    const auto found = guests_.find(number(observer));
+    if (found == guests_.end()) return {};
+    View view;
+    const Guest& guest = found->second;
+    view.main = guest.entity;
+    if (guest.spectates || (!setup_->tracks.empty() && !guest.rides)) view.areas.push_back(guest.camera);
+    return view;
+}
+
+}  // namespace vale

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The game of the demo: players who walk, herds that wander, patrols on their rounds, wagons with
+// crates, trees and items at rest; or a recorded crowd that replays. It uses the public headers and
+// nothing else, as any game would.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "purview/schema.hpp"
+#include "purview/server.hpp"
+
+namespace vale {
+
+enum class Motion : std::uint8_t { rest, wander, herd, patrol };
+
+struct KindSetup {
+    std::string name;
+    Motion motion = Motion::wander;
+    float speed_mps = 1.5F;
+    float rest_share = 0.3F;
+    float cloaked_share = 0;
+    float urgency = 1;
+    std::uint32_t cargo = 0;  ///< crates attached to each
+};
+
+/// `count` entities somewhere in a rectangle, where they also live.
+struct SpawnSetup {
+    std::uint32_t kind = 0;  ///< into Setup::kinds
+    purview::Vec3 min;
+    purview::Vec3 max;
+    std::uint32_t count = 1;
+    std::uint32_t team = 0;  ///< 0: none
+};
+
+/// Tiles that cannot be walked on.
+struct Ground {
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    float tile_m = 1;
+    std::vector<std::uint8_t> blocked;  ///< [height][width]; empty: nothing blocks
+};
+
+struct TrackSample {
+    double seconds = 0;
+    purview::Vec3 place;
+    float facing = 0;
+};
+
+/// Somebody in a recorded crowd; exists from the first sample to the last.
+struct Track {
+    std::vector<TrackSample> samples;
+};
+
+struct Setup {
+    purview::Vec3 min;
+    purview::Vec3 max;
+    std::uint64_t seed = 1;
+    std::uint32_t tick_hz = 20;
+    std::uint32_t teams = 8;
+    float player_speed_mps = 6;
+    float player_cloaked_share = 0;
+    std::vector<KindSetup> kinds;
+    std::vector<SpawnSetup> spawns;
+    std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
+    Ground ground;
+    std::vector<Track> tracks;
+    double trace_seconds = 0;        ///< length of the loop
+};
+
+struct Place {
+    purview::Vec3 at;
+};
+
+struct Body {
+    float facing = 0;   ///< radians, 0..2 pi
+    std::uint8_t team = 0;
+    bool cloaked = false;
+    std::uint8_t hp = 100;
+};
+
+/// Members of a team, patrols included; who comes later is in none.
+inline constexpr std::uint32_t team_members_max = 200;
+
+/// Two pi, rounded up to what the wire can say.
+inline constexpr double facing_max = 6.28;
+
+/// The schema that follows from a setup: `player`, `person`, `crate`, and the kinds of the setup.
+struct ValeSchema {
+    explicit ValeSchema(const Setup& setup);
+    purview::Schema schema;
+    purview::Component<Place> place;
+    purview::Component<Body> body;
+    purview::KindId player{};
+    purview::KindId person{};
+    purview::KindId crate{};
+    std::vector<purview::KindId> kinds;
+    purview::FlagId cloaked{};
+    purview::KeyDomain team{};
+};
+
+/// Commands of a client: one byte of type, then
+///   walk {i8 x, i8 y}: direction and speed, 127 = full; go {f32 x, f32 y}: walk there and stop;
+///   cloak {u8 on}. Anything else is ignored and counted.
+enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3 };
+
+/// Where an observer looks from: for whoever checks the server.
+struct View {
+    purview::EntityId main = purview::EntityId::none;
+    std::vector<purview::Vec3> areas;
+};
+
+class Vale final : public purview::Game {
+  public:
+    /// Both must outlive the game.
+    Vale(const Setup& setup, const ValeSchema& schema);
+
+    /// Fills the empty world.
+    void populate(purview::World& world);
+
+    bool joined(purview::Server& server, purview::ObserverId observer,
+                const purview::JoinRequest& request) override;
+    void left(purview::Server& server, purview::ObserverId observer) override;
+    void command(purview::Server& server, purview::ObserverId observer,
+                 std::span<const std::byte> data) override;
+    void simulate(purview::Server& server, purview::Tick tick) override;
+
+    std::optional<View> view_of(purview::ObserverId observer) const;
+    std::uint64_t bad_commands() const noexcept { return bad_commands_; }
+    std::uint32_t people_present() const noexcept { return people_present_; }
+
+  private:
+    struct Guest {
+        purview::EntityId entity = purview::EntityId::none;  ///< its player, or the person it rides
+        bool spectates = false;
+        bool rides = false;
+        float walk_x = 0;
+        float walk_y = 0;
+        std::optional<purview::Vec3> goal;
+        purview::Vec3 camera;
+        std::uint32_t track = no_track;  ///< whom it rides or looks at
+    };
+    struct Group {
+        std::uint32_t spawn = 0;
+        purview::Vec3 centre;
+        float heading = 0;
+    };
+    struct Mover {
+        purview::EntityId entity;
+        std::uint32_t group = 0;
+        float heading = 0;
+        float along = 0;     ///< patrols: metres along their round
+        float aside = 0;
+        bool resting = false;
+    };
+    static constexpr std::uint32_t no_track = 0xffffffffU;
+
+    float unit() noexcept;
+    float between(float low, float high) noexcept { return low + (high - low) * unit(); }
+    bool chance(float probability) noexcept { return unit() < probability; }
+    bool is_free(purview::Vec3 at) const noexcept;
+    purview::Vec3 free_place(purview::Vec3 min, purview::Vec3 max) noexcept;
+    /// The smallest team, or none when all are full.
+    std::uint8_t pick_team() noexcept;
+    void step(purview::World& world, purview::EntityId entity, float dx, float dy);
+    purview::EntityId spawn_one(purview::World& world, const SpawnSetup& spawn);
+    void move_movers(purview::World& world);
+    void move_group(Group& group) noexcept;
+    void move_herd(purview::World& world, Mover& mover);
+    void move_patrol(purview::World& world, Mover& mover);
+    void move_wanderer(purview::World& world, Mover& mover);
+    void move_guests(purview::Server& server);
+    void replay(purview::Server& server, double seconds);
+    std::uint32_t find_person(bool free) noexcept;
+    void ride(purview::Server& server, purview::ObserverId observer, Guest& guest);
+    const KindSetup& kind_of(const Mover& mover) const noexcept {
+        return setup_->kinds[setup_->spawns[groups_[mover.group].spawn].kind];
+    }
+
+    const Setup* setup_;
+    const ValeSchema* schema_;
+    std::uint64_t random_;
+    float tick_seconds_;
+    std::vector<std::uint32_t> team_sizes_;  ///< [teams + 1] patrols and players
+    std::vector<Group> groups_;
+    std::vector<Mover> movers_;
+    std::map<std::uint32_t, Guest> guests_;  ///< by observer
+    std::vector<purview::EntityId> people_;  ///< by track; none while absent
+    std::vector<std::size_t> track_at_;      ///< by track: sample before now
+    std::vector<std::uint8_t> track_taken_;  ///< by track: a player rides it
+    std::uint32_t people_present_ = 0;
+    double trace_clock_ = 0;
+    std::uint64_t bad_commands_ = 0;
+};
+
+}  // namespace vale

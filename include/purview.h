@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Purview authors
+ *
+ * The client for other languages, first of all as WebAssembly in a browser. Plain C99: opaque
+ * handle, numbers that fit a double, buffers that the library owns. Pointers returned are valid
+ * until the next call with the same handle. One thread per handle. No call fails by aborting: a
+ * null or finished client answers 0.
+ */
+#ifndef PURVIEW_H
+#define PURVIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PV_NO_GHOST 0xffffffffu
+
+typedef struct pv_client pv_client;
+
+/* One ghost, as it is to be drawn. 32 bytes. */
+typedef struct pv_instance {
+    float x, y, z;       /* at the asked tick, world units */
+    uint32_t ghost;      /* id on this connection */
+    uint32_t kind;       /* index into the schema's kinds */
+    uint32_t parent;     /* ghost id, or PV_NO_GHOST */
+    uint32_t owned;      /* 1: ours */
+    uint32_t updated;    /* tick of the last update that arrived */
+} pv_instance;
+
+/* A ghost that came or went. 16 bytes. */
+typedef struct pv_event {
+    uint32_t ghost;
+    uint32_t kind;
+    uint32_t enter;      /* 1: came, 0: went */
+    uint32_t reason;     /* of a leave: see PROTOCOL.md */
+} pv_event;
+
+/* Counters since the client was made. */
+typedef struct pv_stats {
+    double bytes_sent, bytes_received;
+    double packets_received, packets_late, packets_malformed, packets_lost;
+    double order_violations;
+    double rtt_ms;       /* smoothed; 0: not known yet */
+} pv_stats;
+
+/* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */
+pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
+                            uint32_t digest_every);
+void pv_client_destroy(pv_client* client);
+
+/* 2,048 bytes for what goes in: a datagram before pv_client_receive, a command before
+ * pv_client_send_command. */
+uint8_t* pv_client_input(pv_client* client);
+void pv_client_receive(pv_client* client, uint32_t size, double now_ms);
+/* Sends what is due; call it 20 to 60 times a second. */
+void pv_client_tick(pv_client* client, double now_ms);
+/* Size of the next datagram to send, 0: none; its bytes are at pv_client_output. */
+uint32_t pv_client_next_datagram(pv_client* client);
+const uint8_t* pv_client_output(const pv_client* client);
+/* 1 when the command is under way. */
+uint32_t pv_client_send_command(pv_client* client, uint32_t size);
+void pv_client_leave(pv_client* client);
+
+/* 0 connecting, 1 joining, 2 joined, 3 refused, 4 closed. */
+uint32_t pv_client_state(const pv_client* client);
+uint32_t pv_client_refuse_reason(const pv_client* client);
+uint32_t pv_client_close_reason(const pv_client* client);
+
+uint32_t pv_client_tick_hz(const pv_client* client);
+uint32_t pv_client_newest_tick(const pv_client* client);
+uint32_t pv_client_newest_packet(const pv_client* client);
+uint32_t pv_client_ghost_count(const pv_client* client);
+/* Fills an array with all ghosts as of a tick that may lie between two; returns their number. */
+uint32_t pv_client_collect(pv_client* client, double tick);
+const pv_instance* pv_client_instances(const pv_client* client);
+/* Events since the last call; returns their number. */
+uint32_t pv_client_take_events(pv_client* client);
+const pv_event* pv_client_events(const pv_client* client);
+const pv_stats* pv_client_stats(pv_client* client);
+double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
+
+/* The schema, once it has arrived (state 2). Names are zero-terminated. */
+uint32_t pv_client_kind_count(const pv_client* client);
+const char* pv_client_kind_name(const pv_client* client, uint32_t kind);
+uint32_t pv_client_component_count(const pv_client* client);
+const char* pv_client_component_name(const pv_client* client, uint32_t component);
+uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
+const char* pv_client_field_name(const pv_client* client, uint32_t component, uint32_t field);
+const char* pv_client_world_name(const pv_client* client);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <array>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "purview.h"
+#include "purview/client.hpp"
+
+using namespace purview;
+
+struct pv_client {
+    explicit pv_client(const ClientDef& def) : client(def) {}
+    Client client;
+    std::array<std::byte, 2048> input{};
+    std::vector<std::byte> output;
+    std::vector<pv_instance> instances;
+    std::vector<pv_event> events;
+    pv_stats stats{};
+    std::string world_name;
+};
+
+namespace {
+
+Micros micros_of(double ms) { return ms > 0 ? static_cast<Micros>(ms * 1000) : 0; }
+
+const Schema* schema_of(const pv_client* client) {
+    return client == nullptr ? nullptr : client->client.schema();
+}
+
+const ComponentDef* component_of(const pv_client* client, std::uint32_t component) {
+    const Schema* schema = schema_of(client);
+    return schema != nullptr && component < schema->components().size() ? &schema->components()[component]
+                                                                       : nullptr;
+}
+
+}  // namespace
+
+pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role, uint32_t digest_every) {
+    ClientDef def;
+    def.nonce = (std::uint64_t{nonce_high} << 32) | nonce_low;
+    def.role = role == 0 ? Role::spectator : Role::player;
+    def.digest_every = digest_every;
+    return new (std::nothrow) pv_client(def);
+}
+
+void pv_client_destroy(pv_client* client) { delete client; }
+
+uint8_t* pv_client_input(pv_client* client) {
+    return client == nullptr ? nullptr : reinterpret_cast<uint8_t*>(client->input.data());
+}
+
+void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
+    if (client == nullptr || size > client->input.size()) return;
+    client->client.receive(std::span<const std::byte>(client->input).first(size), micros_of(now_ms));
+}
+
+void pv_client_tick(pv_client* client, double now_ms) {
+    if (client != nullptr) client->client.tick(micros_of(now_ms));
+}
+
+uint32_t pv_client_next_datagram(pv_client* client) {
+    std::span<const std::byte> out;
+    if (client == nullptr || !client->client.next_datagram(out)) return 0;
+    client->output.assign(out.begin(), out.end());
+    return static_cast<uint32_t>(out.size());
+}
+
+const uint8_t* pv_client_output(const pv_client* client) {
+    return client == nullptr ? nullptr : reinterpret_cast<const uint8_t*>(client->output.data());
+}
+
+uint32_t pv_client_send_command(pv_client* client, uint32_t size) {
+    if (client == nullptr || size > client->input.size()) return 0;
+    return client->client.send_command(std::span<const std::byte>(client->input).first(size)) == Status::ok ? 1 : 0;
+}
+
+void pv_client_leave(pv_client* client) {
+    if (client != nullptr) client->client.leave();
+}
+
+uint32_t pv_client_state(const pv_client* client) {
+    return client == nullptr ? 4 : static_cast<uint32_t>(client->client.state());
+}
+uint32_t pv_client_refuse_reason(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.refuse_reason());
+}
+uint32_t pv_client_close_reason(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.close_reason());
+}
+uint32_t pv_client_tick_hz(const pv_client* client) {
+    return client == nullptr ? 0 : client->client.tick_hz();
+}
+uint32_t pv_client_newest_tick(const pv_client* client) {
+    return client == nullptr ? 0 : client->client.newest_tick();
+}
+uint32_t pv_client_newest_packet(const pv_client* client) {
+    return client == nullptr ? 0 : client->client.newest_packet();
+}
+uint32_t pv_client_ghost_count(const pv_client* client) {
+    return client == nullptr ? 0 : client->client.ghost_count();
+}
+
+uint32_t pv_client_collect(pv_client* client, double tick) {
+    if (client == nullptr) return 0;
+    client->instances.clear();
+    const Client& c = client->client;
+    for (GhostId ghost = 0; ghost < c.ghost_end(); ++ghost) {
+        if (!c.is_held(ghost)) continue;
+        const Vec3 place = c.place_of(ghost, tick);
+        client->instances.push_back({place.x, place.y, place.z, ghost, index_of(c.kind_of(ghost)),
+                                     c.parent_of(ghost), c.is_owned(ghost) ? 1U : 0U,
+                                     c.updated_of(ghost)});
+    }
+    return static_cast<uint32_t>(client->instances.size());
+}
+
+const pv_instance* pv_client_instances(const pv_client* client) {
+    return client == nullptr ? nullptr : client->instances.data();
+}
+
+uint32_t pv_client_take_events(pv_client* client) {
+    if (client == nullptr) return 0;
+    client->events.clear();
+    for (const ClientEvent& event : client->client.events()) {
+        client->events.push_back({event.ghost, index_of(event.kind), event.enter ? 1U : 0U,
+                                  static_cast<uint32_t>(event.reason)});
+    }
+    client->client.clear_events();
+    return static_cast<uint32_t>(client->events.size());
+}
+
+const pv_event* pv_client_events(const pv_client* client) {
+    return client == nullptr ? nullptr : client->events.data();
+}
+
+const pv_stats* pv_client_stats(pv_client* client) {
+    if (client == nullptr) return nullptr;
+    const ClientStats stats = client->client.stats();
+    client->stats = {static_cast<double>(stats.bytes_sent),
+                     static_cast<double>(stats.bytes_received),
+                     static_cast<double>(stats.packets_received),
+                     static_cast<double>(stats.packets_late),
+                     static_cast<double>(stats.packets_malformed),
+                     static_cast<double>(stats.packets_lost),
+                     static_cast<double>(stats.order_violations),
+                     stats.rtt_us / 1000.0};
+    return &client->stats;
+}
+
+double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field) {
+    if (component_of(client, component) == nullptr) return 0;
+    return client->client.value_of(ghost, ComponentId{static_cast<std::uint16_t>(component)}, field);
+}
+
+uint32_t pv_client_kind_count(const pv_client* client) {
+    const Schema* schema = schema_of(client);
+    return schema == nullptr ? 0 : static_cast<uint32_t>(schema->kinds().size());
+}
+const char* pv_client_kind_name(const pv_client* client, uint32_t kind) {
+    return kind < pv_client_kind_count(client) ? schema_of(client)->kinds()[kind].name.c_str() : "";
+}
+uint32_t pv_client_component_count(const pv_client* client) {
+    const Schema* schema = schema_of(client);
+    return schema == nullptr ? 0 : static_cast<uint32_t>(schema->components().size());
+}
+const char* pv_client_component_name(const pv_client* client, uint32_t component) {
+    const ComponentDef* def = component_of(client, component);
+    return def == nullptr ? "" : def->name.c_str();
+}
+uint32_t pv_client_field_count(const pv_client* client, uint32_t component) {
+    const ComponentDef* def = component_of(client, component);
+    return def == nullptr ? 0 : static_cast<uint32_t>(def->fields.size());
+}
+const char* pv_client_field_name(const pv_client* client, uint32_t component, uint32_t field) {
+    return field < pv_client_field_count(client, component)
+               ? component_of(client, component)->fields[field].name.c_str()
+               : "";
+}
+const char* pv_client_world_name(const pv_client* client) {
+    if (client == nullptr) return "";
+    auto* editable = const_cast<pv_client*>(client);
+    editable->world_name = std::string(client->client.world_name());
+    return editable->world_name.c_str();
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "net/server_loop.hpp"
+
+#include "net/system.hpp"
+
+namespace purview::net {
+
+namespace {
+
+constexpr std::size_t datagrams_per_turn = 4096;
+constexpr std::size_t ticks_kept = 1U << 16;
+/// Later than this many periods, ticks are skipped instead of run one after the other.
+constexpr Micros periods_late_max = 5;
+
+}  // namespace
+
+ServerLoop::ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz)
+    : server_(server), udp_(udp), web_(web), period_us_(1'000'000 / tick_hz) {
+    web_.on_datagram = [this](std::span<const std::byte> bytes, const Address& from) {
+        server_.receive(bytes, from, now());
+        send();
+    };
+    web_.on_play_closed = [this](const Address& address) { server_.address_closed(address); };
+    web_.watch(udp_.descriptor(), [this] {
+        udp_.receive(datagrams_per_turn, [this](std::span<const std::byte> bytes, const Address& from) {
+            server_.receive(bytes, from, now());
+        });
+        send();
+    });
+}
+
+void ServerLoop::send() {
+    OutgoingDatagram out;
+    while (server_.next_datagram(out)) {
+        if (out.to.carrier == Address::Carrier::web_socket) {
+            web_.send(out.bytes, out.to);
+        } else {
+            udp_.send(out.bytes, out.to);
+        }
+    }
+    udp_.flush();
+}
+
+void ServerLoop::run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick) {
+    const Micros start = now();
+    const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
+    Micros due = start + period_us_;
+    while (!*stop && now() < end) {
+        while (!*stop && now() < due) web_.wait_until(due);
+        const Micros begin = now();
+        const Micros cpu_begin = thread_cpu_now();
+        server_.tick(begin);
+        const Micros took = now() - begin;
+        const std::size_t at = stats_.ticks++ % ticks_kept;
+        if (stats_.tick_ms.size() <= at) {
+            stats_.tick_ms.push_back(0);
+            stats_.tick_cpu_ms.push_back(0);
+        }
+        stats_.tick_ms[at] = static_cast<float>(took) / 1000;
+        stats_.tick_cpu_ms[at] = static_cast<float>(thread_cpu_now() - cpu_begin) / 1000;
+        if (took > period_us_) ++stats_.overruns;
+        send();
+        if (after_tick) after_tick();
+        due += period_us_;
+        if (now() > due + periods_late_max * period_us_) {
+            const Micros late = (now() - due) / period_us_;
+            stats_.skipped += late;
+            due += late * period_us_;
+        }
+    }
+    server_.shut_down();
+    send();
+    web_.wait_until(now() + 50'000);  // the last frames leave
+}
+
+}  // namespace purview::net

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The loop that a server with real carriers runs: receive until the next tick is due, tick, send.
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "net/udp_socket.hpp"
+#include "net/web_server.hpp"
+#include "purview/server.hpp"
+
+namespace purview::net {
+
+struct LoopStats {
+    std::uint64_t ticks = 0;
+    std::uint64_t overruns = 0;        ///< ticks that took longer than their period
+    std::uint64_t skipped = 0;         ///< ticks that were not run because the loop was too late
+    std::vector<float> tick_ms;        ///< duration of each of the last 2^16 ticks, in no order
+    std::vector<float> tick_cpu_ms;    ///< CPU time of the same
+};
+
+class ServerLoop {
+  public:
+    ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
+
+    /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
+    /// and its sending, outside of its measured time.
+    void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
+    const LoopStats& stats() const noexcept { return stats_; }
+
+  private:
+    void send();
+
+    Server& server_;
+    UdpSocket& udp_;
+    WebServer& web_;
+    Micros period_us_;
+    LoopStats stats_;
+};
+
+}  // namespace purview::net

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "net/system.hpp"
+
+#include <sodium.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace purview::net {
+
+namespace {
+
+Micros read_clock(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<Micros>(time.tv_sec) * 1'000'000 + static_cast<Micros>(time.tv_nsec) / 1000;
+}
+
+void need_sodium() {
+    if (sodium_init() < 0) std::abort();  // no source of chance: nothing may start
+}
+
+volatile bool* stop_flag = nullptr;
+void on_signal(int) {
+    if (stop_flag != nullptr) *stop_flag = true;
+}
+
+}  // namespace
+
+Micros now() { return read_clock(CLOCK_MONOTONIC); }
+Micros thread_cpu_now() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+std::array<std::byte, 32> random_secret() {
+    need_sodium();
+    std::array<std::byte, 32> secret;
+    randombytes_buf(secret.data(), secret.size());
+    return secret;
+}
+
+std::uint64_t random_number() {
+    need_sodium();
+    std::uint64_t number = 0;
+    randombytes_buf(&number, sizeof number);
+    return number;
+}
+
+std::string random_token() {
+    const auto secret = random_secret();
+    std::string hex(33, '\0');
+    sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(secret.data()), 16);
+    hex.resize(32);
+    return hex;
+}
+
+void mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+         std::span<std::byte, 16> out) {
+    crypto_generichash(reinterpret_cast<unsigned char*>(out.data()), out.size(),
+                       reinterpret_cast<const unsigned char*>(data.data()), data.size(),
+                       reinterpret_cast<const unsigned char*>(key.data()), key.size());
+}
+
+bool equal_in_constant_time(const std::string& a, const std::string& b) {
+    return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string machine_description() {
+    std::string processor = "unknown processor";
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (line.rfind("model name", 0) == 0) {
+            processor = line.substr(line.find(':') + 2);
+            break;
+        }
+    }
+    utsname system{};
+    uname(&system);
+    return processor + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores, " +
+           system.sysname + " " + system.release + ", compiler " + __VERSION__;
+}
+
+void stop_on_signals(volatile bool* stop) {
+    stop_flag = stop;
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace purview::net

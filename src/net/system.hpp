@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the library must be told because it owns none of it: time, chance, a keyed hash.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "purview/ids.hpp"
+#include "purview/link.hpp"
+
+namespace purview::net {
+
+/// Microseconds of a clock that never goes back.
+Micros now();
+/// CPU time of the calling thread, in microseconds.
+Micros thread_cpu_now();
+std::array<std::byte, 32> random_secret();
+std::uint64_t random_number();
+/// 32 hexadecimal digits.
+std::string random_token();
+/// BLAKE2b-128, keyed (libsodium).
+void mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+         std::span<std::byte, 16> out);
+/// Equal, in a time that does not depend on where they differ.
+bool equal_in_constant_time(const std::string& a, const std::string& b);
+
+/// "AMD EPYC, 2 cores, Linux 6.1, g++ 12.2": what a figure was measured on.
+std::string machine_description();
+
+/// Sets `*stop` on SIGINT and SIGTERM.
+void stop_on_signals(volatile bool* stop);
+
+}  // namespace purview::net

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A UDP socket that moves datagrams in batches (recvmmsg, sendmmsg). Never blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "purview/link.hpp"
+
+namespace purview::net {
+
+class UdpSocket {
+  public:
+    UdpSocket() = default;
+    UdpSocket(UdpSocket&& other) noexcept;
+    UdpSocket& operator=(UdpSocket&& other) noexcept;
+    UdpSocket(const UdpSocket&) = delete;
+    UdpSocket& operator=(const UdpSocket&) = delete;
+    ~UdpSocket();
+
+    /// Binds to a numeric address; port 0: any. Empty, or what went wrong.
+    std::string bind(const std::string& host, std::uint16_t port);
+    /// A client's socket: datagrams go to and come from this address only.
+    std::string connect(const std::string& host, std::uint16_t port);
+    bool is_open() const noexcept { return descriptor_ >= 0; }
+    int descriptor() const noexcept { return descriptor_; }
+    std::uint16_t port() const noexcept { return port_; }
+
+    /// Calls take(bytes, from) for every datagram that waits, at most `limit`.
+    template <class Take>
+    std::size_t receive(std::size_t limit, Take&& take) {
+        std::size_t taken = 0;
+        while (taken < limit) {
+            const std::size_t count = receive_batch();
+            for (std::size_t i = 0; i < count; ++i) take(received_[i], from_[i]);
+            taken += count;
+            if (count < batch_) break;
+        }
+        return taken;
+    }
+    /// Queued until flush() or until a batch is full.
+    void send(std::span<const std::byte> bytes, const Address& to);
+    void flush();
+
+    std::uint64_t send_failures() const noexcept { return send_failures_; }
+
+  private:
+    static constexpr std::size_t batch_max = 64;
+    static constexpr std::size_t client_batch = 8;
+    static constexpr std::size_t buffer_bytes = 2048;
+
+    std::string open(const std::string& host, std::uint16_t port, bool connected);
+    std::size_t receive_batch();
+    void close() noexcept;
+
+    int descriptor_ = -1;
+    std::size_t batch_ = batch_max;
+    std::uint16_t port_ = 0;
+    bool connected_ = false;
+    bool ipv6_ = false;
+    std::vector<std::byte> in_;
+    std::vector<std::span<const std::byte>> received_;
+    std::vector<Address> from_;
+    std::vector<std::byte> out_;
+    struct Queued {
+        std::size_t offset;
+        std::size_t size;
+        Address to;
+    };
+    std::vector<Queued> queued_;
+    std::uint64_t send_failures_ = 0;
+};
+
+/// "127.0.0.1:7777" or "[::1]:7777".
+std::string to_text(const Address& address);
+/// True for 127.0.0.0/8 and ::1.
+bool is_loopback(const std::string& host);
+
+}  // namespace purview::net

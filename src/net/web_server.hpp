@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// HTTP and WebSocket on one port (Boost.Beast, in web_server.cpp only). Two kinds of WebSocket: play
+// (one binary message = one datagram) and operator (guarded by token and origin). Everything runs on
+// the one thread that calls `poll` or `wait_until`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "purview/ids.hpp"
+#include "purview/link.hpp"
+
+namespace purview::net {
+
+struct WebDef {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;
+    /// Must come with every operator connection; never empty unless the host is loopback.
+    std::string operator_token;
+    std::uint32_t connections_max = 1024;
+    std::uint32_t connections_per_host_max = 64;
+    std::uint32_t handshake_timeout_ms = 5'000;
+};
+
+struct WebResource {
+    std::string content_type;
+    std::string_view body;  ///< lives as long as the server
+};
+
+struct WebCounters {
+    std::uint64_t requests = 0;
+    std::uint64_t refused_operators = 0;   ///< wrong token or origin
+    std::uint64_t refused_connections = 0; ///< caps
+    std::uint64_t oversized_frames = 0;
+    std::uint64_t dropped_frames = 0;      ///< to clients that read too slowly
+};
+
+class WebServer {
+  public:
+    explicit WebServer(WebDef def);
+    ~WebServer();
+
+    /// Empty, or what went wrong (port in use).
+    std::string open();
+    std::uint16_t port() const noexcept;
+    void serve(const std::string& path, WebResource resource);
+
+    /// One datagram of a browser client.
+    std::function<void(std::span<const std::byte>, const Address&)> on_datagram;
+    std::function<void(const Address&)> on_play_closed;
+    /// A message of an operator connection, text or bytes; answers through send_operator.
+    std::function<void(std::uint32_t connection, std::string_view)> on_operator_message;
+    std::function<void(std::uint32_t connection)> on_operator_closed;
+
+    /// One frame to a browser client; dropped when it reads too slowly.
+    void send(std::span<const std::byte> bytes, const Address& to);
+    void send_operator(std::uint32_t connection, std::string_view message, bool binary);
+
+    /// Also wakes wait_until.
+    void watch(int descriptor, std::function<void()> readable);
+    /// Handles what is due and returns; waits for something to do until `deadline` (net::now).
+    void wait_until(Micros deadline);
+    void close();
+    const WebCounters& counters() const noexcept;
+
+    struct Data;  ///< in web_server.cpp
+
+  private:
+    std::unique_ptr<Data> data_;
+};
+
+}  // namespace purview::net

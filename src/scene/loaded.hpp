@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A thing read from a file, or what is wrong with the file, in words for its author.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace purview::scene {
+
+struct Problem {
+    std::string text;  ///< begins with the file and, where known, line and column
+};
+
+template <class T>
+class Loaded {
+  public:
+    Loaded(T value) : value_(std::move(value)) {}             // NOLINT: implicit on purpose
+    Loaded(Problem problem) : problem_(std::move(problem)) {}  // NOLINT: implicit on purpose
+    explicit operator bool() const noexcept { return value_.has_value(); }
+    T& operator*() noexcept { return *value_; }
+    const T& operator*() const noexcept { return *value_; }
+    T* operator->() noexcept { return &*value_; }
+    const T* operator->() const noexcept { return &*value_; }
+    const std::string& problem() const noexcept { return problem_.text; }
+
+  private:
+    std::optional<T> value_;
+    Problem problem_;
+};
+
+/// The whole file; a problem names it and the reason.
+Loaded<std::string> read_file(const std::string& path);
+
+}  // namespace purview::scene

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+
+export type ClientState = "connecting" | "joining" | "joined" | "refused" | "closed";
+export type RefuseReason =
+  "none" | "version" | "schema" | "full" | "address_limit" | "expired" | "join" | "shutting_down";
+export type CloseReason =
+  "none" | "left" | "timeout" | "malformed" | "kicked" | "shutting_down" | "never_joined";
+export type Reason =
+  "entered" | "spawned" | "owned" | "forced" | "left" | "hidden" | "despawned" | "disconnected";
+
+export const REASONS: readonly Reason[];
+/** Words of 32 bits in one instance of `collect()`. */
+export const INSTANCE_WORDS: 8;
+/** Offsets into an instance, in words. x, y, z are floats, the others unsigned integers. */
+export const INSTANCE: Readonly<{
+  x: 0; y: 1; z: 2; ghost: 3; kind: 4; parent: 5; owned: 6; updated: 7;
+}>;
+/** `parent` of a ghost without one. */
+export const NO_GHOST: 0xffffffff;
+
+/** Compiles the module once: an address, a response or the bytes. */
+export function loadPurview(source?: string | URL | Response | ArrayBuffer | Uint8Array): Promise<WebAssembly.Module>;
+
+export interface ClientOptions {
+  /** Such as "ws://127.0.0.1:7780/play". */
+  url: string;
+  /** Default "player". */
+  role?: "player" | "spectator";
+  /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
+  digestEvery?: number;
+  /** For platforms without a global one. */
+  WebSocket?: unknown;
+}
+
+/** A ghost that came or went. */
+export interface GhostEvent {
+  ghost: number;
+  /** Index into `schema.kinds`. */
+  kind: number;
+  /** Of a leave. */
+  reason: Reason;
+}
+
+export interface Instances {
+  count: number;
+  /** The same memory, seen as floats and as unsigned words. Valid until the next call of anything. */
+  floats: Float32Array;
+  words: Uint32Array;
+}
+
+export interface ClientStats {
+  bytesSent: number;
+  bytesReceived: number;
+  packetsReceived: number;
+  packetsLate: number;
+  packetsMalformed: number;
+  packetsLost: number;
+  orderViolations: number;
+  /** Smoothed; 0: not known yet. */
+  rttMs: number;
+}
+
+export class PurviewClient {
+  constructor(module: WebAssembly.Module, options: ClientOptions);
+  /** Random name of the connection, 16 hexadecimal digits; set by `connect`. */
+  nonce: string;
+  on(name: "state", listener: (state: ClientState) => void): () => void;
+  on(name: "enter" | "leave", listener: (event: GhostEvent) => void): () => void;
+  /** A new connection with an empty world. */
+  connect(): Promise<void>;
+  leave(): void;
+  readonly state: ClientState;
+  readonly refuseReason: RefuseReason;
+  readonly closeReason: CloseReason;
+  readonly tickHz: number;
+  readonly newestTick: number;
+  readonly newestPacket: number;
+  readonly ghostCount: number;
+  readonly worldName: string;
+  readonly schema: { kinds: string[]; components: { name: string; fields: string[] }[] };
+  readonly stats: ClientStats;
+  /** All ghosts as of a server tick that may lie between two. */
+  collect(tick: number): Instances;
+  value(ghost: number, component: number, field: number): number;
+  sendCommand(bytes: Uint8Array): boolean;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A client of a Purview server for browsers and Node: the C++ client core as WebAssembly, carried by
+// a WebSocket. One binary message is one datagram. No dependency, no build step. Types: client.d.ts.
+
+const STATES = ["connecting", "joining", "joined", "refused", "closed"];
+const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
+const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
+export const REASONS = ["entered", "spawned", "owned", "forced", "left", "hidden", "despawned", "disconnected"];
+
+/** Words of 32 bits in one instance of `collect()`. */
+export const INSTANCE_WORDS = 8;
+/** Offsets into an instance. x, y, z are floats, the others unsigned. */
+export const INSTANCE = { x: 0, y: 1, z: 2, ghost: 3, kind: 4, parent: 5, owned: 6, updated: 7 };
+export const NO_GHOST = 0xffffffff;
+
+const TICK_MS = 50;
+
+/** Compiles the module once; hand the result to as many clients as you like. */
+export async function loadPurview(source = "purview_client.wasm") {
+  if (typeof source === "string" || source instanceof URL) source = await fetch(source);
+  if (typeof Response !== "undefined" && source instanceof Response) source = await source.arrayBuffer();
+  return WebAssembly.compile(source);
+}
+
+export class PurviewClient {
+  #options;
+  #module;
+  #exports;
+  #handle = 0;
+  #socket = null;
+  #timer = null;
+  #listeners = new Map();
+  #state = "closed";
+  #names = null;
+
+  /** See ClientOptions in client.d.ts. Nothing is opened before `connect()`. */
+  constructor(module, options) {
+    this.#module = module;
+    this.#options = { role: "player", digestEvery: 0, WebSocket: globalThis.WebSocket, ...options };
+  }
+
+  /** Calls `listener(detail)` for "state", "enter", "leave". Returns a function that ends it. */
+  on(name, listener) {
+    if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
+    this.#listeners.get(name).add(listener);
+    return () => this.#listeners.get(name).delete(listener);
+  }
+
+  /** A new connection with an empty world; an old one is left first. */
+  async connect() {
+    this.leave();
+    this.#exports ??= (await WebAssembly.instantiate(this.#module, this.#imports())).exports;
+    if (this.#handle === 0) this.#exports._initialize?.();
+    const nonce = new Uint32Array(2);
+    globalThis.crypto.getRandomValues(nonce);
+    this.nonce = nonce[1].toString(16).padStart(8, "0") + nonce[0].toString(16).padStart(8, "0");
+    if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
+    this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
+                                                  this.#options.digestEvery);
+    this.#names = null;
+    this.#setState("connecting");
+    const socket = new this.#options.WebSocket(this.#options.url);
+    socket.binaryType = "arraybuffer";
+    this.#socket = socket;
+    socket.onopen = () => { this.#turn(); };
+    socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
+    socket.onclose = () => { if (socket === this.#socket) this.#end("closed"); };
+    socket.onerror = () => {};
+    this.#timer = setInterval(() => this.#turn(), TICK_MS);
+  }
+
+  /** Says good-bye. */
+  leave() {
+    if (this.#socket === null) return;
+    if (this.#state === "joined" || this.#state === "joining") {
+      this.#exports.pv_client_leave(this.#handle);
+      this.#flush();
+    }
+    this.#end("closed");
+  }
+
+  get state() { return this.#state; }
+  get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
+  get closeReason() { return CLOSINGS[this.#number("pv_client_close_reason")] ?? "none"; }
+  get tickHz() { return this.#number("pv_client_tick_hz"); }
+  /** Server tick of the newest snapshot. */
+  get newestTick() { return this.#number("pv_client_newest_tick"); }
+  /** Number of the newest packet with a snapshot. */
+  get newestPacket() { return this.#number("pv_client_newest_packet"); }
+  get ghostCount() { return this.#number("pv_client_ghost_count"); }
+  get worldName() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_world_name(this.#handle)); }
+
+  /** Kinds and components of the world, by name; empty before the state is "joined". */
+  get schema() {
+    if (this.#names !== null) return this.#names;
+    const count = (name, ...rest) => this.#number(name, ...rest);
+    const text = (name, ...rest) => this.#text(this.#exports[name](this.#handle, ...rest));
+    const kinds = Array.from({ length: count("pv_client_kind_count") }, (_, k) => text("pv_client_kind_name", k));
+    const components = Array.from({ length: count("pv_client_component_count") }, (_, c) => ({
+      name: text("pv_client_component_name", c),
+      fields: Array.from({ length: count("pv_client_field_count", c) }, (_, f) => text("pv_client_field_name", c, f)),
+    }));
+    const names = { kinds, components };
+    if (kinds.length > 0) this.#names = names;
+    return names;
+  }
+
+  /**
+   * All ghosts as of a tick that may lie between two. The views are valid until the next call of
+   * anything here; instance i begins at word i * INSTANCE_WORDS.
+   */
+  collect(tick) {
+    const count = this.#number("pv_client_collect", tick);
+    const at = this.#handle === 0 ? 0 : this.#exports.pv_client_instances(this.#handle);
+    const buffer = this.#exports?.memory.buffer ?? new ArrayBuffer(0);
+    return {
+      count,
+      floats: new Float32Array(buffer, at, count * INSTANCE_WORDS),
+      words: new Uint32Array(buffer, at, count * INSTANCE_WORDS),
+    };
+  }
+
+  /** A field of a ghost; 0 where there is none. Indices as in `schema`. */
+  value(ghost, component, field) { return this.#number("pv_client_value", ghost, component, field); }
+
+  /** One command for the game, at most 200 bytes; false when it could not be taken. */
+  sendCommand(bytes) {
+    if (this.#state !== "joined" || bytes.length > 200) return false;
+    this.#input(bytes);
+    return this.#exports.pv_client_send_command(this.#handle, bytes.length) === 1;
+  }
+
+  get stats() {
+    const names = ["bytesSent", "bytesReceived", "packetsReceived", "packetsLate", "packetsMalformed",
+                   "packetsLost", "orderViolations", "rttMs"];
+    if (this.#handle === 0) return Object.fromEntries(names.map((name) => [name, 0]));
+    const at = this.#exports.pv_client_stats(this.#handle);
+    const values = new Float64Array(this.#exports.memory.buffer, at, names.length);
+    return Object.fromEntries(names.map((name, i) => [name, values[i]]));
+  }
+
+  #imports() {
+    // The module asks the system for nothing in normal operation; what the C library may name, fails.
+    const refuse = new Proxy({}, { get: (_, name) => () => { throw new Error(`wasm asked for ${String(name)}`); } });
+    return { wasi_snapshot_preview1: refuse, env: refuse };
+  }
+
+  /** A function of the module; 0 while there is no client. Only pv_client_value is not unsigned. */
+  #number(name, ...rest) {
+    if (this.#handle === 0) return 0;
+    const value = this.#exports[name](this.#handle, ...rest);
+    return name === "pv_client_value" ? value : value >>> 0;
+  }
+
+  #text(at) {
+    const bytes = new Uint8Array(this.#exports.memory.buffer, at);
+    let end = 0;
+    while (bytes[end] !== 0) ++end;
+    return new TextDecoder().decode(bytes.slice(0, end));
+  }
+
+  #input(bytes) {
+    const at = this.#exports.pv_client_input(this.#handle);
+    new Uint8Array(this.#exports.memory.buffer, at, 2048).set(bytes);
+  }
+
+  #receive(bytes) {
+    if (bytes.length > 2048) return;
+    this.#input(bytes);
+    this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
+    this.#takeEvents();
+    this.#flush();
+    this.#followState();
+  }
+
+  #turn() {
+    if (this.#socket === null || this.#socket.readyState !== 1) return;
+    this.#exports.pv_client_tick(this.#handle, performance.now());
+    this.#flush();
+    this.#followState();
+  }
+
+  #flush() {
+    for (;;) {
+      const size = this.#exports.pv_client_next_datagram(this.#handle);
+      if (size === 0) return;
+      const at = this.#exports.pv_client_output(this.#handle);
+      if (this.#socket.readyState === 1) this.#socket.send(new Uint8Array(this.#exports.memory.buffer, at, size).slice());
+    }
+  }
+
+  #takeEvents() {
+    const count = this.#exports.pv_client_take_events(this.#handle);
+    if (count === 0) return;
+    const at = this.#exports.pv_client_events(this.#handle);
+    const words = new Uint32Array(this.#exports.memory.buffer, at, count * 4).slice();
+    for (let i = 0; i < count; ++i) {
+      const [ghost, kind, enter, reason] = words.subarray(i * 4, i * 4 + 4);
+      this.#emit(enter ? "enter" : "leave", { ghost, kind, reason: REASONS[reason] ?? "unknown" });
+    }
+  }
+
+  #followState() {
+    const state = STATES[this.#exports.pv_client_state(this.#handle)];
+    if (state === "closed" || state === "refused") this.#end(state);
+    else this.#setState(state);
+  }
+
+  #end(state) {
+    clearInterval(this.#timer);
+    const socket = this.#socket;
+    this.#socket = null;
+    if (socket !== null && socket.readyState < 2) socket.close();
+    this.#setState(state);
+  }
+
+  #setState(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#emit("state", state);
+  }
+
+  #emit(name, detail) {
+    for (const listener of this.#listeners.get(name) ?? []) listener(detail);
+  }
+}

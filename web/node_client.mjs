@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The WebAssembly client under Node, as one more player who walks about:
+//   node node_client.mjs ws://127.0.0.1:7780/play SECONDS
+// Prints one line of JSON and ends with 0 when it was joined to the end. Needs the package `ws`.
+import { createRequire } from "node:module";
+import { readFile } from "node:fs/promises";
+import { webcrypto } from "node:crypto";
+import { loadPurview, PurviewClient } from "./client.mjs";
+
+globalThis.crypto ??= webcrypto;
+const { WebSocket } = createRequire(import.meta.url)("ws");
+
+const [url, seconds] = [process.argv[2], Number(process.argv[3])];
+if (!url || !(seconds > 0)) {
+  console.error("usage: node node_client.mjs ws://HOST:PORT/play SECONDS");
+  process.exit(2);
+}
+
+const module = await loadPurview(await readFile(new URL("purview_client.wasm", import.meta.url)));
+const client = new PurviewClient(module, { url, digestEvery: 1, WebSocket });
+let [enters, leaves, joinedAt, ended] = [0, 0, 0, false];
+client.on("enter", () => { ++enters; });
+client.on("leave", () => { ++leaves; });
+client.on("state", (state) => {
+  if (state === "joined") joinedAt = performance.now();
+  if (joinedAt > 0 && (state === "closed" || state === "refused")) ended = true;
+});
+await client.connect();
+
+// The server counts us from the join to its own end; it may end a little before our time is up.
+const end = performance.now() + seconds * 1000 + 2000;
+let largest = 0;
+while (!ended && performance.now() < end) {
+  const angle = Math.random() * 2 * Math.PI;
+  client.sendCommand(Uint8Array.of(1, Math.cos(angle) * 120, Math.sin(angle) * 120));
+  largest = Math.max(largest, client.collect(client.newestTick).count);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+}
+const { packetsReceived, packetsMalformed, bytesReceived, orderViolations } = client.stats;
+const good = joinedAt > 0 && largest > 0 && orderViolations === 0;
+console.log(JSON.stringify({ joined: joinedAt > 0, enters, leaves, ghosts_max: largest, digests: packetsReceived,
+                             malformed: packetsMalformed, bytes_received: bytesReceived, node: process.version }));
+client.leave();
+process.exit(good ? 0 : 1);
