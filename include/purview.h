@@ -22,20 +22,20 @@ typedef struct pv_client pv_client;
 
 /* One ghost, as it is to be drawn. 32 bytes. */
 typedef struct pv_instance {
-    float x, y, z;       /* at the asked tick, world units */
-    uint32_t ghost;      /* id on this connection */
-    uint32_t kind;       /* index into the schema's kinds */
-    uint32_t parent;     /* ghost id, or PV_NO_GHOST */
-    uint32_t owned;      /* 1: ours */
-    uint32_t updated;    /* tick of the last update that arrived */
+    float x, y, z;    /* at the asked tick, world units */
+    uint32_t ghost;   /* id on this connection */
+    uint32_t kind;    /* index into the schema's kinds */
+    uint32_t parent;  /* ghost id, or PV_NO_GHOST */
+    uint32_t owned;   /* 1: ours */
+    uint32_t updated; /* tick of the last update that arrived */
 } pv_instance;
 
 /* A ghost that came or went. 16 bytes. */
 typedef struct pv_event {
     uint32_t ghost;
     uint32_t kind;
-    uint32_t enter;      /* 1: came, 0: went */
-    uint32_t reason;     /* of a leave: see PROTOCOL.md */
+    uint32_t enter;  /* 1: came, 0: went */
+    uint32_t reason; /* of a leave: see PROTOCOL.md */
 } pv_event;
 
 /* Counters since the client was made. */
@@ -43,7 +43,7 @@ typedef struct pv_stats {
     double bytes_sent, bytes_received;
     double packets_received, packets_late, packets_malformed, packets_lost;
     double order_violations;
-    double rtt_ms;       /* smoothed; 0: not known yet */
+    double rtt_ms; /* smoothed; 0: not known yet */
 } pv_stats;
 
 /* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */

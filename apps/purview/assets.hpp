@@ -10,7 +10,7 @@
 namespace purview::app {
 
 struct Asset {
-    std::string_view name;          ///< such as "page.mjs"
+    std::string_view name;  ///< such as "page.mjs"
     std::string_view content_type;
     std::string_view bytes;
 };

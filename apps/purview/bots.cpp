@@ -36,9 +36,9 @@ class Bot {
         next_turn = now + 500'000 + random.below(2'500'000);
         const float angle = random.between(0, 6.2831853F);
         const float speed = random.chance(0.1F) ? 0.0F : random.between(60, 127);
-        const std::array<std::byte, 3> walk{std::byte{1},
-                                            static_cast<std::byte>(static_cast<std::int8_t>(std::cos(angle) * speed)),
-                                            static_cast<std::byte>(static_cast<std::int8_t>(std::sin(angle) * speed))};
+        const std::array<std::byte, 3> walk{
+            std::byte{1}, static_cast<std::byte>(static_cast<std::int8_t>(std::cos(angle) * speed)),
+            static_cast<std::byte>(static_cast<std::int8_t>(std::sin(angle) * speed))};
         (void)client.send_command(walk);
     }
 
@@ -79,7 +79,8 @@ void BotCrew::Squad::receive(Bot& bot, const BotOptions& options, Micros now) {
     bot.socket.receive(256, [&](std::span<const std::byte> bytes, const Address&) {
         if (bot.random.chance(static_cast<float>(options.loss))) return;
         if (options.jitter_ms == 0) return take(bot, bytes, now);
-        bot.delayed.push_back({now + bot.random.below(options.jitter_ms * 1000), {bytes.begin(), bytes.end()}});
+        bot.delayed.push_back(
+            {now + bot.random.below(options.jitter_ms * 1000), {bytes.begin(), bytes.end()}});
     });
 }
 
@@ -109,16 +110,21 @@ void BotCrew::Squad::publish() {
     for (const auto& bot : bots) {
         const ClientStats stats = bot->client.stats();
         switch (bot->client.state()) {
-            case ClientState::joined: ++sum.joined; break;
+            case ClientState::joined:
+                ++sum.joined;
+                break;
             case ClientState::refused:
                 ++sum.refused;
-                if (trouble.empty()) trouble = "refused: " + std::string(to_string(bot->client.refuse_reason()));
+                if (trouble.empty())
+                    trouble = "refused: " + std::string(to_string(bot->client.refuse_reason()));
                 break;
             case ClientState::closed:
                 ++sum.closed;
-                if (trouble.empty()) trouble = "closed: " + std::string(to_string(bot->client.close_reason()));
+                if (trouble.empty())
+                    trouble = "closed: " + std::string(to_string(bot->client.close_reason()));
                 break;
-            default: break;
+            default:
+                break;
         }
         ghosts += bot->client.ghost_count();
         sum.enters += bot->enters;
@@ -131,7 +137,8 @@ void BotCrew::Squad::publish() {
         sum.order_violations += stats.order_violations;
         if (stats.rtt_us != 0) rtts.push_back(stats.rtt_us / 1000.0);
     }
-    sum.ghosts_mean = bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
+    sum.ghosts_mean =
+        bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
     sum.trouble = trouble;
     const std::lock_guard lock(mutex);
     report = sum;
@@ -148,7 +155,8 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
     while (!stop) {
         const int ready = ::epoll_wait(epoll, events.data(), static_cast<int>(events.size()), 2);
         Micros now = net::now();
-        for (int i = 0; i < ready; ++i) receive(*bots[events[static_cast<std::size_t>(i)].data.u32], options, now);
+        for (int i = 0; i < ready; ++i)
+            receive(*bots[events[static_cast<std::size_t>(i)].data.u32], options, now);
         now = net::now();
         for (std::size_t i = 0; i < bots.size(); ++i) {
             if (now < due[i]) continue;

@@ -46,7 +46,7 @@ struct BotReport {
     double ghosts_mean = 0;
     double rtt_ms_p50 = 0;
     double rtt_ms_p99 = 0;
-    std::string trouble;          ///< the first thing that went wrong, if any
+    std::string trouble;  ///< the first thing that went wrong, if any
 };
 
 class BotCrew {

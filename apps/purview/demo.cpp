@@ -30,7 +30,8 @@ constexpr double settle_seconds = 5;
 double percentile(std::vector<float> values, double share) {
     if (values.empty()) return 0;
     const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at),
+                     values.end());
     return values[at];
 }
 
@@ -110,7 +111,8 @@ class Judge {
         mark.enters = stats.enters;
         mark.leaves = stats.leaves;
         for (const auto& session : app_.server->data().sessions) {
-            (session->state == Session::State::probe ? mark.probe_bytes : mark.client_bytes) += session->bytes_sent;
+            (session->state == Session::State::probe ? mark.probe_bytes : mark.client_bytes) +=
+                session->bytes_sent;
         }
         return mark;
     }
@@ -124,18 +126,26 @@ class Judge {
         present_sum_ += app_.game->people_present();
         ++samples_;
         if (options_.check) {
-            spdlog::info("{:4.0f} s: {} clients, {:.0f} relevant each, {} ticks", last_.seconds, sessions.size(),
-                         sessions.empty() ? 0.0 : static_cast<double>(relevant_sum_) / static_cast<double>(relevant_samples_),
+            spdlog::info("{:4.0f} s: {} clients, {:.0f} relevant each, {} ticks", last_.seconds,
+                         sessions.size(),
+                         sessions.empty() ? 0.0
+                                          : static_cast<double>(relevant_sum_) /
+                                                static_cast<double>(relevant_samples_),
                          app_.loop->stats().ticks);
         }
     }
 
     void require(const std::string& name, double value, const std::string& relation, double bound) {
         const bool holds = relation == ">=" ? value >= bound : value <= bound;
-        checks_.push_back({{"name", name}, {"value", value}, {"must_be", relation}, {"bound", bound}, {"holds", holds}});
+        checks_.push_back({{"name", name},
+                           {"value", value},
+                           {"must_be", relation},
+                           {"bound", bound},
+                           {"holds", holds}});
         if (!holds) {
             holds_ = false;
-            spdlog::error("check failed: {} is {:.6g}, must be {} {:.6g}", name, value, relation, bound);
+            spdlog::error("check failed: {} is {:.6g}, must be {} {:.6g}", name, value, relation,
+                          bound);
         }
     }
 
@@ -161,14 +171,20 @@ json Judge::finish(const Proof& proof, double seconds, int node_exit, const json
     const ServerStats stats = app_.server->stats();
     const ProofCounters& counted = proof.counters();
     const double window = std::max(0.001, last_.seconds - first_.seconds);
-    const double ticks_in_window = std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
+    const double ticks_in_window =
+        std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
     const double clients = std::max(1U, clients_);
-    const double relevant_mean = relevant_samples_ == 0 ? 0 : static_cast<double>(relevant_sum_) / static_cast<double>(relevant_samples_);
-    const double present_mean = samples_ == 0 ? 0 : static_cast<double>(present_sum_) / static_cast<double>(samples_);
+    const double relevant_mean =
+        relevant_samples_ == 0
+            ? 0
+            : static_cast<double>(relevant_sum_) / static_cast<double>(relevant_samples_);
+    const double present_mean =
+        samples_ == 0 ? 0 : static_cast<double>(present_sum_) / static_cast<double>(samples_);
     const double enters_rate = static_cast<double>(last_.enters - first_.enters) / window;
     const double leaves_rate = static_cast<double>(last_.leaves - first_.leaves) / window;
     const double changes_per_tick = (enters_rate + leaves_rate) * window / ticks_in_window;
-    const double client_bytes = static_cast<double>(last_.client_bytes - first_.client_bytes) / window / clients;
+    const double client_bytes =
+        static_cast<double>(last_.client_bytes - first_.client_bytes) / window / clients;
     const double probe_bytes = static_cast<double>(last_.probe_bytes - first_.probe_bytes) / window;
     const bool is_trace = options_.serve.source == WorldSource::trace;
     const bool is_map = options_.serve.source == WorldSource::map;
@@ -178,7 +194,8 @@ json Judge::finish(const Proof& proof, double seconds, int node_exit, const json
 
     if (!is_trace && !is_map) require("entities", stats.entities, ">=", 20'000);
     require("clients in all the time", clients_min_ == ~0U ? 0 : clients_min_, ">=", clients_);
-    require("ticks", static_cast<double>(loop.ticks), ">=", 0.98 * app_.world->file.tick_hz * seconds);
+    require("ticks", static_cast<double>(loop.ticks),
+            ">=", 0.98 * app_.world->file.tick_hz * seconds);
     if (is_trace) {
         require("relevant_mean", relevant_mean, ">=", 2);
         require("relevant_mean", relevant_mean, "<=", present_mean / 2);
@@ -189,16 +206,21 @@ json Judge::finish(const Proof& proof, double seconds, int node_exit, const json
     require("enters per moving client and second", enters_rate / std::max(1.0, moving), ">=", 1);
     require("leaves per moving client and second", leaves_rate / std::max(1.0, moving), ">=", 1);
     if (is_map) require("relevant changes per tick", changes_per_tick, ">=", 30);
-    require("digests_checked", static_cast<double>(counted.digests_checked), ">=", clients * seconds);
+    require("digests_checked", static_cast<double>(counted.digests_checked),
+            ">=", clients * seconds);
     require("truth_checked", static_cast<double>(counted.truth_checked), ">=", clients * seconds);
     require("digest_mismatches", static_cast<double>(counted.digest_mismatches), "<=", 0);
     require("truth_mismatches", static_cast<double>(counted.truth_mismatches), "<=", 0);
-    if (!is_trace && !is_map) require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
-    require("tick_overruns", static_cast<double>(loop.overruns), "<=", 0.005 * static_cast<double>(loop.ticks));
+    if (!is_trace && !is_map)
+        require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
+    require("tick_overruns", static_cast<double>(loop.overruns),
+            "<=", 0.005 * static_cast<double>(loop.ticks));
     if (options_.with_node) {
         require("exit code of the WebAssembly client", node_exit, "<=", 0);
-        require("digests of the WebAssembly client", node_report.value("digests", 0.0), ">=", seconds / 2);
-        require("packets that the WebAssembly client could not read", node_report.value("malformed", 1.0), "<=", 0);
+        require("digests of the WebAssembly client", node_report.value("digests", 0.0),
+                ">=", seconds / 2);
+        require("packets that the WebAssembly client could not read",
+                node_report.value("malformed", 1.0), "<=", 0);
     }
     for (const std::string& text : proof.mismatches()) spdlog::error("{}", text);
 
@@ -250,11 +272,14 @@ class NodeClient {
         directory_ = net::make_temporary_directory();
         if (directory_.empty()) return "no room for temporary files";
         for (const char* name : {"node_client.mjs", "client.mjs", "purview_client.wasm"}) {
-            if (!net::write_file(directory_ + "/" + name, asset(name))) return "no room for temporary files";
+            if (!net::write_file(directory_ + "/" + name, asset(name)))
+                return "no room for temporary files";
         }
         output_ = directory_ + "/report.json";
-        return process_.start({"node", directory_ + "/node_client.mjs", "ws://127.0.0.1:" + std::to_string(app.port()) + "/play",
-                               std::to_string(seconds)}, output_);
+        return process_.start(
+            {"node", directory_ + "/node_client.mjs",
+             "ws://127.0.0.1:" + std::to_string(app.port()) + "/play", std::to_string(seconds)},
+            output_);
     }
     int finish(json& report) {
         const int code = process_.wait(3000);
@@ -296,9 +321,12 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     net::stop_on_signals(&stop_requested);
     app->loop->run(&stop_requested, options.seconds, [&] { app->operators->tick_done(); });
     const ServerStats stats = app->server->stats();
-    const json report{{"ticks", app->loop->stats().ticks}, {"entities", stats.entities},
-                      {"bytes_sent", stats.bytes_sent},    {"bytes_received", stats.bytes_received},
-                      {"enters", stats.enters},            {"leaves", stats.leaves}};
+    const json report{{"ticks", app->loop->stats().ticks},
+                      {"entities", stats.entities},
+                      {"bytes_sent", stats.bytes_sent},
+                      {"bytes_received", stats.bytes_received},
+                      {"enters", stats.enters},
+                      {"leaves", stats.leaves}};
     return write_report(report, json_path) ? 0 : 1;
 }
 
@@ -313,9 +341,10 @@ int run_bots(BotOptions options, double seconds, const std::string& report_path)
         if (net::now() - told < 1'000'000) continue;
         told = net::now();
         report = crew.report();
-        spdlog::info("{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms", report.joined,
-                     report.clients, report.ghosts_mean,
-                     static_cast<double>(report.bytes_received) / 1000 / std::max(0.001, seconds - static_cast<double>(end - told) / 1e6),
+        spdlog::info("{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms",
+                     report.joined, report.clients, report.ghosts_mean,
+                     static_cast<double>(report.bytes_received) / 1000 /
+                         std::max(0.001, seconds - static_cast<double>(end - told) / 1e6),
                      report.rtt_ms_p50);
     }
     report = crew.report();
@@ -366,8 +395,9 @@ int run_demo(DemoOptions options) {
     std::unique_ptr<Proof> proof;
     if (options.check) {
         const auto* game = app->game.get();
-        proof = std::make_unique<Proof>(*app->server, [game](ObserverId o) { return describe(*game, o); },
-                                        std::max(1U, app->world->file.tick_hz / 2));
+        proof = std::make_unique<Proof>(
+            *app->server, [game](ObserverId o) { return describe(*game, o); },
+            std::max(1U, app->world->file.tick_hz / 2));
         if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);

@@ -16,9 +16,9 @@ struct DemoOptions {
     BotOptions bots;
     bool check = false;
     bool with_node = false;
-    std::string json_path;     ///< report; "-": standard output
-    std::string break_mode;    ///< test builds: leak, stale, field, order
-    std::string command;       ///< as typed, for the report
+    std::string json_path;   ///< report; "-": standard output
+    std::string break_mode;  ///< test builds: leak, stale, field, order
+    std::string command;     ///< as typed, for the report
 };
 
 /// Exit code: 0 ok, 1 run time, 3 a check failed.

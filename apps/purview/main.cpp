@@ -30,7 +30,8 @@ struct WorldChoice {
 };
 
 void add_world(CLI::App& command, WorldChoice& choice) {
-    auto* toml = command.add_option("--world", choice.toml, "world file (TOML); default: the built-in vale");
+    auto* toml =
+        command.add_option("--world", choice.toml, "world file (TOML); default: the built-in vale");
     auto* map = command.add_option("--map", choice.map, "a bare Tiled map (JSON)");
     auto* trace = command.add_option("--trace", choice.trace, "recorded positions (CSV)");
     toml->excludes(map)->excludes(trace);
@@ -49,7 +50,8 @@ bool split_address(const std::string& text, std::string& host, std::uint16_t& po
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon + 1 == text.size()) return false;
     host = text.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
     char* end = nullptr;
     const long number = std::strtol(text.c_str() + colon + 1, &end, 10);
     if (*end != '\0' || number < 1 || number > 65535) return false;
@@ -76,15 +78,27 @@ int main(int argc, char** argv) {
     std::string serve_json;
     auto* serve_command = app.add_subcommand("serve", "Run a server");
     add_world(*serve_command, serve_world);
-    serve_command->add_option("--host", serve.host, "numeric address to bind")->capture_default_str();
-    serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")->capture_default_str();
-    serve_command->add_option("--operator-token", serve.operator_token, "for the operator channel; random on loopback");
+    serve_command->add_option("--host", serve.host, "numeric address to bind")
+        ->capture_default_str();
+    serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")
+        ->capture_default_str();
+    serve_command->add_option("--operator-token", serve.operator_token,
+                              "for the operator channel; random on loopback");
     serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel");
-    serve_command->add_option("--sessions-max", serve.sessions_max)->check(CLI::Range(1, 65'000))->capture_default_str();
-    serve_command->add_option("--sessions-per-host-max", serve.sessions_per_host_max)->check(CLI::Range(1, 65'000))->capture_default_str();
-    serve_command->add_option("--budget", serve.budget_bytes_per_tick, "bytes per client and tick; default: as the world says")->check(CLI::Range(128, 1 << 20));
-    serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")->check(CLI::Range(0.0, 1e7));
-    serve_command->add_option("--json", serve_json, "report at the end, to a file or - for standard output");
+    serve_command->add_option("--sessions-max", serve.sessions_max)
+        ->check(CLI::Range(1, 65'000))
+        ->capture_default_str();
+    serve_command->add_option("--sessions-per-host-max", serve.sessions_per_host_max)
+        ->check(CLI::Range(1, 65'000))
+        ->capture_default_str();
+    serve_command
+        ->add_option("--budget", serve.budget_bytes_per_tick,
+                     "bytes per client and tick; default: as the world says")
+        ->check(CLI::Range(128, 1 << 20));
+    serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
+        ->check(CLI::Range(0.0, 1e7));
+    serve_command->add_option("--json", serve_json,
+                              "report at the end, to a file or - for standard output");
 
     BotOptions bots;
     std::string bots_server = "127.0.0.1:7780";
@@ -93,29 +107,52 @@ int main(int argc, char** argv) {
     bool bots_spectate = false;
     auto* bots_command = app.add_subcommand("bots", "Connect many clients to a server");
     bots_command->add_option("--server", bots_server, "address and port")->capture_default_str();
-    bots_command->add_option("--clients", bots.clients)->check(CLI::Range(1, 60'000))->capture_default_str();
-    bots_command->add_option("--seconds", bots_seconds)->check(CLI::Range(0.1, 1e6))->capture_default_str();
+    bots_command->add_option("--clients", bots.clients)
+        ->check(CLI::Range(1, 60'000))
+        ->capture_default_str();
+    bots_command->add_option("--seconds", bots_seconds)
+        ->check(CLI::Range(0.1, 1e6))
+        ->capture_default_str();
     bots_command->add_option("--seed", bots.seed)->capture_default_str();
-    bots_command->add_option("--loss", bots.loss, "share of datagrams lost, each way")->check(CLI::Range(0.0, 1.0))->capture_default_str();
-    bots_command->add_option("--jitter", bots.jitter_ms, "added delay, 0 to this many ms")->check(CLI::Range(0, 10'000))->capture_default_str();
-    bots_command->add_option("--threads", bots.threads)->check(CLI::Range(1, 64))->capture_default_str();
+    bots_command->add_option("--loss", bots.loss, "share of datagrams lost, each way")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    bots_command->add_option("--jitter", bots.jitter_ms, "added delay, 0 to this many ms")
+        ->check(CLI::Range(0, 10'000))
+        ->capture_default_str();
+    bots_command->add_option("--threads", bots.threads)
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
     bots_command->add_flag("--spectate", bots_spectate, "join as spectators");
-    bots_command->add_option("--report", bots_report, "JSON report, to a file or - for standard output");
+    bots_command->add_option("--report", bots_report,
+                             "JSON report, to a file or - for standard output");
 
     DemoOptions demo;
     WorldChoice demo_world;
     demo.bots.clients = 200;
-    auto* demo_command = app.add_subcommand("demo", "Server, bots and page in one process, on loopback");
+    auto* demo_command =
+        app.add_subcommand("demo", "Server, bots and page in one process, on loopback");
     add_world(*demo_command, demo_world);
     demo_command->add_option("--port", demo.serve.port, "0: any")->capture_default_str();
-    demo_command->add_option("--bots", demo.bots.clients)->check(CLI::Range(0, 20'000))->capture_default_str();
-    demo_command->add_option("--loss", demo.bots.loss, "share of the bots' datagrams lost, each way; with --check 0.02")->check(CLI::Range(0.0, 1.0));
-    demo_command->add_option("--jitter", demo.bots.jitter_ms, "ms")->check(CLI::Range(0, 10'000))->capture_default_str();
+    demo_command->add_option("--bots", demo.bots.clients)
+        ->check(CLI::Range(0, 20'000))
+        ->capture_default_str();
+    demo_command
+        ->add_option("--loss", demo.bots.loss,
+                     "share of the bots' datagrams lost, each way; with --check 0.02")
+        ->check(CLI::Range(0.0, 1.0));
+    demo_command->add_option("--jitter", demo.bots.jitter_ms, "ms")
+        ->check(CLI::Range(0, 10'000))
+        ->capture_default_str();
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
-    demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")->check(CLI::Range(0.0, 1e7));
-    demo_command->add_flag("--check", demo.check, "prove what every client holds; exit code 3 if something does not hold");
-    demo_command->add_flag("--with-node", demo.with_node, "one more client: the WebAssembly core under Node");
-    demo_command->add_option("--json", demo.json_path, "report of --check, to a file or - for standard output");
+    demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")
+        ->check(CLI::Range(0.0, 1e7));
+    demo_command->add_flag("--check", demo.check,
+                           "prove what every client holds; exit code 3 if something does not hold");
+    demo_command->add_flag("--with-node", demo.with_node,
+                           "one more client: the WebAssembly core under Node");
+    demo_command->add_option("--json", demo.json_path,
+                             "report of --check, to a file or - for standard output");
 #ifdef PURVIEW_BREAKABLE
     demo_command->add_option("--break", demo.break_mode, "spoil the server: the check must notice")
         ->check(CLI::IsMember({"leak", "stale", "field", "order"}));
@@ -129,8 +166,12 @@ int main(int argc, char** argv) {
 
     if (*serve_command) {
         use_world(serve_world, serve);
-        if (!purview::net::is_loopback(serve.host) && !serve.no_operator && serve.operator_token.size() < token_size_min) {
-            spdlog::error("{} is not loopback: choose an --operator-token of at least {} characters, or --no-operator", serve.host, token_size_min);
+        if (!purview::net::is_loopback(serve.host) && !serve.no_operator &&
+            serve.operator_token.size() < token_size_min) {
+            spdlog::error(
+                "{} is not loopback: choose an --operator-token of at least {} characters, or "
+                "--no-operator",
+                serve.host, token_size_min);
             return usage_error;
         }
         return run_serve(serve, serve_json);
@@ -144,7 +185,8 @@ int main(int argc, char** argv) {
         return run_bots(bots, bots_seconds, bots_report);
     }
     use_world(demo_world, demo.serve);
-    for (int i = 0; i < argc; ++i) demo.command += (i == 0 ? "" : " ") + std::string(i == 0 ? "purview" : argv[i]);
+    for (int i = 0; i < argc; ++i)
+        demo.command += (i == 0 ? "" : " ") + std::string(i == 0 ? "purview" : argv[i]);
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
         if (demo.serve.seconds == 0) demo.serve.seconds = 20;

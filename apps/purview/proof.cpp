@@ -11,10 +11,13 @@ namespace {
 constexpr std::size_t mismatches_described_max = 20;
 
 std::string name_of(EntityId entity) {
-    return "entity " + std::to_string(index_of(entity)) + "#" + std::to_string(generation_of(entity));
+    return "entity " + std::to_string(index_of(entity)) + "#" +
+           std::to_string(generation_of(entity));
 }
 
-std::string name_of(ObserverId observer) { return "observer " + std::to_string(index_of(observer)); }
+std::string name_of(ObserverId observer) {
+    return "observer " + std::to_string(index_of(observer));
+}
 
 }  // namespace
 
@@ -26,7 +29,9 @@ Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_ever
     server_->data().tap = this;
 }
 
-Proof::~Proof() { server_->data().tap = nullptr; }
+Proof::~Proof() {
+    server_->data().tap = nullptr;
+}
 
 void Proof::describe_mismatch(std::string text) {
     if (mismatches_.size() < mismatches_described_max) mismatches_.push_back(std::move(text));
@@ -55,12 +60,14 @@ Proof::Values Proof::values_of(EntityId entity) {
     }
     Values& values = values_[static_cast<std::uint64_t>(entity)];
     if (values == nullptr) {
-        values = std::make_shared<std::vector<std::uint32_t>>(check::wire_values(server_->world(), entity));
+        values = std::make_shared<std::vector<std::uint32_t>>(
+            check::wire_values(server_->world(), entity));
     }
     return values;
 }
 
-// -- wire -------------------------------------------------------------------------------------------------
+// -- wire
+// -------------------------------------------------------------------------------------------------
 
 void Proof::packet_sent(const Session& session, const PacketRecord& record) {
     check::Manifest manifest;
@@ -112,12 +119,16 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
 }
 
 void Proof::state_received(const Session& session, std::span<const std::byte> state) {
-    describe_mismatch("wire: " + name_of(session.observer) + ": " + checker_of(session).explain(state));
+    describe_mismatch("wire: " + name_of(session.observer) + ": " +
+                      checker_of(session).explain(state));
 }
 
-void Proof::session_closed(const Session& session) { checkers_.erase(session.connection_id); }
+void Proof::session_closed(const Session& session) {
+    checkers_.erase(session.connection_id);
+}
 
-// -- truth ------------------------------------------------------------------------------------------------
+// -- truth
+// ------------------------------------------------------------------------------------------------
 
 void Proof::record_truth(Tick tick) {
     const World& world = server_->world();
@@ -141,9 +152,11 @@ void Proof::record_truth(Tick tick) {
         truth.id = entity;
         truth.root = world.root_of(entity);
         truth.place = world.place_of(entity);
-        truth.placed = schema.place() != ComponentId::none && world.read(entity, schema.place()) != nullptr;
+        truth.placed =
+            schema.place() != ComponentId::none && world.read(entity, schema.place()) != nullptr;
         for (std::size_t f = 0; f < schema.flags().size(); ++f) {
-            if (read_integer(entity, schema.flags()[f]) != 0) truth.flags |= static_cast<std::uint16_t>(1U << f);
+            if (read_integer(entity, schema.flags()[f]) != 0)
+                truth.flags |= static_cast<std::uint16_t>(1U << f);
         }
         for (std::size_t d = 0; d < schema.keys().size(); ++d) {
             truth.keys[d] = Key{static_cast<std::uint16_t>(read_integer(entity, schema.keys()[d]))};
@@ -155,7 +168,8 @@ void Proof::record_truth(Tick tick) {
     });
     std::vector<check::TruthObserver> observers;
     for (const auto& session : server_->data().sessions) {
-        if (session->state == Session::State::joined) observers.push_back(describe_(session->observer));
+        if (session->state == Session::State::joined)
+            observers.push_back(describe_(session->observer));
     }
     oracle_.record(tick, entities_, observers);
 }
@@ -172,7 +186,8 @@ void Proof::check_truth(const Session& session, Tick tick) {
                                   std::back_inserter(wrong));
     for (const EntityId entity : wrong) {
         const bool extra = std::binary_search(got.begin(), got.end(), entity);
-        truth_mismatch(where + name_of(entity) + (extra ? " is relevant and must not be" : " must be relevant and is not"));
+        truth_mismatch(where + name_of(entity) +
+                       (extra ? " is relevant and must not be" : " must be relevant and is not"));
     }
     std::size_t ghosts = 0;
     for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
@@ -205,7 +220,8 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
             if ((*sent)[f] != (*now)[f]) field = "field number " + std::to_string(f);
         }
         truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
-                       name_of(entity) + " changed in " + field + ", is not waiting and was not sent");
+                       name_of(entity) + " changed in " + field +
+                       ", is not waiting and was not sent");
     }
 }
 

@@ -5,7 +5,8 @@
 //   wire:  each client's digest against what it must hold after the packets that it acknowledged;
 //   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
 //          leaving, and every ghost that is not waiting sent as it is now.
-// The server does not know that it is watched; what can wait is done between ticks. A mismatch is described once and counted.
+// The server does not know that it is watched; what can wait is done between ticks. A mismatch is
+// described once and counted.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct ProofCounters {
     std::uint64_t digest_mismatches = 0;
     std::uint64_t truth_checked = 0;
     std::uint64_t truth_mismatches = 0;
-    std::uint64_t truth_pairs = 0;       ///< (observer, entity) evaluated by brute force
-    std::uint64_t ghosts_checked = 0;    ///< ghosts compared with the world as it is
+    std::uint64_t truth_pairs = 0;     ///< (observer, entity) evaluated by brute force
+    std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the world as it is
 };
 
 /// What the game says of an observer, so that the proof need not ask `interest`.
@@ -48,12 +49,13 @@ class Proof final : public ReplicationTap {
     /// The first mismatches in words: observer, entity, field, tick.
     const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
 
-    /// After every tick, before anything else happens to the server: world, relevant sets and ghosts
-    /// are still those of the tick.
+    /// After every tick, before anything else happens to the server: world, relevant sets and
+    /// ghosts are still those of the tick.
     void check_tick();
     void packet_sent(const Session& session, const PacketRecord& record) override;
     void packet_resolved(const Session& session, DeliveryNotice notice) override;
-    void digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) override;
+    void digest_received(const Session& session, std::uint32_t sequence,
+                         std::uint64_t digest) override;
     void state_received(const Session& session, std::span<const std::byte> state) override;
     void session_closed(const Session& session) override;
 
@@ -74,8 +76,8 @@ class Proof final : public ReplicationTap {
     std::uint32_t truth_every_;
     check::TruthOracle oracle_;
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
-    std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
-    std::unordered_map<std::uint64_t, Values> values_;                  ///< of this tick, by entity
+    std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state
+    std::unordered_map<std::uint64_t, Values> values_;  ///< of this tick, by entity
     Tick values_tick_ = 0;
     std::vector<check::TruthEntity> entities_;
     std::vector<std::uint32_t> joins_;

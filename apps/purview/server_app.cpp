@@ -17,7 +17,8 @@ scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
     const std::string directory = net::make_temporary_directory();
     if (directory.empty() || !net::write_file(directory + "/vale.toml", asset("vale.toml")) ||
         !net::write_file(directory + "/vale.json", asset("vale.json"))) {
-        return scene::Problem{"the built-in world cannot be unpacked: no room for temporary files?"};
+        return scene::Problem{
+            "the built-in world cannot be unpacked: no room for temporary files?"};
     }
     auto world = load_world(WorldSource::toml, directory + "/vale.toml");
     net::remove_directory(directory);
@@ -27,7 +28,8 @@ scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
 }  // namespace
 
 std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::string& problem) {
-    auto world = options.world_path.empty() ? load_built_in() : load_world(options.source, options.world_path);
+    auto world = options.world_path.empty() ? load_built_in()
+                                            : load_world(options.source, options.world_path);
     if (!world) {
         problem = world.problem();
         return nullptr;
@@ -42,8 +44,9 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     def.rules = app->world->rules;
     def.world_name = app->world->file.name;
     def.tick_hz = app->world->file.tick_hz;
-    def.budget_bytes_per_tick = options.budget_bytes_per_tick != 0 ? options.budget_bytes_per_tick
-                                                                   : app->world->file.budget_bytes_per_tick;
+    def.budget_bytes_per_tick = options.budget_bytes_per_tick != 0
+                                    ? options.budget_bytes_per_tick
+                                    : app->world->file.budget_bytes_per_tick;
     def.sessions_max = options.sessions_max;
     def.sessions_per_host_max = options.sessions_per_host_max;
     def.secret = net::random_secret();
@@ -71,7 +74,8 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     unsigned count = 0;
     const Asset* list = assets(count);
     for (unsigned i = 0; i < count; ++i) {
-        app->web->serve("/" + std::string(list[i].name), {std::string(list[i].content_type), list[i].bytes});
+        app->web->serve("/" + std::string(list[i].name),
+                        {std::string(list[i].content_type), list[i].bytes});
     }
     app->web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
     app->web->serve("/world.json", {"application/json", app->world->page_json});
@@ -85,14 +89,17 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     app->web->on_operator_message = [operators](std::uint32_t connection, std::string_view text) {
         operators->message(connection, text);
     };
-    app->web->on_operator_closed = [operators](std::uint32_t connection) { operators->closed(connection); };
+    app->web->on_operator_closed = [operators](std::uint32_t connection) {
+        operators->closed(connection);
+    };
     app->loop = std::make_unique<net::ServerLoop>(*app->server, *app->udp, *app->web, def.tick_hz);
     return app;
 }
 
 std::string ServerApp::page_address() const {
     const bool ipv6 = host.find(':') != std::string::npos;
-    std::string address = fmt::format("http://{}{}{}:{}/", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port());
+    std::string address =
+        fmt::format("http://{}{}{}:{}/", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port());
     if (!token.empty()) address += "?operator=" + token;
     return address;
 }

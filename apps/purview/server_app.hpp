@@ -19,15 +19,15 @@ namespace purview::app {
 
 struct ServeOptions {
     WorldSource source = WorldSource::toml;
-    std::string world_path;         ///< empty: the built-in vale
+    std::string world_path;  ///< empty: the built-in vale
     std::string host = "127.0.0.1";
-    std::uint16_t port = 7780;      ///< UDP, HTTP and WebSocket; 0: any
-    std::string operator_token;     ///< empty: a random one on loopback
+    std::uint16_t port = 7780;   ///< UDP, HTTP and WebSocket; 0: any
+    std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
     std::uint32_t sessions_max = 4'096;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
-    double seconds = 0;             ///< 0: until stopped
+    double seconds = 0;                       ///< 0: until stopped
 };
 
 class ServerApp {

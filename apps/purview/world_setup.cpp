@@ -14,8 +14,8 @@ using scene::WorldFile;
 
 namespace {
 
-/// What a bare Tiled map of the Phaser Quest kind means: areas of 34 x 20 tiles, and a view about as
-/// large as an area with its neighbours.
+/// What a bare Tiled map of the Phaser Quest kind means: areas of 34 x 20 tiles, and a view about
+/// as large as an area with its neighbours.
 constexpr const char* map_world = R"(
 name = "map"
 [map]
@@ -44,16 +44,21 @@ steps = ["add within 1.5 leave 1.7"]
 
 std::string with_file(std::string text, const std::string& path) {
     std::string quoted;
-    for (const char c : path) quoted += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
+    for (const char c : path)
+        quoted += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
     return text.replace(text.find("%FILE%"), 6, quoted);
 }
 
 vale::Motion motion_of(scene::Motion motion) {
     switch (motion) {
-        case scene::Motion::rest: return vale::Motion::rest;
-        case scene::Motion::wander: return vale::Motion::wander;
-        case scene::Motion::herd: return vale::Motion::herd;
-        case scene::Motion::patrol: return vale::Motion::patrol;
+        case scene::Motion::rest:
+            return vale::Motion::rest;
+        case scene::Motion::wander:
+            return vale::Motion::wander;
+        case scene::Motion::herd:
+            return vale::Motion::herd;
+        case scene::Motion::patrol:
+            return vale::Motion::patrol;
     }
     return vale::Motion::wander;
 }
@@ -71,7 +76,8 @@ std::uint32_t kind_index(vale::Setup& setup, const std::string& name, vale::Moti
 
 vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& map) {
     vale::SpawnSetup area;
-    area.min = {std::clamp(object.x_m, 0.0F, map.width_m()), std::clamp(object.y_m, 0.0F, map.height_m()), 0};
+    area.min = {std::clamp(object.x_m, 0.0F, map.width_m()),
+                std::clamp(object.y_m, 0.0F, map.height_m()), 0};
     area.max = {std::clamp(object.x_m + object.width_m, 0.0F, map.width_m()),
                 std::clamp(object.y_m + object.height_m, 0.0F, map.height_m()), 0};
     return area;
@@ -89,13 +95,16 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
         }
         vale::SpawnSetup spawn = area_of(object, map);
         if (object.layer == "roaming") {
-            if (object.type.empty()) return "layer 'roaming': an object has no type, which names its kind";
+            if (object.type.empty())
+                return "layer 'roaming': an object has no type, which names its kind";
             const long count = object.number("nb", 1);
             if (count < 0 || count > 1'000'000) return "layer 'roaming': nb must be 0 to 1000000";
             spawn.kind = kind_index(setup, object.type, vale::Motion::wander);
             spawn.count = static_cast<std::uint32_t>(count);
-            spawn.team = static_cast<std::uint32_t>(std::clamp(object.number("team", 0), 0L, 1000L));
-        } else if (const auto layer = file.object_layers.find(object.layer); layer != file.object_layers.end()) {
+            spawn.team =
+                static_cast<std::uint32_t>(std::clamp(object.number("team", 0), 0L, 1000L));
+        } else if (const auto layer = file.object_layers.find(object.layer);
+                   layer != file.object_layers.end()) {
             spawn.kind = kind_index(setup, layer->second, vale::Motion::rest);
             spawn.max = spawn.min;
         } else {
@@ -114,7 +123,8 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
         vale::Track out;
         for (const auto& sample : track.samples) {
             // The plane of interest is x, y; the height of a head does not matter here.
-            out.samples.push_back({sample.seconds, {sample.place.x, sample.place.y, 0}, sample.facing});
+            out.samples.push_back(
+                {sample.seconds, {sample.place.x, sample.place.y, 0}, sample.facing});
         }
         setup.tracks.push_back(std::move(out));
     }
@@ -132,7 +142,8 @@ std::string page_json(const WorldSetup& world) {
     nlohmann::json ground;
     if (world.file.map) {
         std::string cells;
-        for (const auto blocked : world.setup.ground.blocked) cells.push_back(blocked != 0 ? '1' : '0');
+        for (const auto blocked : world.setup.ground.blocked)
+            cells.push_back(blocked != 0 ? '1' : '0');
         ground = {{"width", world.file.map->width},
                   {"height", world.file.map->height},
                   {"tile_m", world.file.map->tile_m},
@@ -151,9 +162,12 @@ std::string page_json(const WorldSetup& world) {
 }  // namespace
 
 Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::string& path) {
-    auto file = source == WorldSource::toml  ? scene::load_world_file(path)
-                : source == WorldSource::map ? scene::parse_world_file(path, with_file(map_world, path.substr(path.rfind('/') + 1)))
-                                             : scene::parse_world_file(path, with_file(trace_world, path.substr(path.rfind('/') + 1)));
+    auto file =
+        source == WorldSource::toml ? scene::load_world_file(path)
+        : source == WorldSource::map
+            ? scene::parse_world_file(path, with_file(map_world, path.substr(path.rfind('/') + 1)))
+            : scene::parse_world_file(path,
+                                      with_file(trace_world, path.substr(path.rfind('/') + 1)));
     if (!file) return Problem{file.problem()};
     auto world = std::make_unique<WorldSetup>();
     world->file = std::move(*file);
@@ -161,7 +175,9 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
         // All object layers that have things in them, whatever their names.
         for (const char* layer : {"chests", "entities"}) {
             for (const std::string& there : world->file.map->layers) {
-                if (there == layer) world->file.object_layers[layer] = layer == std::string("chests") ? "chest" : "thing";
+                if (there == layer)
+                    world->file.object_layers[layer] =
+                        layer == std::string("chests") ? "chest" : "thing";
             }
         }
     }
@@ -172,11 +188,12 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     setup.player_speed_mps = world->file.player_speed_mps;
     setup.player_cloaked_share = world->file.player_cloaked_share;
     for (const scene::KindEntry& entry : world->file.kinds) {
-        setup.kinds.push_back({entry.name, motion_of(entry.motion), entry.speed_mps, entry.rest_share,
-                               entry.cloaked_share, entry.urgency, entry.cargo});
+        setup.kinds.push_back({entry.name, motion_of(entry.motion), entry.speed_mps,
+                               entry.rest_share, entry.cloaked_share, entry.urgency, entry.cargo});
     }
     if (world->file.map) {
-        if (std::string wrong = use_map(world->file, setup); !wrong.empty()) return Problem{path + ": " + wrong};
+        if (std::string wrong = use_map(world->file, setup); !wrong.empty())
+            return Problem{path + ": " + wrong};
     }
     if (world->file.trace) use_trace(world->file, setup);
     world->schema = std::make_unique<vale::ValeSchema>(setup);

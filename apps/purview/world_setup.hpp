@@ -20,7 +20,7 @@ struct WorldSetup {
     vale::Setup setup;
     std::unique_ptr<vale::ValeSchema> schema;
     InterestRules rules;
-    std::string page_json;   ///< what the page may know of the place: bounds, ground, radii
+    std::string page_json;  ///< what the page may know of the place: bounds, ground, radii
 };
 
 /// A TOML world, or a bare map or trace with the built-in rules for such.

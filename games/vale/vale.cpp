@@ -19,7 +19,9 @@ namespace {
 
 constexpr float pi = 3.14159265F;
 
-std::uint32_t number(ObserverId id) { return static_cast<std::uint32_t>(id); }
+std::uint32_t number(ObserverId id) {
+    return static_cast<std::uint32_t>(id);
+}
 
 float wrap_angle(float angle) {
     const float two_pi = 2 * pi;
@@ -27,7 +29,9 @@ float wrap_angle(float angle) {
     return angle < 0 ? angle + two_pi : angle;
 }
 
-float distance(Vec3 a, Vec3 b) { return std::hypot(a.x - b.x, a.y - b.y); }
+float distance(Vec3 a, Vec3 b) {
+    return std::hypot(a.x - b.x, a.y - b.y);
+}
 
 }  // namespace
 
@@ -49,11 +53,12 @@ ValeSchema::ValeSchema(const Setup& setup) {
     schema.add_field(place.id, x);
     schema.add_field(place.id, y);
     schema.set_place(place.id);
-    body = schema.component<Body>("body")
-               .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
-               .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
-               .boolean("cloaked", &Body::cloaked)
-               .integer("hp", &Body::hp, 0, 100);
+    body =
+        schema.component<Body>("body")
+            .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
+            .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
+            .boolean("cloaked", &Body::cloaked)
+            .integer("hp", &Body::hp, 0, 100);
     player = schema.kind("player", {place.id, body.id}, 4);
     person = schema.kind("person", {place.id, body.id});
     crate = schema.kind("crate", {place.id});
@@ -82,15 +87,18 @@ float Vale::unit() noexcept {
     return static_cast<float>((random_ * 0x2545F4914F6CDD1DULL) >> 40) * 0x1p-24F;
 }
 
-// -- ground -----------------------------------------------------------------------------------------------
+// -- ground
+// -----------------------------------------------------------------------------------------------
 
 bool Vale::is_free(Vec3 at) const noexcept {
-    if (at.x < setup_->min.x || at.y < setup_->min.y || at.x > setup_->max.x || at.y > setup_->max.y) {
+    if (at.x < setup_->min.x || at.y < setup_->min.y || at.x > setup_->max.x ||
+        at.y > setup_->max.y) {
         return false;
     }
     const Ground& ground = setup_->ground;
     if (ground.blocked.empty()) return true;
-    const auto column = std::min(static_cast<std::uint32_t>(at.x / ground.tile_m), ground.width - 1);
+    const auto column =
+        std::min(static_cast<std::uint32_t>(at.x / ground.tile_m), ground.width - 1);
     const auto row = std::min(static_cast<std::uint32_t>(at.y / ground.tile_m), ground.height - 1);
     return ground.blocked[std::size_t{row} * ground.width + column] == 0;
 }
@@ -126,7 +134,8 @@ void Vale::step(World& world, EntityId entity, float dx, float dy) {
     }
 }
 
-// -- population -------------------------------------------------------------------------------------------
+// -- population
+// -------------------------------------------------------------------------------------------
 
 EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
     const KindSetup& kind = setup_->kinds[spawn.kind];
@@ -182,7 +191,8 @@ std::uint8_t Vale::pick_team() noexcept {
     return static_cast<std::uint8_t>(best);
 }
 
-// -- movement ---------------------------------------------------------------------------------------------
+// -- movement
+// ---------------------------------------------------------------------------------------------
 
 void Vale::move_group(Group& group) noexcept {
     const SpawnSetup& spawn = setup_->spawns[group.spawn];
@@ -264,21 +274,31 @@ void Vale::move_patrol(World& world, Mover& mover) {
 
 void Vale::move_movers(World& world) {
     for (Group& group : groups_) {
-        if (setup_->kinds[setup_->spawns[group.spawn].kind].motion == Motion::herd) move_group(group);
+        if (setup_->kinds[setup_->spawns[group.spawn].kind].motion == Motion::herd)
+            move_group(group);
     }
     for (Mover& mover : movers_) {
         switch (kind_of(mover).motion) {
-            case Motion::herd: move_herd(world, mover); break;
-            case Motion::wander: move_wanderer(world, mover); break;
-            case Motion::patrol: move_patrol(world, mover); break;
-            case Motion::rest: break;
+            case Motion::herd:
+                move_herd(world, mover);
+                break;
+            case Motion::wander:
+                move_wanderer(world, mover);
+                break;
+            case Motion::patrol:
+                move_patrol(world, mover);
+                break;
+            case Motion::rest:
+                break;
         }
     }
 }
 
-// -- guests -----------------------------------------------------------------------------------------------
+// -- guests
+// -----------------------------------------------------------------------------------------------
 
-bool Vale::joined(purview::Server& server, ObserverId observer, const purview::JoinRequest& request) {
+bool Vale::joined(purview::Server& server, ObserverId observer,
+                  const purview::JoinRequest& request) {
     Guest guest;
     guest.spectates = request.role == purview::Role::spectator;
     if (!setup_->tracks.empty()) {
@@ -390,7 +410,8 @@ void Vale::move_guests(purview::Server& server) {
     }
 }
 
-// -- a recorded crowd -------------------------------------------------------------------------------------
+// -- a recorded crowd
+// -------------------------------------------------------------------------------------
 
 /// Somebody present, from a random one on; `free`: whom no other player rides.
 std::uint32_t Vale::find_person(bool free) noexcept {
@@ -422,7 +443,8 @@ void Vale::ride(purview::Server& server, ObserverId observer, Guest& guest) {
         (void)server.interest().set_main_entity(observer, guest.entity);
     }
     if (guest.rides) return;
-    if (guest.track == no_track || people_[guest.track] == EntityId::none) guest.track = find_person(false);
+    if (guest.track == no_track || people_[guest.track] == EntityId::none)
+        guest.track = find_person(false);
     if (guest.track != no_track) guest.camera = server.world().place_of(people_[guest.track]);
     (void)server.interest().set_area(observer, 0, guest.camera);
 }
@@ -435,7 +457,8 @@ void Vale::replay(purview::Server& server, double seconds) {
     for (std::size_t t = 0; t < setup_->tracks.size(); ++t) {
         const auto& samples = setup_->tracks[t].samples;
         if (again) track_at_[t] = 0;
-        const bool present = seconds >= samples.front().seconds && seconds <= samples.back().seconds;
+        const bool present =
+            seconds >= samples.front().seconds && seconds <= samples.back().seconds;
         if ((!present || again) && people_[t] != EntityId::none) {
             (void)world.despawn(people_[t]);
             people_[t] = EntityId::none;
@@ -446,7 +469,8 @@ void Vale::replay(purview::Server& server, double seconds) {
         const TrackSample& from = samples[at];
         const TrackSample& to = samples[std::min(at + 1, samples.size() - 1)];
         const double span = to.seconds - from.seconds;
-        const auto share = static_cast<float>(span > 0 ? std::clamp((seconds - from.seconds) / span, 0.0, 1.0) : 0);
+        const auto share = static_cast<float>(
+            span > 0 ? std::clamp((seconds - from.seconds) / span, 0.0, 1.0) : 0);
         const Vec3 place{from.place.x + (to.place.x - from.place.x) * share,
                          from.place.y + (to.place.y - from.place.y) * share,
                          from.place.z + (to.place.z - from.place.z) * share};
@@ -463,7 +487,8 @@ void Vale::replay(purview::Server& server, double seconds) {
     }
 }
 
-// -- the tick ---------------------------------------------------------------------------------------------
+// -- the tick
+// ---------------------------------------------------------------------------------------------
 
 void Vale::simulate(purview::Server& server, purview::Tick tick) {
     if (!setup_->tracks.empty()) {
@@ -480,7 +505,8 @@ std::optional<View> Vale::view_of(ObserverId observer) const {
     View view;
     const Guest& guest = found->second;
     view.main = guest.entity;
-    if (guest.spectates || (!setup_->tracks.empty() && !guest.rides)) view.areas.push_back(guest.camera);
+    if (guest.spectates || (!setup_->tracks.empty() && !guest.rides))
+        view.areas.push_back(guest.camera);
     return view;
 }
 

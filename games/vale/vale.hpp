@@ -70,7 +70,7 @@ struct Setup {
     std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
     Ground ground;
     std::vector<Track> tracks;
-    double trace_seconds = 0;        ///< length of the loop
+    double trace_seconds = 0;  ///< length of the loop
 };
 
 struct Place {
@@ -78,7 +78,7 @@ struct Place {
 };
 
 struct Body {
-    float facing = 0;   ///< radians, 0..2 pi
+    float facing = 0;  ///< radians, 0..2 pi
     std::uint8_t team = 0;
     bool cloaked = false;
     std::uint8_t hp = 100;
@@ -154,7 +154,7 @@ class Vale final : public purview::Game {
         purview::EntityId entity;
         std::uint32_t group = 0;
         float heading = 0;
-        float along = 0;     ///< patrols: metres along their round
+        float along = 0;  ///< patrols: metres along their round
         float aside = 0;
         bool resting = false;
     };

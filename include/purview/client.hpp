@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The client's side of a connection, without a socket or a clock: the same code in a native game, in
-// a bot and, as WebAssembly, in a browser. Its state is what has arrived and nothing else. One
+// The client's side of a connection, without a socket or a clock: the same code in a native game,
+// in a bot and, as WebAssembly, in a browser. Its state is what has arrived and nothing else. One
 // thread; everything returned is valid until the next call that is not const.
 #pragma once
 
@@ -30,8 +30,8 @@ enum class ClientState : std::uint8_t {
     connecting = 0,  ///< proving our address
     joining = 1,     ///< connected; schema and the game's answer are awaited
     joined = 2,
-    refused = 3,     ///< see refuse_reason()
-    closed = 4,      ///< see close_reason()
+    refused = 3,  ///< see refuse_reason()
+    closed = 4,   ///< see close_reason()
 };
 
 struct ClientDef {
@@ -43,7 +43,8 @@ struct ClientDef {
     std::string name;
     std::uint32_t connect_timeout_ms = 10'000;
     std::uint32_t session_timeout_ms = 10'000;
-    /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0: never.
+    /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0:
+    /// never.
     std::uint32_t digest_every = 0;
 };
 

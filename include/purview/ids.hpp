@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Names of things, passed by value. Zero is always "none". An id with a generation never comes back:
-// storage behind it may move or be reused, and a stale id is answered with Status::stale_id.
+// Names of things, passed by value. Zero is always "none". An id with a generation never comes
+// back: storage behind it may move or be reused, and a stale id is answered with Status::stale_id.
 #pragma once
 
 #include <cstdint>
 
 namespace purview {
 
-/// A replicated thing. Low 32 bits: index into the entity table; high 32 bits: generation, from 1 on.
+/// A replicated thing. Low 32 bits: index into the entity table; high 32 bits: generation, from 1
+/// on.
 enum class EntityId : std::uint64_t { none = 0 };
 
-/// A receiver of state: a client, a spectator, a recorder. Low 20 bits: index; high 12 bits: generation.
+/// A receiver of state: a client, a spectator, a recorder. Low 20 bits: index; high 12 bits:
+/// generation.
 enum class ObserverId : std::uint32_t { none = 0 };
 
-/// A kind of entity (a prefab): which components it has and how it is replicated. Index into the schema.
+/// A kind of entity (a prefab): which components it has and how it is replicated. Index into the
+/// schema.
 enum class KindId : std::uint16_t {};
 
 /// A component of the schema, by index.
@@ -24,7 +27,8 @@ enum class ComponentId : std::uint16_t { none = 0xffff };
 /// A yes/no attribute that interest may read (cloaked), by index into the schema. At most 16.
 enum class FlagId : std::uint8_t { none = 0xff };
 
-/// A grouping attribute that interest may read (team, match, room), by index into the schema. At most 8.
+/// A grouping attribute that interest may read (team, match, room), by index into the schema. At
+/// most 8.
 enum class KeyDomain : std::uint8_t { none = 0xff };
 
 /// A value of a key domain. Zero is "no group" and matches nobody, not even another zero.
@@ -65,10 +69,20 @@ constexpr std::uint32_t generation_of(ObserverId id) noexcept {
     return static_cast<std::uint32_t>(id) >> observer_index_bits;
 }
 
-constexpr std::uint32_t index_of(KindId id) noexcept { return static_cast<std::uint32_t>(id); }
-constexpr std::uint32_t index_of(ComponentId id) noexcept { return static_cast<std::uint32_t>(id); }
-constexpr std::uint32_t index_of(FlagId id) noexcept { return static_cast<std::uint32_t>(id); }
-constexpr std::uint32_t index_of(KeyDomain id) noexcept { return static_cast<std::uint32_t>(id); }
-constexpr std::uint32_t index_of(Key id) noexcept { return static_cast<std::uint32_t>(id); }
+constexpr std::uint32_t index_of(KindId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(ComponentId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(FlagId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(KeyDomain id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(Key id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
 
 }  // namespace purview

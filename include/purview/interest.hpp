@@ -3,8 +3,8 @@
 //
 // What an observer may know, decided sixteen entities at a time.
 //
-// Feed the manager entities, observers and what changed; call tick(); read who entered and who left,
-// for whom and why. It needs no world, no threads, no sockets. One thread calls it.
+// Feed the manager entities, observers and what changed; call tick(); read who entered and who
+// left, for whom and why. It needs no world, no threads, no sockets. One thread calls it.
 //
 //   relevant = ready and not denied and
 //              (owned or (not force hidden and (shown to all or allowed or window or rows)))
@@ -45,8 +45,8 @@ struct RelevanceEvent {
 /// What interest needs to know of an entity when it appears.
 struct EntityDef {
     Vec3 place;
-    bool placed = true;         ///< false: works in every node that does not ask for a place (N54)
-    std::uint16_t flags = 0;    ///< bit f: FlagId f
+    bool placed = true;       ///< false: works in every node that does not ask for a place (N54)
+    std::uint16_t flags = 0;  ///< bit f: FlagId f
     /// Values by KeyDomain; missing ones are Key::none.
     std::span<const Key> keys = {};
 };
@@ -58,17 +58,17 @@ struct Move {
 
 struct InterestDef {
     InterestRules rules;
-    std::uint32_t flag_count = 0;   ///< at most 16
-    std::uint32_t key_count = 0;    ///< at most 8
+    std::uint32_t flag_count = 0;  ///< at most 16
+    std::uint32_t key_count = 0;   ///< at most 8
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
     std::uint32_t areas_max = 16;
 };
 
 struct InterestCounters {
-    std::uint64_t bad_positions = 0;    ///< moves refused because not finite
-    std::uint64_t stale_ids = 0;        ///< moves of entities that are not there
-    std::uint64_t blocks_tested = 0;    ///< since creation
+    std::uint64_t bad_positions = 0;  ///< moves refused because not finite
+    std::uint64_t stale_ids = 0;      ///< moves of entities that are not there
+    std::uint64_t blocks_tested = 0;  ///< since creation
     std::uint64_t windows_scanned = 0;
 };
 
@@ -101,8 +101,8 @@ class InterestManager {
     Status force_hide(EntityId entity, bool hidden);
     /// Shown to every ready observer, whatever the nodes say.
     Status show_to_all(EntityId entity, bool shown);
-    /// From now on `member` (with its own members, if it is a root) is judged with `root`, which must
-    /// be a unit of its own. Explicit pairs and marks of `member` end.
+    /// From now on `member` (with its own members, if it is a root) is judged with `root`, which
+    /// must be a unit of its own. Explicit pairs and marks of `member` end.
     Status join_unit(EntityId member, EntityId root);
     /// A unit of its own again, with these values.
     Status leave_unit(EntityId member, const EntityDef& def);
@@ -114,7 +114,8 @@ class InterestManager {
     Status remove_observer(ObserverId observer);
     /// Readiness starts false. Twice the same costs nothing (M32).
     Status set_ready(ObserverId observer, bool ready);
-    /// The entity that stands for the observer: it looks from there and has its keys. none: nowhere.
+    /// The entity that stands for the observer: it looks from there and has its keys. none:
+    /// nowhere.
     Status set_main_entity(ObserverId observer, EntityId entity);
     /// A further place to look from, under a key of the caller; replaces the one with that key.
     /// capacity: areas_max. bad_position: not finite, nothing was changed.

@@ -26,31 +26,31 @@ struct Address {
     Carrier carrier = Carrier::none;
     std::array<std::uint8_t, 16> host{};  ///< IPv6, or IPv4 mapped into it
     std::uint16_t port = 0;
-    std::uint32_t channel = 0;            ///< number of the connection, where the carrier has such
+    std::uint32_t channel = 0;  ///< number of the connection, where the carrier has such
     friend bool operator==(const Address&, const Address&) = default;
 };
 
 /// Reasons travel as numbers; see PROTOCOL.md.
 enum class RefuseReason : std::uint8_t {
     none = 0,
-    version = 1,          ///< the server speaks another protocol version
-    schema = 2,           ///< the client was built for another schema
-    full = 3,             ///< no room left
-    address_limit = 4,    ///< too many connections from this host
-    expired = 5,          ///< the challenge is too old: begin again
-    join = 6,             ///< the game refused
+    version = 1,        ///< the server speaks another protocol version
+    schema = 2,         ///< the client was built for another schema
+    full = 3,           ///< no room left
+    address_limit = 4,  ///< too many connections from this host
+    expired = 5,        ///< the challenge is too old: begin again
+    join = 6,           ///< the game refused
     shutting_down = 7,
 };
 std::string_view to_string(RefuseReason) noexcept;
 
 enum class CloseReason : std::uint8_t {
     none = 0,
-    left = 1,             ///< the other side said good-bye
-    timeout = 2,          ///< silence
-    malformed = 3,        ///< too many packets that do not decode
+    left = 1,       ///< the other side said good-bye
+    timeout = 2,    ///< silence
+    malformed = 3,  ///< too many packets that do not decode
     kicked = 4,
     shutting_down = 5,
-    never_joined = 6,     ///< the handshake took too long
+    never_joined = 6,  ///< the handshake took too long
 };
 std::string_view to_string(CloseReason) noexcept;
 

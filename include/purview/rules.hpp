@@ -26,10 +26,10 @@ enum class KernelType : std::uint8_t {
 
 struct KernelDesc {
     KernelType type = KernelType::distance;
-    float enter_m = 0;                     ///< distance
-    float leave_m = 0;                     ///< distance; >= enter_m
-    KeyDomain domain = KeyDomain::none;    ///< same_group
-    FlagId flag = FlagId::none;            ///< flag
+    float enter_m = 0;                   ///< distance
+    float leave_m = 0;                   ///< distance; >= enter_m
+    KeyDomain domain = KeyDomain::none;  ///< same_group
+    FlagId flag = FlagId::none;          ///< flag
 };
 
 struct StepDesc {

@@ -33,12 +33,12 @@ struct FieldDef {
     std::string name;
     FieldType type = FieldType::boolean;
     std::uint16_t offset_bytes = 0;
-    std::uint8_t size_bytes = 0;   ///< 1, 2 or 4
-    bool is_signed = false;        ///< integers only
+    std::uint8_t size_bytes = 0;  ///< 1, 2 or 4
+    bool is_signed = false;       ///< integers only
     double min = 0;
     double max = 0;
-    double step = 0;               ///< quantised only
-    std::uint8_t wire_bits = 0;    ///< 1..32, derived
+    double step = 0;             ///< quantised only
+    std::uint8_t wire_bits = 0;  ///< 1..32, derived
 };
 
 struct ComponentDef {
@@ -85,7 +85,7 @@ class ComponentBuilder;
 class Schema {
   public:
     static constexpr std::size_t components_max = 32;
-    static constexpr std::size_t fields_max = 16;       ///< of one component
+    static constexpr std::size_t fields_max = 16;  ///< of one component
     static constexpr std::size_t kinds_max = 256;
     static constexpr std::size_t kind_fields_max = 64;  ///< of all components of one kind
     static constexpr std::size_t flags_max = 16;
@@ -116,7 +116,9 @@ class Schema {
     KeyDomain key(std::string_view name, ComponentId component, std::string_view field);
 
     /// Status::ok, or bad_configuration with the first mistake in problem().
-    Status status() const noexcept { return problem_.empty() ? Status::ok : Status::bad_configuration; }
+    Status status() const noexcept {
+        return problem_.empty() ? Status::ok : Status::bad_configuration;
+    }
     const std::string& problem() const noexcept { return problem_; }
 
     std::span<const ComponentDef> components() const noexcept { return components_; }
@@ -192,8 +194,9 @@ class ComponentBuilder {
         FieldDef field;
         field.name = name;
         field.type = type;
-        field.offset_bytes = static_cast<std::uint16_t>(
-            reinterpret_cast<const char*>(&(probe.*member)) - reinterpret_cast<const char*>(&probe));
+        field.offset_bytes =
+            static_cast<std::uint16_t>(reinterpret_cast<const char*>(&(probe.*member)) -
+                                       reinterpret_cast<const char*>(&probe));
         field.size_bytes = sizeof(M);
         field.is_signed = std::is_signed_v<M>;
         field.min = range.min;

@@ -121,14 +121,14 @@ struct ServerStats {
     std::uint32_t sessions = 0;         ///< connected
     std::uint32_t observers_ready = 0;  ///< joined
     std::uint32_t entities = 0;
-    std::uint64_t enters = 0;           ///< since the server began
+    std::uint64_t enters = 0;  ///< since the server began
     std::uint64_t leaves = 0;
-    std::uint64_t bytes_sent = 0;       ///< UDP or frame payload
+    std::uint64_t bytes_sent = 0;  ///< UDP or frame payload
     std::uint64_t bytes_received = 0;
-    std::uint64_t encodings = 0;        ///< entity bodies encoded
-    std::uint64_t encoding_uses = 0;    ///< entity bodies sent
-    Tick backlog_age_ticks_max = 0;     ///< of everything that waited in any tick
-    std::uint64_t bad_places = 0;       ///< edits of places that were not finite
+    std::uint64_t encodings = 0;      ///< entity bodies encoded
+    std::uint64_t encoding_uses = 0;  ///< entity bodies sent
+    Tick backlog_age_ticks_max = 0;   ///< of everything that waited in any tick
+    std::uint64_t bad_places = 0;     ///< edits of places that were not finite
 };
 
 /// One session, for people and reports.
@@ -137,11 +137,11 @@ struct SessionStats {
     Role role = Role::spectator;
     Address address;
     std::uint32_t relevant = 0;
-    std::uint32_t backlog = 0;           ///< relevant and waiting to be sent
+    std::uint32_t backlog = 0;  ///< relevant and waiting to be sent
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_lost = 0;
-    std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+    std::uint32_t rtt_us = 0;  ///< smoothed; 0: not known yet
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
 };
@@ -178,8 +178,8 @@ class Server {
     /// An address that is gone for good (a WebSocket that closed).
     void address_closed(const Address& address);
 
-    /// An observer of everything, without a budget, whose packets go nowhere and count as delivered:
-    /// what one client of a world without interest would cost, with the same encoder.
+    /// An observer of everything, without a budget, whose packets go nowhere and count as
+    /// delivered: what one client of a world without interest would cost, with the same encoder.
     Result<ObserverId> add_probe();
 
     ServerStats stats() const;

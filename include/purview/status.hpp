@@ -17,24 +17,24 @@
 namespace purview {
 
 /// Numbers are stable: they reach logs, JSON and other languages.
-enum class [[nodiscard]] Status : std::uint8_t {
+enum class [[nodiscard]] Status : std::uint8_t{
     ok = 0,
-    stale_id = 1,          ///< the entity or observer is gone, or never was
-    bad_argument = 2,      ///< outside the documented range
-    bad_position = 3,      ///< NaN or infinite; the old position stays
-    bad_configuration = 4, ///< a schema, rule or definition contradicts itself
-    capacity = 5,          ///< a declared limit is reached; nothing was changed
-    duplicate = 6,         ///< it is there already
+    stale_id = 1,           ///< the entity or observer is gone, or never was
+    bad_argument = 2,       ///< outside the documented range
+    bad_position = 3,       ///< NaN or infinite; the old position stays
+    bad_configuration = 4,  ///< a schema, rule or definition contradicts itself
+    capacity = 5,           ///< a declared limit is reached; nothing was changed
+    duplicate = 6,          ///< it is there already
     not_found = 7,
-    would_cycle = 8,       ///< attaching here would make the entity its own ancestor
-    too_deep = 9,          ///< limit of depth of a group
-    too_large = 10,        ///< limit of members of a group, or of bytes of a message
-    orphaned = 11,         ///< the last node of the entity was removed: relevant to nobody
-    hidden_by_root = 12,   ///< a member cannot be shown: its root is denied or force hidden
-    malformed = 13,        ///< bytes from outside that do not decode
-    refused = 14,          ///< understood, and not allowed
-    closed = 15,           ///< the connection is over
-    not_ready = 16,        ///< the observer has not been made ready
+    would_cycle = 8,      ///< attaching here would make the entity its own ancestor
+    too_deep = 9,         ///< limit of depth of a group
+    too_large = 10,       ///< limit of members of a group, or of bytes of a message
+    orphaned = 11,        ///< the last node of the entity was removed: relevant to nobody
+    hidden_by_root = 12,  ///< a member cannot be shown: its root is denied or force hidden
+    malformed = 13,       ///< bytes from outside that do not decode
+    refused = 14,         ///< understood, and not allowed
+    closed = 15,          ///< the connection is over
+    not_ready = 16,       ///< the observer has not been made ready
 };
 
 /// A short lower-case word for logs and JSON. Static storage.
@@ -44,7 +44,8 @@ std::string_view to_string(Status) noexcept;
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>)  // NOLINT: implicit on purpose
+    Result(T value) noexcept(
+        std::is_nothrow_move_constructible_v<T>)  // NOLINT: implicit on purpose
         : status_(Status::ok) {
         ::new (static_cast<void*>(&storage_)) T(std::move(value));
     }
@@ -75,7 +76,9 @@ class [[nodiscard]] Result {
 
   private:
     T* pointer() noexcept { return std::launder(reinterpret_cast<T*>(&storage_)); }
-    const T* pointer() const noexcept { return std::launder(reinterpret_cast<const T*>(&storage_)); }
+    const T* pointer() const noexcept {
+        return std::launder(reinterpret_cast<const T*>(&storage_));
+    }
 
     alignas(T) unsigned char storage_[sizeof(T)];
     Status status_;
@@ -94,8 +97,9 @@ void assert_failed(const char* expression, const char* file, int line) noexcept;
 }  // namespace purview
 
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
-#define PURVIEW_ASSERT(expression) \
-    ((expression) ? static_cast<void>(0) : ::purview::assert_failed(#expression, __FILE__, __LINE__))
+#define PURVIEW_ASSERT(expression)       \
+    ((expression) ? static_cast<void>(0) \
+                  : ::purview::assert_failed(#expression, __FILE__, __LINE__))
 #else
 #define PURVIEW_ASSERT(expression) static_cast<void>(sizeof(!(expression)))
 #endif

@@ -23,17 +23,18 @@ void put(std::string& out, T value) {
 }
 
 json describe(const SessionStats& session) {
-    return {{"observer", static_cast<std::uint32_t>(session.observer)},
-            {"role", session.role == Role::player ? "player" : "spectator"},
-            {"carrier", session.address.carrier == Address::Carrier::web_socket ? "websocket" : "udp"},
-            {"relevant", session.relevant},
-            {"backlog", session.backlog},
-            {"bytes_sent", session.bytes_sent},
-            {"bytes_received", session.bytes_received},
-            {"packets_lost", session.packets_lost},
-            {"rtt_us", session.rtt_us},
-            {"enters", session.enters},
-            {"leaves", session.leaves}};
+    return {
+        {"observer", static_cast<std::uint32_t>(session.observer)},
+        {"role", session.role == Role::player ? "player" : "spectator"},
+        {"carrier", session.address.carrier == Address::Carrier::web_socket ? "websocket" : "udp"},
+        {"relevant", session.relevant},
+        {"backlog", session.backlog},
+        {"bytes_sent", session.bytes_sent},
+        {"bytes_received", session.bytes_received},
+        {"packets_lost", session.packets_lost},
+        {"rtt_us", session.rtt_us},
+        {"enters", session.enters},
+        {"leaves", session.leaves}};
 }
 
 }  // namespace
@@ -48,8 +49,10 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
     const std::string op = request["op"];
     Subscription& subscription = subscriptions_[connection];
     if (op == "find") {
-        if (!request.contains("nonce") || !request["nonce"].is_string()) return refuse("find needs 'nonce'");
-        const std::uint64_t nonce = std::strtoull(request["nonce"].get<std::string>().c_str(), nullptr, 16);
+        if (!request.contains("nonce") || !request["nonce"].is_string())
+            return refuse("find needs 'nonce'");
+        const std::uint64_t nonce =
+            std::strtoull(request["nonce"].get<std::string>().c_str(), nullptr, 16);
         json observer;
         for (const auto& session : server_->data().sessions) {
             if (session->nonce == nonce && session->observer != ObserverId::none) {
@@ -65,7 +68,8 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
         return watch_held(subscription, ObserverId{request["observer"].get<std::uint32_t>()});
     }
     if (op == "truth") {
-        subscription.truth = request.value("on", json(false)).is_boolean() && request.value("on", false);
+        subscription.truth =
+            request.value("on", json(false)).is_boolean() && request.value("on", false);
         if (!subscription.truth) return;
         const auto rect = request.find("rect");
         bool good = rect != request.end() && rect->is_array() && rect->size() == 4;
@@ -102,7 +106,8 @@ void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer
         old->held_reports.clear();
     }
     subscription.held = observer;
-    if (Session* session = server_->data().find_session(observer)) session->keep_held_reports = true;
+    if (Session* session = server_->data().find_session(observer))
+        session->keep_held_reports = true;
 }
 
 void OperatorChannel::closed(std::uint32_t connection) {
@@ -137,8 +142,9 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
     std::uint32_t count = 0;
     world.for_each([&](EntityId entity) {
         const Vec3 at = world.place_of(entity);
-        if (count == truth_entities_max || at.x < subscription.rect[0] || at.y < subscription.rect[1] ||
-            at.x > subscription.rect[2] || at.y > subscription.rect[3]) {
+        if (count == truth_entities_max || at.x < subscription.rect[0] ||
+            at.y < subscription.rect[1] || at.x > subscription.rect[2] ||
+            at.y > subscription.rect[3]) {
             return;
         }
         put(frame_, at.x);

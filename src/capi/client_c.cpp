@@ -23,7 +23,9 @@ struct pv_client {
 
 namespace {
 
-Micros micros_of(double ms) { return ms > 0 ? static_cast<Micros>(ms * 1000) : 0; }
+Micros micros_of(double ms) {
+    return ms > 0 ? static_cast<Micros>(ms * 1000) : 0;
+}
 
 const Schema* schema_of(const pv_client* client) {
     return client == nullptr ? nullptr : client->client.schema();
@@ -31,13 +33,15 @@ const Schema* schema_of(const pv_client* client) {
 
 const ComponentDef* component_of(const pv_client* client, std::uint32_t component) {
     const Schema* schema = schema_of(client);
-    return schema != nullptr && component < schema->components().size() ? &schema->components()[component]
-                                                                       : nullptr;
+    return schema != nullptr && component < schema->components().size()
+               ? &schema->components()[component]
+               : nullptr;
 }
 
 }  // namespace
 
-pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role, uint32_t digest_every) {
+pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
+                            uint32_t digest_every) {
     ClientDef def;
     def.nonce = (std::uint64_t{nonce_high} << 32) | nonce_low;
     def.role = role == 0 ? Role::spectator : Role::player;
@@ -45,7 +49,9 @@ pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t ro
     return new (std::nothrow) pv_client(def);
 }
 
-void pv_client_destroy(pv_client* client) { delete client; }
+void pv_client_destroy(pv_client* client) {
+    delete client;
+}
 
 uint8_t* pv_client_input(pv_client* client) {
     return client == nullptr ? nullptr : reinterpret_cast<uint8_t*>(client->input.data());
@@ -53,7 +59,8 @@ uint8_t* pv_client_input(pv_client* client) {
 
 void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
     if (client == nullptr || size > client->input.size()) return;
-    client->client.receive(std::span<const std::byte>(client->input).first(size), micros_of(now_ms));
+    client->client.receive(std::span<const std::byte>(client->input).first(size),
+                           micros_of(now_ms));
 }
 
 void pv_client_tick(pv_client* client, double now_ms) {
@@ -73,7 +80,10 @@ const uint8_t* pv_client_output(const pv_client* client) {
 
 uint32_t pv_client_send_command(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return 0;
-    return client->client.send_command(std::span<const std::byte>(client->input).first(size)) == Status::ok ? 1 : 0;
+    return client->client.send_command(std::span<const std::byte>(client->input).first(size)) ==
+                   Status::ok
+               ? 1
+               : 0;
 }
 
 void pv_client_leave(pv_client* client) {
@@ -138,20 +148,19 @@ const pv_event* pv_client_events(const pv_client* client) {
 const pv_stats* pv_client_stats(pv_client* client) {
     if (client == nullptr) return nullptr;
     const ClientStats stats = client->client.stats();
-    client->stats = {static_cast<double>(stats.bytes_sent),
-                     static_cast<double>(stats.bytes_received),
-                     static_cast<double>(stats.packets_received),
-                     static_cast<double>(stats.packets_late),
-                     static_cast<double>(stats.packets_malformed),
-                     static_cast<double>(stats.packets_lost),
-                     static_cast<double>(stats.order_violations),
-                     stats.rtt_us / 1000.0};
+    client->stats = {
+        static_cast<double>(stats.bytes_sent),        static_cast<double>(stats.bytes_received),
+        static_cast<double>(stats.packets_received),  static_cast<double>(stats.packets_late),
+        static_cast<double>(stats.packets_malformed), static_cast<double>(stats.packets_lost),
+        static_cast<double>(stats.order_violations),  stats.rtt_us / 1000.0};
     return &client->stats;
 }
 
-double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field) {
+double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component,
+                       uint32_t field) {
     if (component_of(client, component) == nullptr) return 0;
-    return client->client.value_of(ghost, ComponentId{static_cast<std::uint16_t>(component)}, field);
+    return client->client.value_of(ghost, ComponentId{static_cast<std::uint16_t>(component)},
+                                   field);
 }
 
 uint32_t pv_client_kind_count(const pv_client* client) {

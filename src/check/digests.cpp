@@ -43,7 +43,8 @@ std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
 }
 
 std::string name_of(EntityId entity) {
-    return "entity " + std::to_string(index_of(entity)) + "#" + std::to_string(generation_of(entity));
+    return "entity " + std::to_string(index_of(entity)) + "#" +
+           std::to_string(generation_of(entity));
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ std::vector<std::uint32_t> wire_values(const World& world, EntityId entity) {
 
 std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) {
     std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
-    hash = combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
+    hash =
+        combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
     for (const std::uint32_t value : *ghost.values) hash = combine64(hash, value);
     return hash;
 }
@@ -101,7 +103,8 @@ std::string DigestChecker::sent(Manifest manifest) {
             known |= other.type == ManifestItem::Type::enter && other.lane == item.parent_lane;
         }
         if (!known) {
-            wrong = "order: " + name_of(item.entity) + " enters before its parent is known to have arrived (tick " +
+            wrong = "order: " + name_of(item.entity) +
+                    " enters before its parent is known to have arrived (tick " +
                     std::to_string(manifest.tick) + ")";
         }
     }
@@ -122,7 +125,8 @@ void DigestChecker::apply(const Manifest& manifest) {
     }
     for (const ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave) continue;
-        if (item.type == ManifestItem::Type::update && !has(item.lane)) continue;  // its enter was lost
+        if (item.type == ManifestItem::Type::update && !has(item.lane))
+            continue;  // its enter was lost
         Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values, 0};
         set(item.lane, std::move(ghost));
     }
@@ -146,7 +150,8 @@ std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_
     return digest == digest_;
 }
 
-const std::vector<std::uint32_t>* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
+const std::vector<std::uint32_t>* DigestChecker::last_sent(std::uint32_t lane,
+                                                           EntityId entity) const {
     if (lane >= sent_.size() || sent_[lane].entity != entity) return nullptr;
     return sent_[lane].values.get();
 }
@@ -180,7 +185,8 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
                 const std::uint32_t value = in.u32();
                 if (wrong.empty() && value != (*ghost.values)[at]) {
                     wrong = where + ": field " + def.name + "." + field.name + " is " +
-                            std::to_string(value) + ", must be " + std::to_string((*ghost.values)[at]);
+                            std::to_string(value) + ", must be " +
+                            std::to_string((*ghost.values)[at]);
                 }
                 ++at;
             }

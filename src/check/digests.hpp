@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a client must hold, from what was meant to be sent to it and the fate of every packet; and the
-// digest of that. Values are read from the world and quantised here, by code of its own, so a fault
-// anywhere between the world and the client's ghosts shows: field store, encoding, wire, decoding,
-// application, acknowledgement.
+// What a client must hold, from what was meant to be sent to it and the fate of every packet; and
+// the digest of that. Values are read from the world and quantised here, by code of its own, so a
+// fault anywhere between the world and the client's ghosts shows: field store, encoding, wire,
+// decoding, application, acknowledgement.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +49,13 @@ class DigestChecker {
     /// Empty, or what is wrong with the packet: a child whose parent the client may not have.
     std::string sent(Manifest manifest);
     void resolved(std::uint32_t sequence, bool delivered);
-    /// True when the digest after applying packet `sequence` is what it must be. Digests for packets
-    /// that have been overtaken are not judged (nothing).
+    /// True when the digest after applying packet `sequence` is what it must be. Digests for
+    /// packets that have been overtaken are not judged (nothing).
     std::optional<bool> is_right(std::uint32_t sequence, std::uint64_t digest) const;
     /// From now on states are kept, until `explain` has found one.
     void keep_states() { keeping_ = true; }
-    /// What is wrong with the state that the client sent (PROTOCOL.md, "State"): entity, field, tick.
+    /// What is wrong with the state that the client sent (PROTOCOL.md, "State"): entity, field,
+    /// tick.
     std::string explain(std::span<const std::byte> state);
 
     std::uint64_t digest() const noexcept { return digest_; }
@@ -88,7 +89,7 @@ class DigestChecker {
     std::deque<Manifest> under_way_;
     std::vector<Ghost> ghosts_;  ///< by lane; without values where there is none
     std::size_t ghost_count_ = 0;
-    std::vector<Sent> sent_;     ///< by lane
+    std::vector<Sent> sent_;  ///< by lane
     std::uint64_t digest_ = 0;
     std::uint32_t last_resolved_ = 0;
     bool keeping_ = false;

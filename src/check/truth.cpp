@@ -8,7 +8,9 @@ namespace purview::check {
 
 namespace {
 
-std::uint32_t number(ObserverId id) { return static_cast<std::uint32_t>(id); }
+std::uint32_t number(ObserverId id) {
+    return static_cast<std::uint32_t>(id);
+}
 
 /// The definition of distance that every part of the library keeps: float arithmetic on the plane.
 float squared(Vec3 a, Vec3 b) {
@@ -71,10 +73,12 @@ bool TruthOracle::was_near(ObserverId observer, const KernelDesc& kernel, std::s
     for (std::size_t back = 1; back < history_.size(); ++back) {
         const Snapshot& then = history_[history_.size() - 1 - back];
         const auto places = then.observers.find(number(observer));
-        if (places == then.observers.end() || places->second.times_ready != times_ready) return false;
+        if (places == then.observers.end() || places->second.times_ready != times_ready)
+            return false;
         if (index >= then.entities.size()) return false;
         const PlaceRecord& entity = then.entities[index];
-        if (entity.id != now.id || entity.joins != now.joins || !entity.is_placed_unit) return false;
+        if (entity.id != now.id || entity.joins != now.joins || !entity.is_placed_unit)
+            return false;
         if (memory != memories_.end() && memory->second.tick == then.tick) {
             const auto& yes = memory->second.yes[distance_step];
             return index < yes.size() && yes[index];
@@ -91,7 +95,8 @@ bool TruthOracle::was_near(ObserverId observer, const KernelDesc& kernel, std::s
 }
 
 bool TruthOracle::is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
-                          const KernelDesc& kernel, std::size_t distance_step, const TruthEntity& unit) const {
+                          const KernelDesc& kernel, std::size_t distance_step,
+                          const TruthEntity& unit) const {
     bool inside_leave = false;
     for (const Vec3 place : places) {
         const float distance = squared(unit.place, place);
@@ -128,9 +133,15 @@ bool TruthOracle::nodes_say(const TruthObserver& observer, const std::vector<Vec
                     break;
             }
             switch (step.op) {
-                case StepOp::add: result = result || (yes && !unknown); break;
-                case StepOp::require: result = result && yes && !unknown; break;
-                case StepOp::subtract: result = result && !yes && !unknown; break;
+                case StepOp::add:
+                    result = result || (yes && !unknown);
+                    break;
+                case StepOp::require:
+                    result = result && yes && !unknown;
+                    break;
+                case StepOp::subtract:
+                    result = result && !yes && !unknown;
+                    break;
             }
         }
         any = any || result;

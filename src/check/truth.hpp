@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The obviously right, slow answer to "what may this observer know?": every rule evaluated for every
-// entity, from plain records of the world. Shares no code with `interest`. It may be asked every tick
-// or every N ticks; the memory of a distance kernel (between enter and leave) is then found by
-// looking back through recorded places, so the answer is exact all the same.
+// The obviously right, slow answer to "what may this observer know?": every rule evaluated for
+// every entity, from plain records of the world. Shares no code with `interest`. It may be asked
+// every tick or every N ticks; the memory of a distance kernel (between enter and leave) is then
+// found by looking back through recorded places, so the answer is exact all the same.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 namespace purview::check {
 
 struct TruthEntity {
-    EntityId id = EntityId::none;   ///< none: nobody lives under this index
-    EntityId root = EntityId::none; ///< itself, or the root of its group
+    EntityId id = EntityId::none;    ///< none: nobody lives under this index
+    EntityId root = EntityId::none;  ///< itself, or the root of its group
     Vec3 place;
     bool placed = true;
     bool force_hidden = false;
@@ -29,7 +29,7 @@ struct TruthEntity {
     std::uint16_t flags = 0;
     std::array<Key, Schema::keys_max> keys{};
     ObserverId owner = ObserverId::none;
-    std::uint32_t joins = 0;        ///< how often it became a member of a group
+    std::uint32_t joins = 0;  ///< how often it became a member of a group
 };
 
 struct TruthObserver {
@@ -86,7 +86,8 @@ class TruthOracle {
     bool was_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
                   std::uint32_t index) const;
     bool is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
-                 const KernelDesc& kernel, std::size_t distance_step, const TruthEntity& unit) const;
+                 const KernelDesc& kernel, std::size_t distance_step,
+                 const TruthEntity& unit) const;
     bool nodes_say(const TruthObserver& observer, const std::vector<Vec3>& places,
                    const std::array<Key, Schema::keys_max>& keys, const TruthEntity& unit,
                    Memory& memory) const;

@@ -20,10 +20,10 @@ struct LineAllocator {
     LineAllocator(const LineAllocator<U>&) noexcept {}  // NOLINT: allocator conversion
     T* allocate(std::size_t count) {
         return static_cast<T*>(
-            ::operator new(count * sizeof(T), std::align_val_t{cache_line_bytes}));
+            ::operator new (count * sizeof(T), std::align_val_t{cache_line_bytes}));
     }
     void deallocate(T* pointer, std::size_t) noexcept {
-        ::operator delete(pointer, std::align_val_t{cache_line_bytes});
+        ::operator delete (pointer, std::align_val_t{cache_line_bytes});
     }
     template <class U>
     bool operator==(const LineAllocator<U>&) const noexcept {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Open addressing from an unsigned key to a small value: linear probing, backward-shift deletion, no
-// tombstones, so a table that lives for days does not decay. One key value is reserved as "empty".
-// Never iterated: nothing an observer can see may depend on the order of a hash table.
+// Open addressing from an unsigned key to a small value: linear probing, backward-shift deletion,
+// no tombstones, so a table that lives for days does not decay. One key value is reserved as
+// "empty". Never iterated: nothing an observer can see may depend on the order of a hash table.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,8 @@ constexpr std::uint64_t combine64(std::uint64_t hash, std::uint64_t value) noexc
 }
 
 /// Hash of bytes, by words of eight with the length mixed in; the same on every machine.
-constexpr std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept {
+constexpr std::uint64_t hash_bytes(std::span<const std::byte> bytes,
+                                   std::uint64_t seed = 0) noexcept {
     std::uint64_t hash = combine64(seed, bytes.size());
     std::uint64_t word = 0;
     unsigned filled = 0;
@@ -39,7 +40,8 @@ constexpr std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64
     return filled == 0 ? hash : combine64(hash, word);
 }
 
-/// A small sequence of pseudo-random numbers for games, tests and simulators: same seed, same numbers.
+/// A small sequence of pseudo-random numbers for games, tests and simulators: same seed, same
+/// numbers.
 class SplitMix {
   public:
     explicit constexpr SplitMix(std::uint64_t seed) noexcept : state_(seed) {}

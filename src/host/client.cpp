@@ -12,25 +12,55 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-void Client::receive(std::span<const std::byte> datagram, Micros now) { data_->receive(datagram, now); }
-void Client::tick(Micros now) { data_->tick(now); }
-bool Client::next_datagram(std::span<const std::byte>& out) { return data_->next_datagram(out); }
-ClientState Client::state() const noexcept { return data_->state; }
-RefuseReason Client::refuse_reason() const noexcept { return data_->refuse_reason; }
-CloseReason Client::close_reason() const noexcept { return data_->close_reason; }
-void Client::leave() { data_->leave(); }
-Status Client::send_command(std::span<const std::byte> data) { return data_->send_command(data); }
-bool Client::next_message(std::span<const std::byte>& out) { return data_->next_message(out); }
+void Client::receive(std::span<const std::byte> datagram, Micros now) {
+    data_->receive(datagram, now);
+}
+void Client::tick(Micros now) {
+    data_->tick(now);
+}
+bool Client::next_datagram(std::span<const std::byte>& out) {
+    return data_->next_datagram(out);
+}
+ClientState Client::state() const noexcept {
+    return data_->state;
+}
+RefuseReason Client::refuse_reason() const noexcept {
+    return data_->refuse_reason;
+}
+CloseReason Client::close_reason() const noexcept {
+    return data_->close_reason;
+}
+void Client::leave() {
+    data_->leave();
+}
+Status Client::send_command(std::span<const std::byte> data) {
+    return data_->send_command(data);
+}
+bool Client::next_message(std::span<const std::byte>& out) {
+    return data_->next_message(out);
+}
 
 const Schema* Client::schema() const noexcept {
     return data_->ghosts ? &data_->ghosts->schema() : nullptr;
 }
-std::string_view Client::world_name() const noexcept { return data_->world_name; }
-std::uint32_t Client::tick_hz() const noexcept { return data_->tick_hz; }
-Tick Client::newest_tick() const noexcept { return data_->newest_tick; }
-std::uint32_t Client::newest_packet() const noexcept { return data_->newest_packet; }
-std::uint32_t Client::ghost_count() const noexcept { return data_->ghosts ? data_->ghosts->count() : 0; }
-GhostId Client::ghost_end() const noexcept { return data_->ghosts ? data_->ghosts->lane_end() : 0; }
+std::string_view Client::world_name() const noexcept {
+    return data_->world_name;
+}
+std::uint32_t Client::tick_hz() const noexcept {
+    return data_->tick_hz;
+}
+Tick Client::newest_tick() const noexcept {
+    return data_->newest_tick;
+}
+std::uint32_t Client::newest_packet() const noexcept {
+    return data_->newest_packet;
+}
+std::uint32_t Client::ghost_count() const noexcept {
+    return data_->ghosts ? data_->ghosts->count() : 0;
+}
+GhostId Client::ghost_end() const noexcept {
+    return data_->ghosts ? data_->ghosts->lane_end() : 0;
+}
 bool Client::is_held(GhostId ghost) const noexcept {
     return data_->ghosts && data_->ghosts->is_held(ghost);
 }
@@ -56,14 +86,23 @@ double Client::value_of(GhostId ghost, ComponentId component, std::size_t field)
     const auto values = data_->ghosts->values(ghost);
     for (std::size_t f = 0; f < list.size(); ++f) {
         if (list[f].component != component || list[f].field != field) continue;
-        return dequantised_value(schema()->components()[index_of(component)].fields[field], values[f]);
+        return dequantised_value(schema()->components()[index_of(component)].fields[field],
+                                 values[f]);
     }
     return 0;
 }
 
-std::span<const ClientEvent> Client::events() const noexcept { return data_->events; }
-void Client::clear_events() noexcept { data_->events.clear(); }
-std::uint64_t Client::digest() const noexcept { return data_->ghosts ? data_->ghosts->digest() : 0; }
-ClientStats Client::stats() const noexcept { return data_->stats; }
+std::span<const ClientEvent> Client::events() const noexcept {
+    return data_->events;
+}
+void Client::clear_events() noexcept {
+    data_->events.clear();
+}
+std::uint64_t Client::digest() const noexcept {
+    return data_->ghosts ? data_->ghosts->digest() : 0;
+}
+ClientStats Client::stats() const noexcept {
+    return data_->stats;
+}
 
 }  // namespace purview

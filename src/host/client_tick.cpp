@@ -33,7 +33,8 @@ bool ClientData::next_datagram(std::span<const std::byte>& out) {
     return true;
 }
 
-// -- receive ----------------------------------------------------------------------------------------------
+// -- receive
+// ----------------------------------------------------------------------------------------------
 
 void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
     stats.bytes_received += datagram.size();
@@ -42,9 +43,12 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
         return;
     }
     switch (static_cast<PacketType>(datagram[0])) {
-        case PacketType::challenge: return receive_challenge(datagram, now);
-        case PacketType::accept: return receive_accept(datagram);
-        case PacketType::data: return receive_data(datagram, now);
+        case PacketType::challenge:
+            return receive_challenge(datagram, now);
+        case PacketType::accept:
+            return receive_accept(datagram);
+        case PacketType::data:
+            return receive_data(datagram, now);
         case PacketType::refuse:
             if (const auto refuse = read_refuse(datagram); refuse && refuse->nonce == def.nonce) {
                 if (refuse->reason == RefuseReason::expired) {
@@ -62,7 +66,9 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
                 close_reason = close->reason;
             }
             return;
-        default: ++stats.packets_malformed; return;
+        default:
+            ++stats.packets_malformed;
+            return;
     }
 }
 
@@ -84,7 +90,8 @@ void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros n
 
 void ClientData::receive_accept(std::span<const std::byte> datagram) {
     const auto accept = read_accept(datagram);
-    if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_) return;
+    if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_)
+        return;
     connection_id_ = accept->connection_id;
     state = ClientState::joining;
 }
@@ -189,7 +196,9 @@ void ClientData::read_messages() {
             case ServerMessage::game:
                 messages_.emplace_back(message.begin() + 1, message.end());
                 break;
-            default: good = false; break;
+            default:
+                good = false;
+                break;
         }
         if (!good) {  // a server that we cannot understand
             ++stats.packets_malformed;
@@ -226,7 +235,8 @@ bool ClientData::next_message(std::span<const std::byte>& out) {
     return true;
 }
 
-// -- send -------------------------------------------------------------------------------------------------
+// -- send
+// -------------------------------------------------------------------------------------------------
 
 void ClientData::tick(Micros now) {
     if (!started_) {
@@ -242,8 +252,9 @@ void ClientData::tick(Micros now) {
         if (last_handshake_ != 0 && now - last_handshake_ < handshake_every_us) return;
         last_handshake_ = now == 0 ? 1 : now;
         std::array<std::byte, hello_bytes> bytes;
-        const std::size_t size = answer_ ? write(*answer_, bytes)
-                                         : write(Hello{protocol_version, def.schema_hash, def.nonce}, bytes);
+        const std::size_t size =
+            answer_ ? write(*answer_, bytes)
+                    : write(Hello{protocol_version, def.schema_hash, def.nonce}, bytes);
         return queue(std::span<const std::byte>(bytes).first(size));
     }
     if (state != ClientState::joining && state != ClientState::joined) return;
@@ -265,8 +276,8 @@ void ClientData::send_data(Micros now) {
     // Commands come first in importance: the stream takes what they leave.
     constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
     const std::uint64_t room = datagram_bytes_max * 8 - out.bits_written() - 128;
-    const std::uint64_t wanted = std::min<std::uint64_t>(
-        commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
+    const std::uint64_t wanted =
+        std::min<std::uint64_t>(commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
     stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);
     out.boolean(false);
     out.boolean(digest_due_ && ghosts.has_value());

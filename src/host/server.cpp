@@ -65,24 +65,46 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
 void Server::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
     data_->receive(datagram, from, now);
 }
-void Server::tick(Micros now) { data_->tick(*this, now); }
-bool Server::next_datagram(OutgoingDatagram& out) { return data_->next_datagram(out); }
-World& Server::world() noexcept { return data_->world; }
+void Server::tick(Micros now) {
+    data_->tick(*this, now);
+}
+bool Server::next_datagram(OutgoingDatagram& out) {
+    return data_->next_datagram(out);
+}
+World& Server::world() noexcept {
+    return data_->world;
+}
 InterestManager& Server::interest() noexcept {
     if (data_->world.data().has_untracked_ops()) data_->track_facts();
     return data_->interest;
 }
-Tick Server::current_tick() const noexcept { return data_->tick_number; }
+Tick Server::current_tick() const noexcept {
+    return data_->tick_number;
+}
 Status Server::send_message(ObserverId observer, std::span<const std::byte> message) {
     return data_->send_message(observer, message);
 }
-Status Server::close(ObserverId observer, CloseReason reason) { return data_->close(observer, reason); }
-void Server::shut_down() { data_->shut_down(); }
-void Server::address_closed(const Address& address) { data_->address_closed(address); }
-Result<ObserverId> Server::add_probe() { return data_->add_probe(); }
-ServerStats Server::stats() const { return data_->stats(); }
-const DropCounters& Server::drops() const noexcept { return data_->drops; }
-const TickProfile& Server::profile() const noexcept { return data_->profile; }
+Status Server::close(ObserverId observer, CloseReason reason) {
+    return data_->close(observer, reason);
+}
+void Server::shut_down() {
+    data_->shut_down();
+}
+void Server::address_closed(const Address& address) {
+    data_->address_closed(address);
+}
+Result<ObserverId> Server::add_probe() {
+    return data_->add_probe();
+}
+ServerStats Server::stats() const {
+    return data_->stats();
+}
+const DropCounters& Server::drops() const noexcept {
+    return data_->drops;
+}
+const TickProfile& Server::profile() const noexcept {
+    return data_->profile;
+}
 
 void Server::sessions(std::vector<SessionStats>& out) const {
     for (const auto& session : data_->sessions) {

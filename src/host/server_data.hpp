@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The state of a server. The tick is in server_tick.cpp, sessions and hostile bytes in sessions.cpp,
-// what the world's edits mean for interest in track.cpp.
+// The state of a server. The tick is in server_tick.cpp, sessions and hostile bytes in
+// sessions.cpp, what the world's edits mean for interest in track.cpp.
 #pragma once
 
 #include <deque>
@@ -70,7 +70,8 @@ class ServerData {
     ReplicationInput replication_input() noexcept;
     void encode_session(Session& session, Micros now);
     void encode_probe(Session& session);
-    std::size_t write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
+    std::size_t write_packet(Session& session, std::span<std::byte> out, Micros now,
+                             bool must_send);
 
     void receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now);
     void receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now);
@@ -96,7 +97,7 @@ class ServerData {
     FieldStore fields_;
     EncodeCache cache_;
     FlatMap<std::uint64_t, Session*> by_connection_;
-    std::vector<Session*> closing_;       ///< ended by the next tick
+    std::vector<Session*> closing_;  ///< ended by the next tick
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;
     Micros last_now_ = 0;

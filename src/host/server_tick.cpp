@@ -36,7 +36,9 @@ void ServerData::tick(Server& server, Micros now) {
     profile.send_us = took();
 }
 
-void ServerData::simulate(Server& server) { game_->simulate(server, tick_number); }
+void ServerData::simulate(Server& server) {
+    game_->simulate(server, tick_number);
+}
 
 void ServerData::decide_interest() {
     interest.tick();
@@ -45,8 +47,8 @@ void ServerData::decide_interest() {
     }
 }
 
-/// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can see
-/// depends on a slot, a block or an entity index.
+/// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
+/// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
     enter_order_.clear();
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {

@@ -20,11 +20,11 @@ namespace purview {
 
 struct Session {
     enum class State : std::uint8_t {
-        accepted,   ///< address proven, not joined yet
-        joining,    ///< its join waits for the next tick
+        accepted,  ///< address proven, not joined yet
+        joining,   ///< its join waits for the next tick
         joined,
         probe,
-        closing,    ///< over; the game is told in the next tick
+        closing,  ///< over; the game is told in the next tick
     };
     State state = State::accepted;
     Address address;
@@ -43,9 +43,9 @@ struct Session {
     Micros created = 0;
     Micros last_heard = 0;
     std::uint32_t malformed = 0;
-    std::uint32_t silent_ticks = 0;          ///< ticks without a packet to it
-    std::uint32_t next_command = 1;          ///< first command number not taken yet
-    std::vector<std::byte> commands;         ///< of this tick: size byte, bytes, again and again
+    std::uint32_t silent_ticks = 0;   ///< ticks without a packet to it
+    std::uint32_t next_command = 1;   ///< first command number not taken yet
+    std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
 
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
@@ -53,7 +53,7 @@ struct Session {
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint32_t rtt_us = 0;
-    std::array<Micros, 256> sent_at{};       ///< by packet number, for the round trip
+    std::array<Micros, 256> sent_at{};  ///< by packet number, for the round trip
     /// For an operator who watches: what the client held after each packet.
     bool keep_held_reports = false;
     std::vector<HeldReport> held_reports;

@@ -21,11 +21,14 @@ constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
 /// A packet at least this often, so that the other side knows the tick and that we live.
 constexpr std::uint32_t silent_ticks_max = 10;
 
-std::uint32_t seconds_of(Micros now) noexcept { return static_cast<std::uint32_t>(now / 1'000'000); }
+std::uint32_t seconds_of(Micros now) noexcept {
+    return static_cast<std::uint32_t>(now / 1'000'000);
+}
 
 }  // namespace
 
-// -- the way out ----------------------------------------------------------------------------------------
+// -- the way out
+// ----------------------------------------------------------------------------------------
 
 void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
     if (out_next_ == out_.size()) {
@@ -96,7 +99,8 @@ void ServerData::encode_probe(Session& session) {
     packet_.resize(datagram_bytes_max);
     for (std::uint32_t sequence = session.next_command;; ++sequence) {
         BitWriter out(packet_);
-        // What a real packet has before its snapshot: seal, header with one status bit, no fragments.
+        // What a real packet has before its snapshot: seal, header with one status bit, no
+        // fragments.
         out.bits(0, seal_bytes * 8);
         out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
         if (!write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
@@ -110,7 +114,8 @@ void ServerData::encode_probe(Session& session) {
     }
 }
 
-// -- the way in -----------------------------------------------------------------------------------------
+// -- the way in
+// -----------------------------------------------------------------------------------------
 
 void ServerData::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
     last_now_ = now;
@@ -124,11 +129,17 @@ void ServerData::receive(std::span<const std::byte> datagram, const Address& fro
         return;
     }
     switch (static_cast<PacketType>(datagram[0])) {
-        case PacketType::hello: return receive_hello(datagram, from, now);
-        case PacketType::answer: return receive_answer(datagram, from, now);
-        case PacketType::data: return receive_data(datagram, from, now);
-        case PacketType::close: return receive_close(datagram);
-        default: ++drops.unknown_type; return;
+        case PacketType::hello:
+            return receive_hello(datagram, from, now);
+        case PacketType::answer:
+            return receive_answer(datagram, from, now);
+        case PacketType::data:
+            return receive_data(datagram, from, now);
+        case PacketType::close:
+            return receive_close(datagram);
+        default:
+            ++drops.unknown_type;
+            return;
     }
 }
 
@@ -138,7 +149,8 @@ void ServerData::refuse(const Address& to, std::uint64_t nonce, RefuseReason rea
     queue(to, std::span<const std::byte>(bytes).first(write(refusal, bytes)));
 }
 
-void ServerData::receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now) {
+void ServerData::receive_hello(std::span<const std::byte> datagram, const Address& from,
+                               Micros now) {
     const auto hello = read_hello(datagram);
     if (!hello) {
         ++drops.malformed_handshake;
@@ -160,7 +172,8 @@ void ServerData::receive_hello(std::span<const std::byte> datagram, const Addres
     queue(from, std::span<const std::byte>(bytes).first(size));
 }
 
-void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now) {
+void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
+                                Micros now) {
     const auto answer = read_answer(datagram);
     if (!answer) {
         ++drops.malformed_handshake;
@@ -241,7 +254,8 @@ Session* ServerData::session_by_connection(std::uint64_t connection_id) noexcept
     return found == nullptr ? nullptr : *found;
 }
 
-void ServerData::receive_data(std::span<const std::byte> datagram, const Address& from, Micros now) {
+void ServerData::receive_data(std::span<const std::byte> datagram, const Address& from,
+                              Micros now) {
     BitReader in(datagram);
     (void)in.bits(seal_bytes * 8);
     const std::uint64_t id = in.u64();
@@ -277,7 +291,8 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
     if (!(session->address == from) && datagram.size() >= challenge_bytes) {
         // It speaks from a new address. Nothing goes there before the address is proven.
         std::array<std::byte, hello_bytes> bytes;
-        const Challenge challenge{session->nonce, cookies_.make(from, session->nonce, seconds_of(now))};
+        const Challenge challenge{session->nonce,
+                                  cookies_.make(from, session->nonce, seconds_of(now))};
         queue(from, std::span<const std::byte>(bytes).first(write(challenge, bytes)));
     }
 }
@@ -325,11 +340,12 @@ bool ServerData::read_body(Session& session, BitReader& in) {
     return in.ok();
 }
 
-/// Commands that have not been taken yet, oldest first. Numbers are compared by distance: they wrap,
-/// and a stranger chooses them.
+/// Commands that have not been taken yet, oldest first. Numbers are compared by distance: they
+/// wrap, and a stranger chooses them.
 void ServerData::take_commands(Session& session) {
     const std::uint32_t last = session.next_command - 1;
-    const auto distance = static_cast<std::int16_t>(body_.newest_command - static_cast<std::uint16_t>(last));
+    const auto distance =
+        static_cast<std::int16_t>(body_.newest_command - static_cast<std::uint16_t>(last));
     const std::uint32_t newest = last + static_cast<std::uint32_t>(distance);
     for (std::uint32_t i = 0; i < body_.command_count; ++i) {
         const std::uint32_t number = newest - (body_.command_count - 1 - i);
@@ -370,7 +386,8 @@ bool ServerData::read_messages(Session& session) {
                 queue_command(session, bytes);
                 break;
             }
-            default: return false;
+            default:
+                return false;
         }
     }
     return true;
@@ -386,7 +403,8 @@ void ServerData::receive_close(std::span<const std::byte> datagram) {
     mark_closed(*session, CloseReason::left, false);
 }
 
-// -- life of a session ------------------------------------------------------------------------------------
+// -- life of a session
+// ------------------------------------------------------------------------------------
 
 void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
     if (session.state == Session::State::closing) return;
@@ -462,15 +480,19 @@ void ServerData::receive_stage(Server& server, Micros now) {
     for (auto& session : sessions) {
         switch (session->state) {
             case Session::State::probe:
-            case Session::State::closing: continue;
+            case Session::State::closing:
+                continue;
             case Session::State::accepted:
                 if (now - session->created > def.join_timeout_ms * micros_per_ms) {
                     mark_closed(*session, CloseReason::never_joined, true);
                     continue;
                 }
                 break;
-            case Session::State::joining: run_join(server, *session); break;
-            case Session::State::joined: break;
+            case Session::State::joining:
+                run_join(server, *session);
+                break;
+            case Session::State::joined:
+                break;
         }
         if (now > session->last_heard &&
             now - session->last_heard > def.session_timeout_ms * micros_per_ms) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the world's edits of this tick mean for interest: structural edits in the order in which they
-// were made, then flags and keys, then moves. All of it is one step for observers (N42).
+// What the world's edits of this tick mean for interest: structural edits in the order in which
+// they were made, then flags and keys, then moves. All of it is one step for observers (N42).
 #include "host/server_data.hpp"
 #include "world/world_data.hpp"
 
@@ -30,7 +30,9 @@ void ServerData::track_op(const WorldOp& op) {
     if (!data.is_alive(op.entity)) return;
     const std::uint32_t index = index_of(op.entity);
     switch (op.type) {
-        case WorldOp::Type::spawn: (void)interest.spawn(op.entity, interest_def_of(index)); break;
+        case WorldOp::Type::spawn:
+            (void)interest.spawn(op.entity, interest_def_of(index));
+            break;
         case WorldOp::Type::root:
             if (op.root == op.entity) {
                 (void)interest.leave_unit(op.entity, interest_def_of(index));
@@ -47,7 +49,8 @@ void ServerData::track_op(const WorldOp& op) {
             }
             break;
         }
-        case WorldOp::Type::despawn: break;
+        case WorldOp::Type::despawn:
+            break;
     }
 }
 

@@ -110,12 +110,13 @@ bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool ent
 
 void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason) {
     if (cancel_fact(observer, entity, enter)) return;
-    fact_index_[PairTable::key(observer, index_of(entity))] = static_cast<std::uint32_t>(facts_.size());
+    fact_index_[PairTable::key(observer, index_of(entity))] =
+        static_cast<std::uint32_t>(facts_.size());
     facts_.push_back({observer, entity, reason, enter, false});
 }
 
-void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter,
-                        Reason leave) {
+void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after,
+                        Reason enter, Reason leave) {
     if (before == after || in_window(observer, unit)) return;
     for_each_member(unit, after, [&](EntityId member) {
         log_fact(observer, member, after, after ? enter : leave);
@@ -174,7 +175,8 @@ void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Ed
             for (BlockIndex block = 0; block < table_.block_end(); ++block) {
                 for (Mask rest = table_.occupied(block); rest != 0;
                      rest &= static_cast<Mask>(rest - 1)) {
-                    visit(table_.entity(slot_at(block, static_cast<unsigned>(std::countr_zero(rest)))));
+                    visit(table_.entity(
+                        slot_at(block, static_cast<unsigned>(std::countr_zero(rest)))));
                 }
             }
             return;
@@ -375,7 +377,8 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
     return Status::ok;
 }
 
-// -- units ------------------------------------------------------------------------------------------
+// -- units
+// ------------------------------------------------------------------------------------------
 
 /// What each observer has of a unit right now; by observer index.
 std::vector<std::uint8_t> InterestData::who_has(EntityId unit) const {
@@ -454,7 +457,8 @@ Status InterestData::join_unit(EntityId member, EntityId root) {
         auto& members = members_of(old_unit);
         members.erase(std::find(members.begin(), members.end(), member));
         if (const ObserverId* owner = owners_.find(index_of(member))) {
-            edit_unit(old_unit, Reason::owned, Reason::left, [&] { add_owned(old_unit, *owner, -1); });
+            edit_unit(old_unit, Reason::owned, Reason::left,
+                      [&] { add_owned(old_unit, *owner, -1); });
         }
     }
     for (const EntityId entity : moving) {
@@ -493,7 +497,8 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     return Status::ok;
 }
 
-// -- observers --------------------------------------------------------------------------------------
+// -- observers
+// --------------------------------------------------------------------------------------
 
 Result<ObserverId> InterestData::add_observer() {
     const std::uint32_t index = observer_pool_.acquire();
@@ -506,7 +511,8 @@ Result<ObserverId> InterestData::add_observer() {
 }
 
 void InterestData::take_relevant(std::uint32_t observer, Reason reason) {
-    for_each_relevant(observer, [&](EntityId entity) { log_fact(observer, entity, false, reason); });
+    for_each_relevant(observer,
+                      [&](EntityId entity) { log_fact(observer, entity, false, reason); });
     observers_[observer].window = Window{};
 }
 
@@ -609,8 +615,8 @@ Status InterestData::set_area(ObserverId id, std::uint32_t key, Vec3 centre) {
 Status InterestData::remove_area(ObserverId id, std::uint32_t key) {
     if (!is_observer(id)) return Status::stale_id;
     auto& areas = observers_[index_of(id)].areas;
-    const auto found = std::find_if(areas.begin(), areas.end(),
-                                    [&](const Area& area) { return area.key == key; });
+    const auto found =
+        std::find_if(areas.begin(), areas.end(), [&](const Area& area) { return area.key == key; });
     if (found == areas.end()) return Status::not_found;
     areas.erase(found);
     return Status::ok;

@@ -4,10 +4,11 @@
 // The state of the interest engine and its tick: facts, moves, windows, publish.
 //
 // relevant(o, e) = ready(o) and (W or X), where W is the bit in o's window and X is everything that
-// is not a window: not denied and (owned or (not force hidden and (shown to all, allowed, in a row))).
-// Facts change X and are told at once, against last tick's windows: an event where X toggled and W
-// was not set. Windows change W, and are told where X, now final, does not hold. What a fact took and
-// a window gives back in the same tick cancels. Facts come before moves; `move` only queues.
+// is not a window: not denied and (owned or (not force hidden and (shown to all, allowed, in a
+// row))). Facts change X and are told at once, against last tick's windows: an event where X
+// toggled and W was not set. Windows change W, and are told where X, now final, does not hold. What
+// a fact took and a window gives back in the same tick cancels. Facts come before moves; `move`
+// only queues.
 #pragma once
 
 #include <array>
@@ -38,8 +39,8 @@ struct Observer {
     EntityId main = EntityId::none;
     std::vector<Area> areas;
     std::array<Key, Schema::keys_max> own_keys{};
-    std::array<Key, Schema::keys_max> keys{};   ///< in force: the main entity's, or its own
-    std::vector<std::uint32_t> rows;            ///< [row sources] the row it reads, or no_row
+    std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
+    std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
     Window window;
 };
 
@@ -105,7 +106,8 @@ class InterestData {
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
-    void note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter, Reason leave);
+    void note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter,
+              Reason leave);
     void log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason);
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
@@ -149,28 +151,28 @@ class InterestData {
     Program program_;
     BlockTable table_;
     std::uint32_t unplaced_layer_ = 0;
-    std::uint32_t force_hidden_ = 0;   ///< flag columns beyond those of the schema
+    std::uint32_t force_hidden_ = 0;  ///< flag columns beyond those of the schema
     std::uint32_t global_ = 0;
     std::uint32_t special_ = 0;
     std::uint32_t global_count_ = 0;
     std::uint32_t everything_count_ = 0;  ///< observers that see everything
     std::vector<RowStore> rows_;
     PairTable pairs_;
-    FlatMap<std::uint32_t, ObserverId> owners_;              ///< by entity index
-    FlatMap<std::uint32_t, EntityId> unit_of_member_;        ///< by index of the member: its root
-    FlatMap<std::uint32_t, EntityId> member_ids_;            ///< by index of the member: its full id
-    FlatMap<std::uint32_t, std::uint32_t> members_list_;     ///< by index of the root
-    std::vector<std::vector<EntityId>> members_;             ///< parents first, without the root
+    FlatMap<std::uint32_t, ObserverId> owners_;           ///< by entity index
+    FlatMap<std::uint32_t, EntityId> unit_of_member_;     ///< by index of the member: its root
+    FlatMap<std::uint32_t, EntityId> member_ids_;         ///< by index of the member: its full id
+    FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
+    std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;
-    FlatMap<std::uint32_t, std::uint32_t> mains_;            ///< entity index -> observers it stands for
-    FlatMap<std::uint32_t, EntityId> spawned_;               ///< this tick, by index
+    FlatMap<std::uint32_t, std::uint32_t> mains_;  ///< entity index -> observers it stands for
+    FlatMap<std::uint32_t, EntityId> spawned_;     ///< this tick, by index
 
     IdPool observer_pool_;
     std::vector<Observer> observers_;
     std::vector<Move> moves_;
 
     std::vector<Fact> facts_;
-    FlatMap<std::uint64_t, std::uint32_t> fact_index_;       ///< pair -> its last uncancelled fact
+    FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
     std::vector<Touched> touched_;
     std::vector<std::uint32_t> touch_stamp_;
     std::uint32_t stamp_ = 0;
@@ -211,9 +213,10 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     if (!observer.ready) return;
     const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
     for (std::size_t i = 0; i < observer.window.blocks.size(); ++i) {
-        for (Mask rest = observer.window.result[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot = slot_at(observer.window.blocks[i],
-                                      static_cast<unsigned>(std::countr_zero(rest)));
+        for (Mask rest = observer.window.result[i]; rest != 0;
+             rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot =
+                slot_at(observer.window.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
             if (!table_.is_vacated(slot)) {
                 tell(table_.entity(slot));
             } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {
@@ -223,9 +226,10 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     }
     if (program_.everything || observer.sees_everything || global_count_ > 0) {
         for (BlockIndex block = 0; block < table_.block_end(); ++block) {
-            for (Mask rest = table_.occupied(block); rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-                const EntityId unit = table_.entity(
-                    slot_at(block, static_cast<unsigned>(std::countr_zero(rest))));
+            for (Mask rest = table_.occupied(block); rest != 0;
+                 rest &= static_cast<Mask>(rest - 1)) {
+                const EntityId unit =
+                    table_.entity(slot_at(block, static_cast<unsigned>(std::countr_zero(rest))));
                 if (!in_window(o, unit) && x_holds(o, unit)) tell(unit);
             }
         }

@@ -50,7 +50,8 @@ void InterestData::update_windows() {
             }
         }
         const ScanInput input{id_of(o), places_,  std::span(observer.keys).first(def_.key_count),
-                              table_,   program_, force_hidden_, pulled_};
+                              table_,   program_, force_hidden_,
+                              pulled_};
         scan(input, observer.window, scratch_, toggles_, [&](BlockIndex block, Mask mask) {
             Mask special = mask & table_.flags(special_)[block];
             for (; special != 0; special &= static_cast<Mask>(special - 1)) {
@@ -98,7 +99,8 @@ Reason InterestData::leave_reason(std::uint32_t observer, EntityId unit) const n
 
 void InterestData::publish() {
     for (const Fact& fact : facts_) {
-        if (!fact.cancelled) pending_.push_back({fact.observer, fact.entity, fact.reason, fact.enter});
+        if (!fact.cancelled)
+            pending_.push_back({fact.observer, fact.entity, fact.reason, fact.enter});
     }
     // Counting sort by observer; within an observer the order of making stays.
     event_begin_.assign(observers_.size() + 1, 0);

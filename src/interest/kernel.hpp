@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A kernel answers one question about sixteen entities at a time: which of the lanes of these blocks
-// apply? It is asked once per window, not once per block (one indirect call per block costs 1.3 to
-// 1.65 times the whole tick). True means "apply", whatever the step does with it (N18).
+// A kernel answers one question about sixteen entities at a time: which of the lanes of these
+// blocks apply? It is asked once per window, not once per block (one indirect call per block
+// costs 1.3 to 1.65 times the whole tick). True means "apply", whatever the step does with it
+// (N18).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ class InterestKernel {
     virtual void test(const Question& question, std::span<Mask> out,
                       std::span<Mask> unknown) const noexcept = 0;
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
-    /// It wants its own previous answer: a plane of the window, carried when an entity changes slot.
+    /// It wants its own previous answer: a plane of the window, carried when an entity changes
+    /// slot.
     virtual bool remembers() const noexcept { return false; }
     /// A spatial kernel: how far from a place of the observer it may say yes. 0: not spatial.
     virtual float reach_m() const noexcept { return 0; }

@@ -36,7 +36,8 @@ class DistanceKernel final : public InterestKernel {
           leave_m_(desc.leave_m),
           axes_(three_d ? 3 : 2) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask> unknown) const noexcept override {
+    void test(const Question& q, std::span<Mask> out,
+              std::span<Mask> unknown) const noexcept override {
         if (q.places.empty()) {
             for (Mask& mask : unknown) mask = all_lanes;
             return;
@@ -44,7 +45,8 @@ class DistanceKernel final : public InterestKernel {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             const float* block = q.table.coordinates(q.blocks[i]);
             Mask near = 0;
-            for (const Vec3 place : q.places) near |= lanes_within(block, axes_, place, enter_squared_);
+            for (const Vec3 place : q.places)
+                near |= lanes_within(block, axes_, place, enter_squared_);
             if (remembers() && (q.was[i] & ~near) != 0) {
                 Mask still = 0;
                 for (const Vec3 place : q.places) {
@@ -115,9 +117,12 @@ class FlagKernel final : public InterestKernel {
 
 std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, bool three_d) {
     switch (desc.type) {
-        case KernelType::distance: return std::make_unique<DistanceKernel>(desc, three_d);
-        case KernelType::same_group: return std::make_unique<SameGroupKernel>(desc.domain);
-        case KernelType::flag: return std::make_unique<FlagKernel>(desc.flag);
+        case KernelType::distance:
+            return std::make_unique<DistanceKernel>(desc, three_d);
+        case KernelType::same_group:
+            return std::make_unique<SameGroupKernel>(desc.domain);
+        case KernelType::flag:
+            return std::make_unique<FlagKernel>(desc.flag);
     }
     return nullptr;
 }

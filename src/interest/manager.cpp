@@ -6,14 +6,22 @@ namespace purview {
 
 std::string_view to_string(Reason reason) noexcept {
     switch (reason) {
-        case Reason::entered: return "entered";
-        case Reason::spawned: return "spawned";
-        case Reason::owned: return "owned";
-        case Reason::forced: return "forced";
-        case Reason::left: return "left";
-        case Reason::hidden: return "hidden";
-        case Reason::despawned: return "despawned";
-        case Reason::disconnected: return "disconnected";
+        case Reason::entered:
+            return "entered";
+        case Reason::spawned:
+            return "spawned";
+        case Reason::owned:
+            return "owned";
+        case Reason::forced:
+            return "forced";
+        case Reason::left:
+            return "left";
+        case Reason::hidden:
+            return "hidden";
+        case Reason::despawned:
+            return "despawned";
+        case Reason::disconnected:
+            return "disconnected";
     }
     return "unknown";
 }
@@ -32,9 +40,15 @@ Result<InterestManager> InterestManager::create(const InterestDef& def) {
     return InterestManager(std::make_unique<InterestData>(def));
 }
 
-Status InterestManager::spawn(EntityId e, const EntityDef& def) { return data_->spawn(e, def); }
-Status InterestManager::despawn(EntityId e) { return data_->despawn(e); }
-Status InterestManager::move(EntityId e, Vec3 place) { return data_->move(e, place); }
+Status InterestManager::spawn(EntityId e, const EntityDef& def) {
+    return data_->spawn(e, def);
+}
+Status InterestManager::despawn(EntityId e) {
+    return data_->despawn(e);
+}
+Status InterestManager::move(EntityId e, Vec3 place) {
+    return data_->move(e, place);
+}
 void InterestManager::move(std::span<const Move> moves) {
     for (const Move& m : moves) (void)data_->move(m.entity, m.place);
 }
@@ -44,9 +58,15 @@ Status InterestManager::set_flag(EntityId e, FlagId flag, bool value) {
 Status InterestManager::set_key(EntityId e, KeyDomain domain, Key key) {
     return data_->set_key(e, domain, key);
 }
-Status InterestManager::set_owner(EntityId e, ObserverId owner) { return data_->set_owner(e, owner); }
-Status InterestManager::force_hide(EntityId e, bool hidden) { return data_->force_hide(e, hidden); }
-Status InterestManager::show_to_all(EntityId e, bool shown) { return data_->show_to_all(e, shown); }
+Status InterestManager::set_owner(EntityId e, ObserverId owner) {
+    return data_->set_owner(e, owner);
+}
+Status InterestManager::force_hide(EntityId e, bool hidden) {
+    return data_->force_hide(e, hidden);
+}
+Status InterestManager::show_to_all(EntityId e, bool shown) {
+    return data_->show_to_all(e, shown);
+}
 Status InterestManager::join_unit(EntityId member, EntityId root) {
     return data_->join_unit(member, root);
 }
@@ -54,9 +74,15 @@ Status InterestManager::leave_unit(EntityId member, const EntityDef& def) {
     return data_->leave_unit(member, def);
 }
 
-Result<ObserverId> InterestManager::add_observer() { return data_->add_observer(); }
-Status InterestManager::remove_observer(ObserverId o) { return data_->remove_observer(o); }
-Status InterestManager::set_ready(ObserverId o, bool ready) { return data_->set_ready(o, ready); }
+Result<ObserverId> InterestManager::add_observer() {
+    return data_->add_observer();
+}
+Status InterestManager::remove_observer(ObserverId o) {
+    return data_->remove_observer(o);
+}
+Status InterestManager::set_ready(ObserverId o, bool ready) {
+    return data_->set_ready(o, ready);
+}
 Status InterestManager::set_main_entity(ObserverId o, EntityId e) {
     return data_->set_main_entity(o, e);
 }
@@ -79,8 +105,12 @@ Status InterestManager::deny(ObserverId o, EntityId e, bool value) {
     return data_->edit_pair(o, e, &PairEntry::deny, value);
 }
 
-void InterestManager::tick() { data_->tick(); }
-std::span<const RelevanceEvent> InterestManager::events() const noexcept { return data_->events(); }
+void InterestManager::tick() {
+    data_->tick();
+}
+std::span<const RelevanceEvent> InterestManager::events() const noexcept {
+    return data_->events();
+}
 std::span<const RelevanceEvent> InterestManager::events_of(ObserverId o) const noexcept {
     return data_->events_of(o);
 }
@@ -96,7 +126,9 @@ std::size_t InterestManager::relevant_count(ObserverId o) const noexcept {
     if (data_->is_observer(o)) data_->for_each_relevant(index_of(o), [&](EntityId) { ++count; });
     return count;
 }
-const InterestCounters& InterestManager::counters() const noexcept { return data_->counters; }
+const InterestCounters& InterestManager::counters() const noexcept {
+    return data_->counters;
+}
 void InterestManager::set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept {
     data_->shuffle_cells = cells_per_tick;
     data_->shuffle_random = SplitMix(seed);

@@ -18,7 +18,7 @@ namespace purview {
 struct PairEntry {
     std::uint32_t observer = 0;  ///< index
     EntityId entity = EntityId::none;
-    std::uint16_t owned = 0;     ///< members of the entity's group that the observer owns
+    std::uint16_t owned = 0;  ///< members of the entity's group that the observer owns
     bool allow = false;
     bool deny = false;
     std::uint32_t in_observer = 0;  ///< position in the observer's list
@@ -29,7 +29,8 @@ struct PairEntry {
 
 class PairTable {
   public:
-    static constexpr std::uint64_t key(std::uint32_t observer, std::uint32_t entity_index) noexcept {
+    static constexpr std::uint64_t key(std::uint32_t observer,
+                                       std::uint32_t entity_index) noexcept {
         return (std::uint64_t{observer} << 32) | entity_index;
     }
 

@@ -32,8 +32,8 @@ void compile_node(const NodeDesc& node, bool three_d, Program& out) {
         out.kernels.push_back(make_kernel(desc.kernel, three_d));
         steps.push_back({desc.op, out.kernels.back().get(), no_plane});
     }
-    const bool adds = std::any_of(steps.begin(), steps.end(),
-                                  [](const Step& s) { return s.op == StepOp::add; });
+    const bool adds =
+        std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.op == StepOp::add; });
     if (!adds) {
         out.warnings.push_back("node '" + node.name + "' has no add step: it is always empty");
         return;

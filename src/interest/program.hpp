@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Rules compiled: what runs over every window, and what is shared in rows. An `add` whose answer
-// depends on the entity or its key alone, and whose later steps of the node do so too, becomes a row
-// source; everything else stays in the window program. Each add passes through the filters behind
-// it, and union and filters distribute, so the two parts united are the node's result (N13-N16).
+// depends on the entity or its key alone, and whose later steps of the node do so too, becomes a
+// row source; everything else stays in the window program. Each add passes through the filters
+// behind it, and union and filters distribute, so the two parts united are the node's result
+// (N13-N16).
 #pragma once
 
 #include <cstdint>
@@ -31,20 +32,21 @@ struct NodeProgram {
 
 /// A row of entities that several observers share.
 struct RowSource {
-    KeyDomain domain = KeyDomain::none;            ///< none: one row for all observers
-    const InterestKernel* member = nullptr;        ///< who belongs to it
-    std::vector<Step> filters;                     ///< require and subtract steps behind the add
-    /// A later step judges pairs: the row is not an answer, its members are candidates of the windows.
+    KeyDomain domain = KeyDomain::none;      ///< none: one row for all observers
+    const InterestKernel* member = nullptr;  ///< who belongs to it
+    std::vector<Step> filters;               ///< require and subtract steps behind the add
+    /// A later step judges pairs: the row is not an answer, its members are candidates of the
+    /// windows.
     bool pulled = false;
 };
 
 struct Program {
-    std::vector<NodeProgram> nodes;                ///< only those with something to do per window
+    std::vector<NodeProgram> nodes;  ///< only those with something to do per window
     std::vector<RowSource> rows;
-    bool everything = false;                       ///< some node says yes to all entities
+    bool everything = false;  ///< some node says yes to all entities
     std::uint32_t plane_count = 0;
-    float reach_m = 0;                             ///< the farthest a window must look by place
-    std::vector<std::string> warnings;             ///< what the dry run reports
+    float reach_m = 0;                  ///< the farthest a window must look by place
+    std::vector<std::string> warnings;  ///< what the dry run reports
     std::vector<std::unique_ptr<InterestKernel>> kernels;
 };
 

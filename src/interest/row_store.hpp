@@ -20,10 +20,10 @@ inline constexpr std::uint32_t no_row = 0xffffffffU;
 
 /// One key of one source. A member is live when the filters behind the add let it through.
 struct Row {
-    std::vector<EntityId> members;          ///< by lane; none where a lane is free
-    std::vector<std::uint8_t> live;         ///< [members.size()]
+    std::vector<EntityId> members;   ///< by lane; none where a lane is free
+    std::vector<std::uint8_t> live;  ///< [members.size()]
     std::vector<std::uint32_t> free_lanes;
-    std::vector<std::uint32_t> observers;   ///< indices, in no particular order
+    std::vector<std::uint32_t> observers;  ///< indices, in no particular order
 };
 
 /// All rows of one source.
@@ -51,7 +51,9 @@ class RowStore {
     void remove(EntityId entity);
     void set_live(Membership at, bool live) noexcept { rows_[at.row].live[at.lane] = live ? 1 : 0; }
     const Row& row(std::uint32_t row) const noexcept { return rows_[row]; }
-    void subscribe(std::uint32_t row, std::uint32_t observer) { rows_[row].observers.push_back(observer); }
+    void subscribe(std::uint32_t row, std::uint32_t observer) {
+        rows_[row].observers.push_back(observer);
+    }
     void unsubscribe(std::uint32_t row, std::uint32_t observer) noexcept;
 
   private:

@@ -11,7 +11,8 @@
 namespace purview {
 
 std::size_t Window::find(BlockIndex block) const noexcept {
-    return static_cast<std::size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin());
+    return static_cast<std::size_t>(std::find(blocks.begin(), blocks.end(), block) -
+                                    blocks.begin());
 }
 
 namespace {
@@ -45,7 +46,8 @@ void find_blocks(const ScanInput& input, ScanScratch& scratch) {
     }
     const auto layers = input.table.layers();
     const bool looks_around = input.program.reach_m > 0 && !input.places.empty();
-    for (std::size_t l = 0; looks_around && l + 1 < layers.size(); ++l) {  // the last is the unplaced
+    for (std::size_t l = 0; looks_around && l + 1 < layers.size();
+         ++l) {  // the last is the unplaced
         cover(layers[l], input.table.is_three_d(), std::span(reaches).first(input.places.size()),
               scratch.runs);
     }
@@ -55,7 +57,9 @@ void find_blocks(const ScanInput& input, ScanScratch& scratch) {
 
 namespace {
 
-void add_bits(Mask& mask, int bits) noexcept { mask = static_cast<Mask>(mask | bits); }
+void add_bits(Mask& mask, int bits) noexcept {
+    mask = static_cast<Mask>(mask | bits);
+}
 
 /// Every bit of one old block goes to where its entity is now, or ends.
 void carry_block(const ScanInput& input, const Window& window, std::size_t from,
@@ -72,7 +76,8 @@ void carry_block(const ScanInput& input, const Window& window, std::size_t from,
             add_bits(scratch.planes[p][to_same - 1], window.planes[p][from] & stays);
         }
     }
-    for (Mask rest = static_cast<Mask>(any & ~stays); rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+    for (Mask rest = static_cast<Mask>(any & ~stays); rest != 0;
+         rest &= static_cast<Mask>(rest - 1)) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         const Mask bit = lane_bit(lane);
         const Slot slot = slot_at(block, lane);
@@ -134,10 +139,15 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks,
                 const Mask yes = static_cast<Mask>(scratch.answer[i] & ~scratch.unknown[i]);
                 Mask& so_far = scratch.node_result[i];
                 switch (step.op) {
-                    case StepOp::add: so_far |= yes; break;
-                    case StepOp::require: so_far &= yes; break;
+                    case StepOp::add:
+                        so_far |= yes;
+                        break;
+                    case StepOp::require:
+                        so_far &= yes;
+                        break;
                     case StepOp::subtract:
-                        so_far = static_cast<Mask>(so_far & ~(scratch.answer[i] | scratch.unknown[i]));
+                        so_far =
+                            static_cast<Mask>(so_far & ~(scratch.answer[i] | scratch.unknown[i]));
                         break;
                 }
                 if (step.plane != no_plane) {
@@ -146,7 +156,8 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks,
             }
         }
         for (std::size_t i = 0; i < n; ++i) {
-            result[i] = static_cast<Mask>(result[i] | (scratch.node_result[i] & input.table.occupied(blocks[i])));
+            result[i] = static_cast<Mask>(
+                result[i] | (scratch.node_result[i] & input.table.occupied(blocks[i])));
         }
     }
     const auto hidden = input.table.flags(input.force_hidden_column);

@@ -18,9 +18,9 @@
 namespace purview {
 
 struct Window {
-    std::vector<BlockIndex> blocks;           ///< [n]
-    std::vector<Mask> result;                 ///< [n] the nodes' answer, hidden and denied lanes clear
-    std::vector<std::vector<Mask>> planes;    ///< [planes][n]
+    std::vector<BlockIndex> blocks;  ///< [n]
+    std::vector<Mask> result;        ///< [n] the nodes' answer, hidden and denied lanes clear
+    std::vector<std::vector<Mask>> planes;  ///< [planes][n]
 
     /// Position of a block, or n. A window has some 30 blocks.
     std::size_t find(BlockIndex block) const noexcept;
@@ -70,10 +70,11 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks,
 /// Finds the window's blocks anew, carries its memory to them, evaluates, and appends what changed.
 /// `resolve(block, mask)` clears the lanes of denied pairs and returns the rest.
 template <class Resolve>
-void scan(const ScanInput& input, Window& window, ScanScratch& scratch, std::vector<Toggle>& toggles,
-          Resolve&& resolve);
+void scan(const ScanInput& input, Window& window, ScanScratch& scratch,
+          std::vector<Toggle>& toggles, Resolve&& resolve);
 
-// -- implementation of scan ------------------------------------------------------------------------
+// -- implementation of scan
+// ------------------------------------------------------------------------
 
 /// Steps of scan that do not depend on the caller.
 void find_blocks(const ScanInput& input, ScanScratch& scratch);
@@ -82,13 +83,14 @@ void carry(const ScanInput& input, const Window& window, ScanScratch& scratch,
 void compare(const ScanInput& input, const ScanScratch& scratch, std::vector<Toggle>& toggles);
 
 template <class Resolve>
-void scan(const ScanInput& input, Window& window, ScanScratch& scratch, std::vector<Toggle>& toggles,
-          Resolve&& resolve) {
+void scan(const ScanInput& input, Window& window, ScanScratch& scratch,
+          std::vector<Toggle>& toggles, Resolve&& resolve) {
     find_blocks(input, scratch);
     carry(input, window, scratch, toggles);
     evaluate(input, scratch.blocks, scratch.planes, scratch, scratch.result);
     for (std::size_t i = 0; i < scratch.blocks.size(); ++i) {
-        if (scratch.result[i] != 0) scratch.result[i] = resolve(scratch.blocks[i], scratch.result[i]);
+        if (scratch.result[i] != 0)
+            scratch.result[i] = resolve(scratch.blocks[i], scratch.result[i]);
     }
     compare(input, scratch, toggles);
     window.blocks.swap(scratch.blocks);

@@ -12,33 +12,49 @@ namespace purview {
 
 std::string_view to_string(RefuseReason reason) noexcept {
     switch (reason) {
-        case RefuseReason::none: return "none";
-        case RefuseReason::version: return "version";
-        case RefuseReason::schema: return "schema";
-        case RefuseReason::full: return "full";
-        case RefuseReason::address_limit: return "address_limit";
-        case RefuseReason::expired: return "expired";
-        case RefuseReason::join: return "join";
-        case RefuseReason::shutting_down: return "shutting_down";
+        case RefuseReason::none:
+            return "none";
+        case RefuseReason::version:
+            return "version";
+        case RefuseReason::schema:
+            return "schema";
+        case RefuseReason::full:
+            return "full";
+        case RefuseReason::address_limit:
+            return "address_limit";
+        case RefuseReason::expired:
+            return "expired";
+        case RefuseReason::join:
+            return "join";
+        case RefuseReason::shutting_down:
+            return "shutting_down";
     }
     return "unknown";
 }
 
 std::string_view to_string(CloseReason reason) noexcept {
     switch (reason) {
-        case CloseReason::none: return "none";
-        case CloseReason::left: return "left";
-        case CloseReason::timeout: return "timeout";
-        case CloseReason::malformed: return "malformed";
-        case CloseReason::kicked: return "kicked";
-        case CloseReason::shutting_down: return "shutting_down";
-        case CloseReason::never_joined: return "never_joined";
+        case CloseReason::none:
+            return "none";
+        case CloseReason::left:
+            return "left";
+        case CloseReason::timeout:
+            return "timeout";
+        case CloseReason::malformed:
+            return "malformed";
+        case CloseReason::kicked:
+            return "kicked";
+        case CloseReason::shutting_down:
+            return "shutting_down";
+        case CloseReason::never_joined:
+            return "never_joined";
     }
     return "unknown";
 }
 
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept {
-    const auto checksum = static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
+    const auto checksum =
+        static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
     datagram[0] = static_cast<std::byte>(type);
     std::memcpy(datagram.data() + 1, &checksum, sizeof checksum);
 }
@@ -213,14 +229,16 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
     return close;
 }
 
-// -- cookies ------------------------------------------------------------------------------------------
+// -- cookies
+// ------------------------------------------------------------------------------------------
 
 CookieJar::CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept : mac_(mac) {
     std::memcpy(key_.data(), key.data(), key.size());
 }
 
 std::array<std::byte, 16> CookieJar::mac_of(std::string_view purpose, const Address& from,
-                                            std::uint64_t nonce, std::uint32_t seconds) const noexcept {
+                                            std::uint64_t nonce,
+                                            std::uint32_t seconds) const noexcept {
     std::array<std::byte, 64> data{};
     BitWriter out(data);
     out.bytes(std::as_bytes(std::span(purpose.data(), purpose.size())));
@@ -235,7 +253,8 @@ std::array<std::byte, 16> CookieJar::mac_of(std::string_view purpose, const Addr
     return mac;
 }
 
-Cookie CookieJar::make(const Address& from, std::uint64_t nonce, std::uint32_t seconds) const noexcept {
+Cookie CookieJar::make(const Address& from, std::uint64_t nonce,
+                       std::uint32_t seconds) const noexcept {
     return {seconds, mac_of("cookie", from, nonce, seconds)};
 }
 

@@ -9,10 +9,10 @@
 namespace purview {
 
 enum class ServerMessage : std::uint8_t {
-    welcome = 1,  ///< tick, rate, schema: everything a client needs to read snapshots
-    joined = 2,   ///< the game let it in
-    refused = 3,  ///< the game did not
-    game = 4,     ///< the game's own bytes
+    welcome = 1,        ///< tick, rate, schema: everything a client needs to read snapshots
+    joined = 2,         ///< the game let it in
+    refused = 3,        ///< the game did not
+    game = 4,           ///< the game's own bytes
     state_request = 5,  ///< a check has failed: what do you hold?
 };
 

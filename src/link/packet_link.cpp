@@ -46,7 +46,8 @@ PacketLink::Verdict PacketLink::read_header(BitReader& in) {
     header_ = Header{};
     header_.sequence = complete(newest_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
     if (in.boolean()) {
-        header_.newest = complete(resolved_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
+        header_.newest =
+            complete(resolved_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
         const auto count = static_cast<std::uint32_t>(in.varint_max(under_way_max));
         for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
             if (in.boolean()) header_.status[i / 64] |= std::uint64_t{1} << (i % 64);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One end of a connection: numbers packets, and tells the fate of every packet it sent, exactly once
-// and in order. The same on both sides.
+// One end of a connection: numbers packets, and tells the fate of every packet it sent, exactly
+// once and in order. The same on both sides.
 //
 // A packet that arrives after a newer one is dropped and counts as lost, on both sides: that makes
-// "what the other side has applied" a fact instead of a guess. Each packet carries the newest number
-// accepted, and one bit for every number since the last acknowledgement that the other side is known
-// to have; so no fate is ever lost, however long the way back was closed. Must not know: sockets,
-// clocks, what packets hold.
+// "what the other side has applied" a fact instead of a guess. Each packet carries the newest
+// number accepted, and one bit for every number since the last acknowledgement that the other side
+// is known to have; so no fate is ever lost, however long the way back was closed. Must not know:
+// sockets, clocks, what packets hold.
 #pragma once
 
 #include <cstdint>

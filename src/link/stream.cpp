@@ -16,7 +16,8 @@ constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7
 
 }  // namespace
 
-// -- sender -----------------------------------------------------------------------------------------
+// -- sender
+// -----------------------------------------------------------------------------------------
 
 Status StreamSender::send(std::span<const std::byte> message) {
     if (message.size() > message_bytes_max) return Status::too_large;
@@ -50,7 +51,8 @@ bool StreamSender::write_one(Fragment& fragment, std::uint32_t sequence, std::ui
 
 void StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out) {
     for (Fragment& fragment : fragments_) {
-        if (fragment.state == State::waiting && !write_one(fragment, sequence, bits_left, out)) return;
+        if (fragment.state == State::waiting && !write_one(fragment, sequence, bits_left, out))
+            return;
     }
     const std::uint32_t end = begin_ + static_cast<std::uint32_t>(buffer_.size());
     while (cut_ != end && cut_ - begin_ < stream_window_bytes) {
@@ -80,7 +82,8 @@ void StreamSender::resolve(std::uint32_t sequence, bool delivered) {
     begin_ += static_cast<std::uint32_t>(bytes);
 }
 
-// -- receiver ---------------------------------------------------------------------------------------
+// -- receiver
+// ---------------------------------------------------------------------------------------
 
 void StreamReceiver::drop_taken() {
     if (taken_ == 0) return;
@@ -145,8 +148,8 @@ bool StreamReceiver::next_message(std::span<const std::byte>& message) {
     if (arrived_.empty() || arrived_[0].begin != begin_) return false;
     const std::size_t ready = arrived_[0].end - begin_;
     if (ready < length_bytes) return false;
-    const std::size_t size = std::to_integer<std::size_t>(window_[0]) |
-                             (std::to_integer<std::size_t>(window_[1]) << 8);
+    const std::size_t size =
+        std::to_integer<std::size_t>(window_[0]) | (std::to_integer<std::size_t>(window_[1]) << 8);
     if (ready < size + length_bytes) return false;
     message = std::span<const std::byte>(window_).subspan(length_bytes, size);
     taken_ = size + length_bytes;

@@ -32,8 +32,8 @@ class StreamSender {
     bool is_empty() const noexcept { return buffer_.empty(); }
     bool wants_to_send() const noexcept;
 
-    /// Writes fragments, each preceded by a one bit, that fit into `bits_left`, and notes them under
-    /// the packet's number. The closing zero bit is the caller's.
+    /// Writes fragments, each preceded by a one bit, that fit into `bits_left`, and notes them
+    /// under the packet's number. The closing zero bit is the caller's.
     void write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out);
     void resolve(std::uint32_t sequence, bool delivered);
 
@@ -45,18 +45,19 @@ class StreamSender {
         State state;
         std::uint32_t sequence;
     };
-    bool write_one(Fragment& fragment, std::uint32_t sequence, std::uint64_t& bits_left, BitWriter& out);
+    bool write_one(Fragment& fragment, std::uint32_t sequence, std::uint64_t& bits_left,
+                   BitWriter& out);
 
-    std::vector<std::byte> buffer_;      ///< stream bytes from begin_ on
-    std::uint32_t begin_ = 0;            ///< stream offset of the first byte not known to have arrived
-    std::uint32_t cut_ = 0;              ///< up to here the stream is cut into fragments
-    std::vector<Fragment> fragments_;    ///< ascending by offset
+    std::vector<std::byte> buffer_;  ///< stream bytes from begin_ on
+    std::uint32_t begin_ = 0;        ///< stream offset of the first byte not known to have arrived
+    std::uint32_t cut_ = 0;          ///< up to here the stream is cut into fragments
+    std::vector<Fragment> fragments_;  ///< ascending by offset
 };
 
 class StreamReceiver {
   public:
-    /// Reads fragments up to the closing zero bit, and keeps nothing yet. False: malformed, or ahead
-    /// of the window.
+    /// Reads fragments up to the closing zero bit, and keeps nothing yet. False: malformed, or
+    /// ahead of the window.
     bool read(BitReader& in);
     /// Keeps what was read last; the packet's bytes must still be there.
     void accept();
@@ -77,10 +78,10 @@ class StreamReceiver {
     };
     std::vector<Fragment> fragments_;  ///< of the packet that is being read
 
-    std::vector<std::byte> window_;   ///< stream bytes from begin_ on, with holes
-    std::uint32_t begin_ = 0;         ///< first byte not handed out
-    std::vector<Range> arrived_;      ///< ascending, disjoint, not touching
-    std::size_t taken_ = 0;           ///< bytes of the message last handed out, dropped next time
+    std::vector<std::byte> window_;  ///< stream bytes from begin_ on, with holes
+    std::uint32_t begin_ = 0;        ///< first byte not handed out
+    std::vector<Range> arrived_;     ///< ascending, disjoint, not touching
+    std::size_t taken_ = 0;          ///< bytes of the message last handed out, dropped next time
 };
 
 }  // namespace purview

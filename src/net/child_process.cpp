@@ -17,16 +17,22 @@ extern char** environ;
 
 namespace purview::net {
 
-ChildProcess::~ChildProcess() { (void)wait(0); }
+ChildProcess::~ChildProcess() {
+    (void)wait(0);
+}
 
-std::string ChildProcess::start(const std::vector<std::string>& arguments, const std::string& output_path) {
+std::string ChildProcess::start(const std::vector<std::string>& arguments,
+                                const std::string& output_path) {
     std::vector<char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+        pointers.push_back(const_cast<char*>(argument.c_str()));
     pointers.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const int result = posix_spawnp(&process_, arguments[0].c_str(), &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output_path.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const int result =
+        posix_spawnp(&process_, arguments[0].c_str(), &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (result == 0) return {};
     process_ = -1;

@@ -23,9 +23,10 @@ ServerLoop::ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint
     };
     web_.on_play_closed = [this](const Address& address) { server_.address_closed(address); };
     web_.watch(udp_.descriptor(), [this] {
-        udp_.receive(datagrams_per_turn, [this](std::span<const std::byte> bytes, const Address& from) {
-            server_.receive(bytes, from, now());
-        });
+        udp_.receive(datagrams_per_turn,
+                     [this](std::span<const std::byte> bytes, const Address& from) {
+                         server_.receive(bytes, from, now());
+                     });
         send();
     });
 }
@@ -42,7 +43,8 @@ void ServerLoop::send() {
     udp_.flush();
 }
 
-void ServerLoop::run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick) {
+void ServerLoop::run(volatile const bool* stop, double seconds,
+                     const std::function<void()>& after_tick) {
     const Micros start = now();
     const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
     Micros due = start + period_us_;

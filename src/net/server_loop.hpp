@@ -17,10 +17,10 @@ namespace purview::net {
 
 struct LoopStats {
     std::uint64_t ticks = 0;
-    std::uint64_t overruns = 0;        ///< ticks that took longer than their period
-    std::uint64_t skipped = 0;         ///< ticks that were not run because the loop was too late
-    std::vector<float> tick_ms;        ///< duration of each of the last 2^16 ticks, in no order
-    std::vector<float> tick_cpu_ms;    ///< CPU time of the same
+    std::uint64_t overruns = 0;      ///< ticks that took longer than their period
+    std::uint64_t skipped = 0;       ///< ticks that were not run because the loop was too late
+    std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
+    std::vector<float> tick_cpu_ms;  ///< CPU time of the same
 };
 
 class ServerLoop {

@@ -32,8 +32,12 @@ void on_signal(int) {
 
 }  // namespace
 
-Micros now() { return read_clock(CLOCK_MONOTONIC); }
-Micros thread_cpu_now() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+Micros now() {
+    return read_clock(CLOCK_MONOTONIC);
+}
+Micros thread_cpu_now() {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
 
 std::array<std::byte, 32> random_secret() {
     need_sodium();
@@ -52,7 +56,8 @@ std::uint64_t random_number() {
 std::string random_token() {
     const auto secret = random_secret();
     std::string hex(33, '\0');
-    sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(secret.data()), 16);
+    sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(secret.data()),
+                   16);
     hex.resize(32);
     return hex;
 }

@@ -64,7 +64,9 @@ socklen_t to_system(const Address& address, bool ipv6, sockaddr_storage& out) {
 
 }  // namespace
 
-UdpSocket::UdpSocket(UdpSocket&& other) noexcept { *this = std::move(other); }
+UdpSocket::UdpSocket(UdpSocket&& other) noexcept {
+    *this = std::move(other);
+}
 
 UdpSocket& UdpSocket::operator=(UdpSocket&& other) noexcept {
     if (this == &other) return *this;
@@ -83,7 +85,9 @@ UdpSocket& UdpSocket::operator=(UdpSocket&& other) noexcept {
     return *this;
 }
 
-UdpSocket::~UdpSocket() { close(); }
+UdpSocket::~UdpSocket() {
+    close();
+}
 
 void UdpSocket::close() noexcept {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -101,19 +105,22 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
         return "'" + host + "' is not a numeric address";
     }
     address.port = port;
-    descriptor_ = ::socket(ipv6_ ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    descriptor_ =
+        ::socket(ipv6_ ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor_ < 0) return std::string("no UDP socket: ") + std::strerror(errno);
     const int buffer = 4 << 20;  // a tick of thousands of clients must fit
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     sockaddr_storage system;
     const socklen_t size = to_system(address, ipv6_, system);
-    const int result = connected ? ::connect(descriptor_, reinterpret_cast<sockaddr*>(&system), size)
-                                 : ::bind(descriptor_, reinterpret_cast<sockaddr*>(&system), size);
+    const int result = connected
+                           ? ::connect(descriptor_, reinterpret_cast<sockaddr*>(&system), size)
+                           : ::bind(descriptor_, reinterpret_cast<sockaddr*>(&system), size);
     if (result != 0) {
         const std::string reason = std::strerror(errno);
         close();
-        return std::string(connected ? "connect to " : "bind to ") + host + ":" + std::to_string(port) + ": " + reason;
+        return std::string(connected ? "connect to " : "bind to ") + host + ":" +
+               std::to_string(port) + ": " + reason;
     }
     connected_ = connected;
     sockaddr_storage own{};
@@ -127,8 +134,12 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     return {};
 }
 
-std::string UdpSocket::bind(const std::string& host, std::uint16_t port) { return open(host, port, false); }
-std::string UdpSocket::connect(const std::string& host, std::uint16_t port) { return open(host, port, true); }
+std::string UdpSocket::bind(const std::string& host, std::uint16_t port) {
+    return open(host, port, false);
+}
+std::string UdpSocket::connect(const std::string& host, std::uint16_t port) {
+    return open(host, port, true);
+}
 
 std::size_t UdpSocket::receive_batch() {
     std::array<mmsghdr, batch_max> messages;
@@ -146,7 +157,8 @@ std::size_t UdpSocket::receive_batch() {
         ::recvmmsg(descriptor_, messages.data(), static_cast<unsigned>(batch_), 0, nullptr);
     if (count <= 0) return 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-        received_[i] = std::span<const std::byte>(in_.data() + i * buffer_bytes, messages[i].msg_len);
+        received_[i] =
+            std::span<const std::byte>(in_.data() + i * buffer_bytes, messages[i].msg_len);
         from_[i] = connected_ ? Address{} : from_system(names[i]);
     }
     return static_cast<std::size_t>(count);

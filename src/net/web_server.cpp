@@ -24,12 +24,15 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t header_bytes_max = 8 * 1024;
-/// Frames to one client that may wait in memory; a datagram more is dropped like on any bad network.
+/// Frames to one client that may wait in memory; a datagram more is dropped like on any bad
+/// network.
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t operator_message_bytes_max = 64 * 1024;
 
-std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view view_of(beast::string_view text) {
+    return {text.data(), text.size()};
+}
 
 /// The value of `key` in the query of a target such as /operator?token=abc.
 std::string query_value(std::string_view target, std::string_view key) {
@@ -38,7 +41,8 @@ std::string query_value(std::string_view target, std::string_view key) {
         std::string_view rest = target.substr(at + 1);
         const std::size_t end = rest.find('&');
         const std::string_view pair = rest.substr(0, end);
-        if (pair.size() > key.size() && pair.substr(0, key.size()) == key && pair[key.size()] == '=') {
+        if (pair.size() > key.size() && pair.substr(0, key.size()) == key &&
+            pair[key.size()] == '=') {
             return std::string(pair.substr(key.size() + 1));
         }
         at = end == std::string_view::npos ? end : at + 1 + end;
@@ -88,12 +92,13 @@ struct WebServer::Data {
     WebServer* owner = nullptr;
 
     void accept();
-    /// A name under which a page of ours can have been opened. On loopback nothing else is believed:
-    /// a foreign name that resolves to 127.0.0.1 is somebody else's page.
+    /// A name under which a page of ours can have been opened. On loopback nothing else is
+    /// believed: a foreign name that resolves to 127.0.0.1 is somebody else's page.
     bool is_own_name(std::string_view host) const {
         if (!is_loopback(def.host)) return true;
         const std::string tail = ":" + std::to_string(port);
-        return host == def.host + tail || host == "localhost" + tail || host == "[" + def.host + "]" + tail;
+        return host == def.host + tail || host == "localhost" + tail ||
+               host == "[" + def.host + "]" + tail;
     }
     bool has_room(const tcp::endpoint& from) const;
 };
@@ -132,7 +137,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
 
     void send(std::string_view bytes, bool binary) {
-        const std::size_t limit = kind_ == Kind::play ? play_queue_bytes_max : operator_queue_bytes_max;
+        const std::size_t limit =
+            kind_ == Kind::play ? play_queue_bytes_max : operator_queue_bytes_max;
         if (queued_bytes_ + bytes.size() > limit) {
             ++server_.counters.dropped_frames;
             return;
@@ -181,18 +187,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
         response->body() = std::string(body);
         response->prepare_payload();
         if (parser_->get().method() == http::verb::head) response->body().clear();
-        http::async_write(stream_, *response,
-                          [self = shared_from_this(), response, keep_alive](error_code error, std::size_t) {
-                              if (error || !keep_alive) return self->end();
-                              self->read_request();
-                          });
+        http::async_write(
+            stream_, *response,
+            [self = shared_from_this(), response, keep_alive](error_code error, std::size_t) {
+                if (error || !keep_alive) return self->end();
+                self->read_request();
+            });
     }
 
     /// An operator must know the token, and come from our own page or from no page at all.
     bool may_operate(std::string_view target) const {
         const auto& request = parser_->get();
         const std::string& token = server_.def.operator_token;
-        if (!token.empty() && !equal_in_constant_time(query_value(target, "token"), token)) return false;
+        if (!token.empty() && !equal_in_constant_time(query_value(target, "token"), token))
+            return false;
         const auto host = request.find(http::field::host);
         if (host == request.end() || !server_.is_own_name(view_of(host->value()))) return false;
         const auto origin = request.find(http::field::origin);
@@ -219,7 +227,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         timeout.idle_timeout = std::chrono::seconds(30);
         timeout.keep_alive_pings = true;
         ws_->set_option(timeout);
-        ws_->read_message_max(kind_ == Kind::play ? datagram_bytes_max : operator_message_bytes_max);
+        ws_->read_message_max(kind_ == Kind::play ? datagram_bytes_max
+                                                  : operator_message_bytes_max);
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
             if (error) return self->end();
             self->buffer_.clear();
@@ -230,7 +239,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void read_frame() {
         ws_->async_read(buffer_, [self = shared_from_this()](error_code error, std::size_t) {
             if (error) {
-                if (error == websocket::error::message_too_big) ++self->server_.counters.oversized_frames;
+                if (error == websocket::error::message_too_big)
+                    ++self->server_.counters.oversized_frames;
                 return self->end();
             }
             self->deliver();
@@ -267,7 +277,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         shut();
         WebServer& owner = *server_.owner;
         if (kind_ == Kind::play && owner.on_play_closed) owner.on_play_closed(address_);
-        if (kind_ == Kind::operations && owner.on_operator_closed) owner.on_operator_closed(number_);
+        if (kind_ == Kind::operations && owner.on_operator_closed)
+            owner.on_operator_closed(number_);
         server_.connections.erase(number_);
     }
 
@@ -289,7 +300,8 @@ bool WebServer::Data::has_room(const tcp::endpoint& from) const {
     std::array<std::uint8_t, 16> host{};
     fill_host(from.address(), host);
     std::uint32_t same = 0;
-    for (const auto& [number, connection] : connections) same += connection->address().host == host ? 1 : 0;
+    for (const auto& [number, connection] : connections)
+        same += connection->address().host == host ? 1 : 0;
     return same < def.connections_per_host_max;
 }
 
@@ -311,9 +323,13 @@ void WebServer::Data::accept() {
     });
 }
 
-WebServer::WebServer(WebDef def) : data_(std::make_unique<Data>(std::move(def))) { data_->owner = this; }
+WebServer::WebServer(WebDef def) : data_(std::make_unique<Data>(std::move(def))) {
+    data_->owner = this;
+}
 
-WebServer::~WebServer() { close(); }
+WebServer::~WebServer() {
+    close();
+}
 
 std::string WebServer::open() {
     error_code error;
@@ -325,28 +341,35 @@ std::string WebServer::open() {
     if (!error) data_->acceptor.bind(endpoint, error);
     if (!error) data_->acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error) {
-        return "listen on " + data_->def.host + ":" + std::to_string(data_->def.port) + ": " + error.message();
+        return "listen on " + data_->def.host + ":" + std::to_string(data_->def.port) + ": " +
+               error.message();
     }
     data_->port = data_->acceptor.local_endpoint().port();
     data_->accept();
     return {};
 }
 
-std::uint16_t WebServer::port() const noexcept { return data_->port; }
+std::uint16_t WebServer::port() const noexcept {
+    return data_->port;
+}
 void WebServer::serve(const std::string& path, WebResource resource) {
     data_->resources[path] = std::move(resource);
 }
-const WebCounters& WebServer::counters() const noexcept { return data_->counters; }
+const WebCounters& WebServer::counters() const noexcept {
+    return data_->counters;
+}
 
 void WebServer::send(std::span<const std::byte> bytes, const Address& to) {
     const auto found = data_->connections.find(to.channel);
-    if (found == data_->connections.end() || found->second->kind() != Connection::Kind::play) return;
+    if (found == data_->connections.end() || found->second->kind() != Connection::Kind::play)
+        return;
     found->second->send({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
 }
 
 void WebServer::send_operator(std::uint32_t connection, std::string_view message, bool binary) {
     const auto found = data_->connections.find(connection);
-    if (found == data_->connections.end() || found->second->kind() != Connection::Kind::operations) return;
+    if (found == data_->connections.end() || found->second->kind() != Connection::Kind::operations)
+        return;
     found->second->send(message, binary);
 }
 

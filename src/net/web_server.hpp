@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// HTTP and WebSocket on one port (Boost.Beast, in web_server.cpp only). Two kinds of WebSocket: play
-// (one binary message = one datagram) and operator (guarded by token and origin). Everything runs on
-// the one thread that calls `poll` or `wait_until`.
+// HTTP and WebSocket on one port (Boost.Beast, in web_server.cpp only). Two kinds of WebSocket:
+// play (one binary message = one datagram) and operator (guarded by token and origin). Everything
+// runs on the one thread that calls `poll` or `wait_until`.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ struct WebResource {
 
 struct WebCounters {
     std::uint64_t requests = 0;
-    std::uint64_t refused_operators = 0;   ///< wrong token or origin
-    std::uint64_t refused_connections = 0; ///< caps
+    std::uint64_t refused_operators = 0;    ///< wrong token or origin
+    std::uint64_t refused_connections = 0;  ///< caps
     std::uint64_t oversized_frames = 0;
-    std::uint64_t dropped_frames = 0;      ///< to clients that read too slowly
+    std::uint64_t dropped_frames = 0;  ///< to clients that read too slowly
 };
 
 class WebServer {

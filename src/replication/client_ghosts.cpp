@@ -19,7 +19,8 @@ ClientGhosts::ClientGhosts(Schema schema)
     }
 }
 
-// -- decode: bytes to edits, nothing applied -------------------------------------------------------
+// -- decode: bytes to edits, nothing applied
+// -------------------------------------------------------
 
 bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
     const auto kind = in.bits(kind_bits_);
@@ -91,36 +92,45 @@ bool ClientGhosts::decode(BitReader& in) {
             if (in.ok() && decode_item(edit)) edits_.push_back(edit);
         }
     };
-    section([&](Edit& edit) {
-        edit.type = Edit::Type::leave;
-        edit.reason = static_cast<Reason>(in.bits(leave_reason_bits));
-        return in.ok();
-    }, false);
-    section([&](Edit& edit) {
-        edit.type = Edit::Type::enter;
-        return known_kind(in, edit) && decode_link(in, edit) && decode_full(in, edit);
-    }, false);
-    section([&](Edit& edit) {
-        edit.type = Edit::Type::update;
-        if (!known_kind(in, edit)) return false;
-        edit.relink = in.boolean();
-        if (edit.relink && !decode_link(in, edit)) return false;
-        if (is_held(edit.ghost) && kind(edit.ghost) != edit.kind) in.fail();
-        return decode_update(in, edit);
-    }, false);
-    section([&](Edit& edit) {
-        edit.type = Edit::Type::update;
-        if (!is_held(edit.ghost)) {
-            in.fail();
-            return false;
-        }
-        edit.kind = kind(edit.ghost);
-        return decode_update(in, edit);
-    }, true);
+    section(
+        [&](Edit& edit) {
+            edit.type = Edit::Type::leave;
+            edit.reason = static_cast<Reason>(in.bits(leave_reason_bits));
+            return in.ok();
+        },
+        false);
+    section(
+        [&](Edit& edit) {
+            edit.type = Edit::Type::enter;
+            return known_kind(in, edit) && decode_link(in, edit) && decode_full(in, edit);
+        },
+        false);
+    section(
+        [&](Edit& edit) {
+            edit.type = Edit::Type::update;
+            if (!known_kind(in, edit)) return false;
+            edit.relink = in.boolean();
+            if (edit.relink && !decode_link(in, edit)) return false;
+            if (is_held(edit.ghost) && kind(edit.ghost) != edit.kind) in.fail();
+            return decode_update(in, edit);
+        },
+        false);
+    section(
+        [&](Edit& edit) {
+            edit.type = Edit::Type::update;
+            if (!is_held(edit.ghost)) {
+                in.fail();
+                return false;
+            }
+            edit.kind = kind(edit.ghost);
+            return decode_update(in, edit);
+        },
+        true);
     return in.ok();
 }
 
-// -- apply ------------------------------------------------------------------------------------------
+// -- apply
+// ------------------------------------------------------------------------------------------
 
 bool ClientGhosts::read(BitReader& in) {
     tick_low_ = static_cast<std::uint16_t>(in.bits(wire_tick_bits));
@@ -139,7 +149,8 @@ void ClientGhosts::accept(Tick& newest) {
 
 void ClientGhosts::remove(LocalId ghost, Reason reason) {
     for (LocalId child = 0; child < ghosts_.size(); ++child) {
-        if (ghosts_[child].held && ghosts_[child].parent == ghost) ghosts_[child].parent = no_local_id;
+        if (ghosts_[child].held && ghosts_[child].parent == ghost)
+            ghosts_[child].parent = no_local_id;
     }
     ghosts_[ghost].held = false;
     --count_;
@@ -179,13 +190,17 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     if (moved && has_place(edit.ghost)) {
         // It stood still until the tick before: interpolation must not smear the pause.
         if (ghost.samples > 0 && ghost.sample[0].tick + 1 < tick && ghost.updated + 1 < tick) {
-            std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
+            std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
+                               ghost.sample + samples_max);
             ghost.sample[0].tick = tick - 1;
-            ghost.samples = static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
+            ghost.samples =
+                static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
         }
-        std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
+        std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
+                           ghost.sample + samples_max);
         ghost.sample[0] = {tick, decode_place(edit.ghost)};
-        ghost.samples = static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
+        ghost.samples =
+            static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
     }
     ghost.updated = tick;
 }
@@ -194,7 +209,8 @@ void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     const auto depth = [&](LocalId ghost) {
         unsigned d = 0;
-        for (; d < 64 && ghosts_[ghost].parent != no_local_id && is_held(ghosts_[ghost].parent); ++d) {
+        for (; d < 64 && ghosts_[ghost].parent != no_local_id && is_held(ghosts_[ghost].parent);
+             ++d) {
             ghost = ghosts_[ghost].parent;
         }
         return d;
@@ -204,16 +220,15 @@ void ClientGhosts::apply(Tick tick) {
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
                                              [&](const Edit& e) { return is_held(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
-    std::stable_sort(edits_.begin(), known, [&](const Edit& a, const Edit& b) {
-        return depth(a.ghost) > depth(b.ghost);
-    });
+    std::stable_sort(edits_.begin(), known,
+                     [&](const Edit& a, const Edit& b) { return depth(a.ghost) > depth(b.ghost); });
     for (auto edit = edits_.begin(); edit != known; ++edit) remove(edit->ghost, edit->reason);
 
-    const auto enters_end = std::find_if(leaves_end, edits_.end(),
-                                         [](const Edit& e) { return e.type == Edit::Type::update; });
+    const auto enters_end = std::find_if(
+        leaves_end, edits_.end(), [](const Edit& e) { return e.type == Edit::Type::update; });
     for (auto waiting = leaves_end; waiting != enters_end;) {
-        const auto ready = std::stable_partition(waiting, enters_end,
-                                                 [&](const Edit& e) { return is_ready(e); });
+        const auto ready =
+            std::stable_partition(waiting, enters_end, [&](const Edit& e) { return is_ready(e); });
         if (ready == waiting) {  // their parents are not here: the server must not do this
             counters_.order_violations += static_cast<std::uint64_t>(enters_end - waiting);
             for (; waiting != enters_end; ++waiting) enter(*waiting, tick);
@@ -236,7 +251,8 @@ void ClientGhosts::apply(Tick tick) {
     }
 }
 
-// -- reading ------------------------------------------------------------------------------------------
+// -- reading
+// ------------------------------------------------------------------------------------------
 
 bool ClientGhosts::has_place(LocalId ghost) const noexcept {
     if (schema_.place() == ComponentId::none) return false;
@@ -256,7 +272,8 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
         if (field.offset_bytes >= sizeof(Vec3)) continue;
         const auto value =
             static_cast<float>(dequantised_value(field, values_[ghost * stride_ + f]));
-        std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value, sizeof value);
+        std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
+                    sizeof value);
     }
     return place;
 }
@@ -282,7 +299,8 @@ std::uint64_t ClientGhosts::digest() const noexcept {
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
         if (!ghosts_[ghost].held) continue;
         std::uint64_t hash = combine64(mix64(ghost), index_of(ghosts_[ghost].kind));
-        hash = combine64(hash, ghosts_[ghost].parent == no_local_id ? 0 : ghosts_[ghost].parent + 1U);
+        hash =
+            combine64(hash, ghosts_[ghost].parent == no_local_id ? 0 : ghosts_[ghost].parent + 1U);
         for (const std::uint32_t value : values(ghost)) hash = combine64(hash, value);
         sum += hash;
     }

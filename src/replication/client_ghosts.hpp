@@ -35,8 +35,9 @@ struct PlaceSample {
 struct ClientGhostCounters {
     std::uint64_t snapshots = 0;
     std::uint64_t malformed = 0;
-    std::uint64_t ignored_items = 0;    ///< for ghosts whose enter was lost
-    std::uint64_t order_violations = 0; ///< a child without its parent: the server broke its promise
+    std::uint64_t ignored_items = 0;  ///< for ghosts whose enter was lost
+    std::uint64_t order_violations =
+        0;  ///< a child without its parent: the server broke its promise
 };
 
 class ClientGhosts {
@@ -49,7 +50,8 @@ class ClientGhosts {
 
     const Schema& schema() const noexcept { return schema_; }
 
-    /// Decodes a snapshot and changes nothing. False: the bytes are none. Reads exactly the snapshot.
+    /// Decodes a snapshot and changes nothing. False: the bytes are none. Reads exactly the
+    /// snapshot.
     bool read(BitReader& in);
     /// Applies what was read last. `newest` is the tick known so far, by which the 16 bits of the
     /// packet are completed.
@@ -57,14 +59,17 @@ class ClientGhosts {
 
     std::uint32_t count() const noexcept { return count_; }
     LocalId lane_end() const noexcept { return static_cast<LocalId>(ghosts_.size()); }
-    bool is_held(LocalId ghost) const noexcept { return ghost < ghosts_.size() && ghosts_[ghost].held; }
+    bool is_held(LocalId ghost) const noexcept {
+        return ghost < ghosts_.size() && ghosts_[ghost].held;
+    }
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
     LocalId parent(LocalId ghost) const noexcept { return ghosts_[ghost].parent; }
     Tick updated(LocalId ghost) const noexcept { return ghosts_[ghost].updated; }
     /// Wire values in the order of fields_of(kind).
     std::span<const std::uint32_t> values(LocalId ghost) const noexcept {
-        return std::span(values_).subspan(ghost * stride_, kinds_[index_of(ghosts_[ghost].kind)].size());
+        return std::span(values_).subspan(ghost * stride_,
+                                          kinds_[index_of(ghosts_[ghost].kind)].size());
     }
     std::span<const KindField> fields(KindId kind) const noexcept { return kinds_[index_of(kind)]; }
     /// The ghost's place at a tick that may lie between two; clamped to what is known.

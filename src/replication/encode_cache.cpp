@@ -42,7 +42,8 @@ EncodedFields EncodeCache::find_or_encode(std::uint32_t entity_index, KindId kin
     return encoded;
 }
 
-EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full) {
+EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, FieldMask mask,
+                                  bool full) {
     ++encodings_;
     EncodedFields encoded;
     encoded.offset_bytes = static_cast<std::uint32_t>(bytes_.size());

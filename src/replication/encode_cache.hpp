@@ -48,7 +48,8 @@ class EncodeCache {
         EncodedFields encoded;
         std::uint32_t next = 0;  ///< index + 1 of another entry of the entity, or 0
     };
-    EncodedFields find_or_encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
+    EncodedFields find_or_encode(std::uint32_t entity_index, KindId kind, FieldMask mask,
+                                 bool full);
     EncodedFields encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
 
     const Schema* schema_;

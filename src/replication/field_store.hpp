@@ -3,8 +3,8 @@
 //
 // What the world's values are on the wire, and since when. Every value is quantised once per tick;
 // a field has changed when its quantised value has. Fields are left out of an update by their tick
-// of change, never by comparing values with a baseline: a value may go A, B, A while B is under way.
-// Must not know: observers, ghosts, slots.
+// of change, never by comparing values with a baseline: a value may go A, B, A while B is under
+// way. Must not know: observers, ghosts, slots.
 #pragma once
 
 #include <cstdint>

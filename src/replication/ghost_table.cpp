@@ -15,7 +15,8 @@ LocalId GhostTable::take_lane() {
         set(used_, lane);
         return lane;
     }
-    for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
+    for (Words* words :
+         {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
         words->push_back(0);
     }
     const std::size_t lanes = used_.size() * bits_per_word;
@@ -143,7 +144,9 @@ void GhostTable::delivered(const PacketRecord& record) {
                     baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
                 }
                 break;
-            case SentAs::leave: free_lane(item.lane); break;
+            case SentAs::leave:
+                free_lane(item.lane);
+                break;
         }
     }
     held_report_ = {record.sequence, record.tick, 0, 0, 0};
@@ -171,7 +174,9 @@ void GhostTable::lost(const PacketRecord& record, Tick now) {
             case SentAs::update:
                 if (test(live_, item.lane)) want(item.lane, now);
                 break;
-            case SentAs::leave: set(needs_leave_, item.lane); break;
+            case SentAs::leave:
+                set(needs_leave_, item.lane);
+                break;
         }
     }
 }
@@ -185,8 +190,9 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {
-    std::size_t bytes = entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 4 * sizeof(Tick)) +
-                        used_.size() * 7 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
+    std::size_t bytes =
+        entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 4 * sizeof(Tick)) +
+        used_.size() * 7 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
     for (const PacketRecord& record : records_) {
         bytes += sizeof record + record.items.capacity() * sizeof(SentItem) +
                  record.live.capacity() * sizeof(std::uint64_t);

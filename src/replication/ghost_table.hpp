@@ -3,7 +3,8 @@
 //
 // What one observer holds of the world, as far as the server knows: its ghosts, by local id (lane).
 //
-//   free --enter--> entering --enter acknowledged--> present --leave--> leaving --leave acknowledged--> free
+//   free --enter--> entering --enter acknowledged--> present --leave--> leaving --leave
+//   acknowledged--> free
 //                       '--leave, never sent--> free
 //
 // Keyed by entity id and blind to slots. Local ids are dense and small, so an observer can tell
@@ -47,8 +48,8 @@ struct HeldReport {
     std::uint32_t sequence = 0;
     Tick tick = 0;
     std::uint32_t relevant = 0;
-    std::uint32_t backlog = 0;                 ///< relevant, and not held yet
-    std::uint32_t unacknowledged_leaves = 0;   ///< held, and not relevant any more
+    std::uint32_t backlog = 0;                ///< relevant, and not held yet
+    std::uint32_t unacknowledged_leaves = 0;  ///< held, and not relevant any more
 };
 
 class GhostTable {

@@ -74,7 +74,8 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
                 out.u64(std::bit_cast<std::uint64_t>(field.min));
                 out.u64(std::bit_cast<std::uint64_t>(field.max));
             }
-            if (field.type == FieldType::quantised) out.u64(std::bit_cast<std::uint64_t>(field.step));
+            if (field.type == FieldType::quantised)
+                out.u64(std::bit_cast<std::uint64_t>(field.step));
         }
     }
     out.bits(schema.kinds().size(), 9);
@@ -98,10 +99,12 @@ Result<Schema> read_schema(BitReader& in) {
         if (fields > Schema::fields_max) in.fail();
         // A place begins with its three coordinates, whichever of them are sent.
         const std::uint64_t first = c == place ? sizeof(Vec3) : 0;
-        def.size_bytes = static_cast<std::uint32_t>(first + fields * 4 == 0 ? 4 : first + fields * 4);
+        def.size_bytes =
+            static_cast<std::uint32_t>(first + fields * 4 == 0 ? 4 : first + fields * 4);
         const ComponentId id = schema.add_component(std::move(def));
         for (std::uint64_t f = 0; f < fields && in.ok(); ++f) {
-            schema.add_field(id, read_field(in, static_cast<std::uint16_t>(first + f * 4), c == place));
+            schema.add_field(id,
+                             read_field(in, static_cast<std::uint16_t>(first + f * 4), c == place));
         }
         if (schema.status() != Status::ok) in.fail();
     }

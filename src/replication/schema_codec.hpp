@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The schema as bytes: what a client needs to decode a world it has never heard of. Struct offsets do
-// not travel; a decoded schema lays its fields out one after another (PROTOCOL.md, "Schema").
+// The schema as bytes: what a client needs to decode a world it has never heard of. Struct offsets
+// do not travel; a decoded schema lays its fields out one after another (PROTOCOL.md, "Schema").
 #pragma once
 
 #include "purview/schema.hpp"

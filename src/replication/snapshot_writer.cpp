@@ -11,7 +11,9 @@ namespace {
 /// Presence, tick, four counts and the parameter of the plain section, generously.
 constexpr std::uint64_t snapshot_overhead_bits = 1 + wire_tick_bits + 4 * 16 + 4;
 
-unsigned kind_bits(const Schema& schema) noexcept { return bits_for(schema.kinds().size() - 1); }
+unsigned kind_bits(const Schema& schema) noexcept {
+    return bits_for(schema.kinds().size() - 1);
+}
 
 /// Leaves before everything: they are small, and knowledge that must end, ends now.
 constexpr float leave_priority = 1e30F;
@@ -46,7 +48,8 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     } else {
         const Tick baseline = ghosts.baseline(lane);
         const FieldMask mask = input.fields.changed_since(index, kind, baseline);
-        item.relink = input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
+        item.relink =
+            input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
         if (mask == 0 && !item.relink) return false;
         item.type = item.relink || !ghosts.is_held(lane) ? ItemType::verbose : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
@@ -73,8 +76,9 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         plan.bits_total += item.bits_max;
     };
     for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
-        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word,
-                     [&](std::size_t lane) { add(make_leave(ghosts, static_cast<LocalId>(lane))); });
+        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {
+            add(make_leave(ghosts, static_cast<LocalId>(lane)));
+        });
     }
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
@@ -167,7 +171,8 @@ void write_item(const ReplicationInput& input, const GhostTable& ghosts, const S
             out.boolean(item.relink);
             if (item.relink) write_link(ghosts, item, out);
             break;
-        case ItemType::plain: break;
+        case ItemType::plain:
+            break;
     }
     out.copy_bits(input.cache.bytes(item.body), item.body.bits);
 }
@@ -193,7 +198,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
     std::size_t at = 0;
-    for (const ItemType type : {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
+    for (const ItemType type :
+         {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
         std::size_t end = at;
         while (end < plan.chosen.size() && plan.items[plan.chosen[end]].type == type) ++end;
         out.varint(end - at);

@@ -25,20 +25,20 @@ struct SnapshotItem {
     LocalId lane = 0;
     ItemType type = ItemType::plain;
     bool taken = false;
-    bool relink = false;              ///< parent or owner is told anew
-    LocalId parent = no_local_id;     ///< lane of the parent, for enter and relink
+    bool relink = false;           ///< parent or owner is told anew
+    LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
-    std::uint32_t bits_max = 0;       ///< an upper estimate of what it costs
+    std::uint32_t bits_max = 0;  ///< an upper estimate of what it costs
     float priority = 0;
 };
 
 /// One observer's list for one tick; reused, so that it does not allocate.
 struct SnapshotPlan {
-    std::vector<SnapshotItem> items;           ///< in send order
-    std::vector<std::uint32_t> item_of_lane;   ///< lane -> index + 1, for the parent gate
-    std::size_t next = 0;                      ///< first item that may not be taken yet
+    std::vector<SnapshotItem> items;          ///< in send order
+    std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
+    std::size_t next = 0;                     ///< first item that may not be taken yet
     std::uint64_t bits_total = 0;
-    std::vector<std::uint32_t> chosen;         ///< scratch of one packet
+    std::vector<std::uint32_t> chosen;  ///< scratch of one packet
 
     void skip_taken() noexcept {
         while (next < items.size() && items[next].taken) ++next;
@@ -58,8 +58,9 @@ struct ReplicationInput {
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 SnapshotPlan& plan);
 
-/// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in the
-/// ghost table under `sequence`. False, with nothing written, when the plan has nothing that fits.
+/// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in
+/// the ghost table under `sequence`. False, with nothing written, when the plan has nothing that
+/// fits.
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out);
 

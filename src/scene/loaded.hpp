@@ -17,7 +17,7 @@ struct Problem {
 template <class T>
 class Loaded {
   public:
-    Loaded(T value) : value_(std::move(value)) {}             // NOLINT: implicit on purpose
+    Loaded(T value) : value_(std::move(value)) {}              // NOLINT: implicit on purpose
     Loaded(Problem problem) : problem_(std::move(problem)) {}  // NOLINT: implicit on purpose
     explicit operator bool() const noexcept { return value_.has_value(); }
     T& operator*() noexcept { return *value_; }

@@ -21,7 +21,8 @@ Loaded<std::string> read_file(const std::string& path) {
     std::ostringstream text;
     if (in) text << in.rdbuf();
     if (!in || in.bad()) {
-        return Problem{path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "is it a file?")};
+        return Problem{
+            path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "is it a file?")};
     }
     return text.str();
 }
@@ -77,7 +78,8 @@ std::uint32_t unsigned_of(const json& owner, const char* key, const std::string&
     if (found == owner.end() || !found->is_number_integer() || found->get<std::int64_t>() < 0) {
         throw MapError{where + ": '" + key + "' must be a whole number of 0 or more"};
     }
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(found->get<std::int64_t>(), 0xffffffffLL));
+    return static_cast<std::uint32_t>(
+        std::min<std::int64_t>(found->get<std::int64_t>(), 0xffffffffLL));
 }
 
 float real_of(const json& owner, const char* key) {
@@ -101,13 +103,16 @@ Tileset read_tileset(const json& set, std::size_t number, const std::string& col
     out.first = unsigned_of(set, "firstgid", where);
     out.count = set.contains("tilecount")
                     ? unsigned_of(set, "tilecount", where)
-                    : (unsigned_of(set, "imagewidth", where) / std::max(1U, unsigned_of(set, "tilewidth", where))) *
-                          (unsigned_of(set, "imageheight", where) / std::max(1U, unsigned_of(set, "tileheight", where)));
+                    : (unsigned_of(set, "imagewidth", where) /
+                       std::max(1U, unsigned_of(set, "tilewidth", where))) *
+                          (unsigned_of(set, "imageheight", where) /
+                           std::max(1U, unsigned_of(set, "tileheight", where)));
     if (collision_property.empty()) return out;
     if (const auto old = set.find("tileproperties"); old != set.end() && old->is_object()) {
         for (const auto& [id, properties] : old->items()) {
             if (properties.is_object() && properties.contains(collision_property)) {
-                out.blocking.insert(out.first + static_cast<std::uint32_t>(std::strtoul(id.c_str(), nullptr, 10)));
+                out.blocking.insert(
+                    out.first + static_cast<std::uint32_t>(std::strtoul(id.c_str(), nullptr, 10)));
             }
         }
     }
@@ -127,7 +132,8 @@ class MapReader {
 
     TileMap read() {
         if (!root_.is_object()) throw MapError{"is not a map (a JSON table)"};
-        if (const std::string o = string_of(root_, "orientation"); !o.empty() && o != "orthogonal") {
+        if (const std::string o = string_of(root_, "orientation");
+            !o.empty() && o != "orthogonal") {
             throw MapError{"orientation '" + o + "' is not supported, only orthogonal"};
         }
         if (root_.value("infinite", false)) throw MapError{"infinite maps are not supported"};
@@ -138,7 +144,8 @@ class MapReader {
         if (map_.width == 0 || map_.height == 0 || tile_width_ == 0 || tile_height_ == 0) {
             throw MapError{"width, height, tilewidth and tileheight must be above 0"};
         }
-        if (std::size_t{map_.width} * map_.height > tiles_max) throw MapError{"more than 64 million tiles"};
+        if (std::size_t{map_.width} * map_.height > tiles_max)
+            throw MapError{"more than 64 million tiles"};
         map_.tile_m = options_.metres_per_tile;
         map_.blocked.assign(std::size_t{map_.width} * map_.height, 0);
         const auto sets = root_.find("tilesets");
@@ -155,9 +162,11 @@ class MapReader {
 
   private:
     void read_layer(const json& layer, std::size_t number) {
-        if (!layer.is_object()) throw MapError{"layer " + std::to_string(number + 1) + " is not a table"};
+        if (!layer.is_object())
+            throw MapError{"layer " + std::to_string(number + 1) + " is not a table"};
         const std::string name = string_of(layer, "name");
-        const std::string where = "layer '" + (name.empty() ? std::to_string(number + 1) : name) + "'";
+        const std::string where =
+            "layer '" + (name.empty() ? std::to_string(number + 1) : name) + "'";
         const std::string type = string_of(layer, "type");
         map_.layers.push_back(name);
         unknown_gids_ = 0;
@@ -167,7 +176,8 @@ class MapReader {
             read_objects(layer, name, where);
         } else if (type == "group") {
             const auto inner = layer.find("layers");
-            if (inner == layer.end() || !inner->is_array()) throw MapError{where + " has no list 'layers'"};
+            if (inner == layer.end() || !inner->is_array())
+                throw MapError{where + " has no list 'layers'"};
             for (std::size_t i = 0; i < inner->size(); ++i) read_layer((*inner)[i], i);
             return;
         } else if (type != "imagelayer") {
@@ -189,7 +199,9 @@ class MapReader {
     void read_tiles(const json& layer, const std::string& where) {
         const auto data = layer.find("data");
         if (data == layer.end() || !data->is_array()) {
-            throw MapError{where + ": its data are not a plain list (save the map with the tile layer format CSV)"};
+            throw MapError{
+                where +
+                ": its data are not a plain list (save the map with the tile layer format CSV)"};
         }
         if (data->size() != map_.blocked.size()) {
             throw MapError{where + ": has " + std::to_string(data->size()) + " tiles, the map " +
@@ -212,7 +224,8 @@ class MapReader {
 
     void read_objects(const json& layer, const std::string& name, const std::string& where) {
         const auto objects = layer.find("objects");
-        if (objects == layer.end() || !objects->is_array()) throw MapError{where + ": has no list 'objects'"};
+        if (objects == layer.end() || !objects->is_array())
+            throw MapError{where + ": has no list 'objects'"};
         for (const json& object : *objects) {
             if (!object.is_object()) throw MapError{where + ": an object is not a table"};
             MapObject out;
@@ -253,7 +266,8 @@ Loaded<TileMap> load_tile_map(const std::string& path, const MapOptions& options
         const json root = json::parse(*text);
         return MapReader(root, options).read();
     } catch (const json::parse_error& error) {
-        const auto end = text->begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text->size()));
+        const auto end =
+            text->begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text->size()));
         const auto line = 1 + std::count(text->begin(), end, '\n');
         return Problem{path + ":" + std::to_string(line) + ": is not JSON: " + error.what()};
     } catch (const json::exception& error) {
@@ -263,7 +277,8 @@ Loaded<TileMap> load_tile_map(const std::string& path, const MapOptions& options
     }
 }
 
-AreaGrid area_grid(const TileMap& map, std::uint32_t area_width_tiles, std::uint32_t area_height_tiles) {
+AreaGrid area_grid(const TileMap& map, std::uint32_t area_width_tiles,
+                   std::uint32_t area_height_tiles) {
     AreaGrid grid;
     if (area_width_tiles == 0 || area_height_tiles == 0) return grid;
     grid.columns = (map.width + area_width_tiles - 1) / area_width_tiles;

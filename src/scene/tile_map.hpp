@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A Tiled map (JSON, orthogonal, finite): which tiles block, and the objects of its object layers, in
-// metres: x right, y down as in the file, origin top left. Old files (no `orientation`, properties as
-// a table, `tileproperties`) and new ones (`tiles[].properties`, properties as a list) both load.
+// A Tiled map (JSON, orthogonal, finite): which tiles block, and the objects of its object layers,
+// in metres: x right, y down as in the file, origin top left. Old files (no `orientation`,
+// properties as a table, `tileproperties`) and new ones (`tiles[].properties`, properties as a
+// list) both load.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct MapObject {
 };
 
 struct TileMap {
-    std::uint32_t width = 0;   ///< tiles
+    std::uint32_t width = 0;  ///< tiles
     std::uint32_t height = 0;
     float tile_m = 1;
     std::vector<std::uint8_t> blocked;  ///< [height][width], 1 where some layer blocks
@@ -56,6 +57,7 @@ struct AreaGrid {
     std::uint32_t rows = 0;
     std::uint32_t count() const noexcept { return columns * rows; }
 };
-AreaGrid area_grid(const TileMap& map, std::uint32_t area_width_tiles, std::uint32_t area_height_tiles);
+AreaGrid area_grid(const TileMap& map, std::uint32_t area_width_tiles,
+                   std::uint32_t area_height_tiles);
 
 }  // namespace purview::scene

@@ -64,7 +64,8 @@ Loaded<Trace> load_trace(const std::string& path) {
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         const std::string where = path + ":" + std::to_string(number) + ": ";
         if (number == 1) {
-            if (line != header) return Problem{where + "the header must be '" + std::string(header) + "'"};
+            if (line != header)
+                return Problem{where + "the header must be '" + std::string(header) + "'"};
             continue;
         }
         if (line.empty()) continue;
@@ -72,23 +73,29 @@ Loaded<Trace> load_trace(const std::string& path) {
         if (std::string wrong = read_row(line, row); !wrong.empty()) return Problem{where + wrong};
         if (rows++ == 0) {
             first_time = last_time = row.time;
-            trace.min = trace.max = {static_cast<float>(row.x), static_cast<float>(row.y), static_cast<float>(row.z)};
+            trace.min = trace.max = {static_cast<float>(row.x), static_cast<float>(row.y),
+                                     static_cast<float>(row.z)};
         }
-        if (row.time < last_time) return Problem{where + "time goes back: rows must be in time order"};
+        if (row.time < last_time)
+            return Problem{where + "time goes back: rows must be in time order"};
         last_time = row.time;
         const auto [found, is_new] = track_of.try_emplace(row.id, trace.tracks.size());
         if (is_new) trace.tracks.push_back({row.id, {}});
         TraceSample sample;
         sample.seconds = row.time - first_time;
-        sample.place = {static_cast<float>(row.x), static_cast<float>(row.y), static_cast<float>(row.z)};
+        sample.place = {static_cast<float>(row.x), static_cast<float>(row.y),
+                        static_cast<float>(row.z)};
         sample.facing = static_cast<float>(row.facing);
         auto& samples = trace.tracks[found->second].samples;
         if (!samples.empty() && samples.back().seconds == sample.seconds) {
-            return Problem{where + "id " + std::to_string(row.id) + " has two rows at the same time"};
+            return Problem{where + "id " + std::to_string(row.id) +
+                           " has two rows at the same time"};
         }
         samples.push_back(sample);
-        trace.min = {std::min(trace.min.x, sample.place.x), std::min(trace.min.y, sample.place.y), std::min(trace.min.z, sample.place.z)};
-        trace.max = {std::max(trace.max.x, sample.place.x), std::max(trace.max.y, sample.place.y), std::max(trace.max.z, sample.place.z)};
+        trace.min = {std::min(trace.min.x, sample.place.x), std::min(trace.min.y, sample.place.y),
+                     std::min(trace.min.z, sample.place.z)};
+        trace.max = {std::max(trace.max.x, sample.place.x), std::max(trace.max.y, sample.place.y),
+                     std::max(trace.max.z, sample.place.z)};
     }
     if (rows == 0) return Problem{path + ": has no rows"};
     trace.duration_seconds = last_time - first_time;

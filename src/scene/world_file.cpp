@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "scene/world_file.hpp"
 
+#include <toml++/toml.h>
 #include <charconv>
 #include <cmath>
 #include <set>
-#include <toml++/toml.h>
 
 namespace purview::scene {
 
@@ -49,7 +49,8 @@ class StrictTable {
             if (!node->is_integer()) fail(*node, title(key) + " must be a whole number");
             const std::int64_t value = node->as_integer()->get();
             if (value < min || value > max) {
-                fail(*node, title(key) + " must be " + std::to_string(min) + " to " + std::to_string(max));
+                fail(*node,
+                     title(key) + " must be " + std::to_string(min) + " to " + std::to_string(max));
             }
             out = static_cast<Integer>(value);
         }
@@ -132,7 +133,8 @@ void read_map(const toml::table& table, WorldFile& world) {
     }
     if (const toml::table* layers = in.table("objects")) {
         for (const auto& [key, node] : *layers) {
-            if (!node.is_string()) in.fail(node, "'map.objects." + std::string(key.str()) + "' must be a kind");
+            if (!node.is_string())
+                in.fail(node, "'map.objects." + std::string(key.str()) + "' must be a kind");
             world.object_layers[std::string(key.str())] = node.as_string()->get();
         }
     }
@@ -140,7 +142,8 @@ void read_map(const toml::table& table, WorldFile& world) {
     if (file.empty()) throw WorldError{in.where(table) + ": 'map.file' is missing"};
     auto map = load_tile_map(beside(world.path, file), options);
     if (!map) throw WorldError{map.problem()};
-    for (const std::string& warning : map->warnings) world.warnings.push_back(file + ": " + warning);
+    for (const std::string& warning : map->warnings)
+        world.warnings.push_back(file + ": " + warning);
     for (const auto& [layer, kind] : world.object_layers) {
         bool there = false;
         for (const std::string& name : map->layers) there = there || name == layer;
@@ -171,7 +174,8 @@ void read_players(const toml::table& table, WorldFile& world) {
 void read_kinds(const toml::table& kinds, WorldFile& world) {
     for (const auto& [key, node] : kinds) {
         const std::string name(key.str());
-        if (!node.is_table()) throw WorldError{world.path + ": 'kinds." + name + "' must be a table"};
+        if (!node.is_table())
+            throw WorldError{world.path + ": 'kinds." + name + "' must be a table"};
         StrictTable in(*node.as_table(), world.path, "kinds." + name);
         KindEntry kind;
         kind.name = name;
@@ -186,7 +190,8 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
         } else if (motion == "patrol") {
             kind.motion = Motion::patrol;
         } else {
-            in.fail(*in.find("motion"), "'kinds." + name + ".motion' must be rest, wander, herd or patrol");
+            in.fail(*in.find("motion"),
+                    "'kinds." + name + ".motion' must be rest, wander, herd or patrol");
         }
         in.read_real("speed_mps", kind.speed_mps, 0, 1000);
         in.read_real("rest_share", kind.rest_share, 0, 1);
@@ -199,7 +204,8 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
 }
 
 NodeEntry read_node(const toml::node& node, WorldFile& world) {
-    if (!node.is_table()) throw WorldError{world.path + ": 'interest.node' must be a list of tables"};
+    if (!node.is_table())
+        throw WorldError{world.path + ": 'interest.node' must be a list of tables"};
     StrictTable in(*node.as_table(), world.path, "interest.node");
     NodeEntry entry;
     entry.where = in.where(node);
@@ -215,7 +221,8 @@ NodeEntry read_node(const toml::node& node, WorldFile& world) {
     }
     if (const toml::array* steps = in.array("steps")) {
         for (const toml::node& step : *steps) {
-            if (!step.is_string()) in.fail(step, "a step must be a text such as \"add within 60 leave 66\"");
+            if (!step.is_string())
+                in.fail(step, "a step must be a text such as \"add within 60 leave 66\"");
             entry.steps.push_back({step.as_string()->get(), in.where(step)});
         }
     }
@@ -280,7 +287,8 @@ std::vector<std::string> words_of(const std::string& text) {
 
 bool read_metres(const std::string& word, float& out) {
     const auto result = std::from_chars(word.data(), word.data() + word.size(), out);
-    return result.ec == std::errc{} && result.ptr == word.data() + word.size() && std::isfinite(out) && out > 0;
+    return result.ec == std::errc{} && result.ptr == word.data() + word.size() &&
+           std::isfinite(out) && out > 0;
 }
 
 template <class Map>
@@ -297,7 +305,8 @@ Loaded<StepDesc> parse_step(const StepText& step, const RuleNames& names) {
         return Problem{step.where + ": step \"" + step.text + "\": " + text};
     };
     const std::vector<std::string> words = words_of(step.text);
-    if (words.size() < 3) return problem("must be 'add', 'subtract' or 'require', and what to look at");
+    if (words.size() < 3)
+        return problem("must be 'add', 'subtract' or 'require', and what to look at");
     StepDesc out;
     if (words[0] == "add") {
         out.op = StepOp::add;
@@ -316,20 +325,23 @@ Loaded<StepDesc> parse_step(const StepText& step, const RuleNames& names) {
             return problem("must be 'within METRES' or 'within METRES leave METRES', above 0");
         }
         if (!leaves) out.kernel.leave_m = out.kernel.enter_m;
-        if (out.kernel.leave_m < out.kernel.enter_m) return problem("leave must not be below within");
+        if (out.kernel.leave_m < out.kernel.enter_m)
+            return problem("leave must not be below within");
         return out;
     }
     if (words.size() != 3) return problem("has too many words");
     if (words[1] == "same") {
         const auto found = names.keys.find(words[2]);
-        if (found == names.keys.end()) return problem("no key '" + words[2] + "': " + names_in(names.keys));
+        if (found == names.keys.end())
+            return problem("no key '" + words[2] + "': " + names_in(names.keys));
         out.kernel.type = KernelType::same_group;
         out.kernel.domain = found->second;
         return out;
     }
     if (words[1] == "flag") {
         const auto found = names.flags.find(words[2]);
-        if (found == names.flags.end()) return problem("no flag '" + words[2] + "': " + names_in(names.flags));
+        if (found == names.flags.end())
+            return problem("no flag '" + words[2] + "': " + names_in(names.flags));
         out.kernel.type = KernelType::flag;
         out.kernel.flag = found->second;
         return out;

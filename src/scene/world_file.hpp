@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A world as a TOML file: a Tiled map or a trace, how things in it behave, and the rules of interest.
-// Strict: an unknown key or a wrong type is an error with file, line and column. docs/world-file.md
-// lists every key.
+// A world as a TOML file: a Tiled map or a trace, how things in it behave, and the rules of
+// interest. Strict: an unknown key or a wrong type is an error with file, line and column.
+// docs/world-file.md lists every key.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct KindEntry {
     std::string name;
     Motion motion = Motion::wander;
     float speed_mps = 1.5F;
-    float rest_share = 0.3F;      ///< of the time
-    float cloaked_share = 0;      ///< of its entities
+    float rest_share = 0.3F;  ///< of the time
+    float cloaked_share = 0;  ///< of its entities
     float urgency = 1;
-    std::uint32_t cargo = 0;      ///< children attached to each, of kind `crate`
+    std::uint32_t cargo = 0;  ///< children attached to each, of kind `crate`
 };
 
 /// A rule's step as written, before names are known: compiled with the schema.
@@ -55,7 +55,7 @@ struct WorldFile {
     float player_cloaked_share = 0;
     std::optional<TileMap> map;
     std::optional<Trace> trace;
-    std::uint32_t area_width_tiles = 0;   ///< 0: no areas
+    std::uint32_t area_width_tiles = 0;  ///< 0: no areas
     std::uint32_t area_height_tiles = 0;
     std::vector<KindEntry> kinds;
     std::map<std::string, std::string> object_layers;  ///< layer -> kind of its objects

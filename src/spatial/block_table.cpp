@@ -122,7 +122,8 @@ Slot BlockTable::take_lane(BlockIndex cell) {
 }
 
 void BlockTable::write_place(Slot slot, Vec3 place) noexcept {
-    float* at = coordinates_.data() + std::size_t{block_of(slot)} * floats_per_block() + lane_of(slot);
+    float* at =
+        coordinates_.data() + std::size_t{block_of(slot)} * floats_per_block() + lane_of(slot);
     at[0] = place.x;
     at[lanes_per_block] = place.y;
     if (axes_ == 3) at[2 * lanes_per_block] = place.z;
@@ -144,7 +145,8 @@ void BlockTable::vacate(Slot slot, bool silent) {
 
 Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
     const std::uint32_t index = index_of(entity);
-    if (home_.size() <= index) home_.resize(std::max<std::size_t>(index + 1, home_.size() * 2), no_slot);
+    if (home_.size() <= index)
+        home_.resize(std::max<std::size_t>(index + 1, home_.size() * 2), no_slot);
     PURVIEW_ASSERT(home_[index] == no_slot);
     const Slot slot = take_lane(layers_[layer].cell_at(place));
     entity_[slot] = entity;
@@ -219,7 +221,8 @@ void BlockTable::shuffle_cell(BlockIndex cell) {
     BlockIndex block = cell;
     do {
         for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
-            if ((occupied_[block] & lane_bit(lane)) != 0) shuffle_slots_.push_back(slot_at(block, lane));
+            if ((occupied_[block] & lane_bit(lane)) != 0)
+                shuffle_slots_.push_back(slot_at(block, lane));
         }
         block = next_[block];
     } while (block != cell);
@@ -227,10 +230,11 @@ void BlockTable::shuffle_cell(BlockIndex cell) {
 }
 
 std::size_t BlockTable::memory_bytes() const noexcept {
-    std::size_t bytes = coordinates_.capacity() * sizeof(float) +
-                        (occupied_.capacity() + vacated_.capacity()) * sizeof(Mask) +
-                        entity_.capacity() * sizeof(EntityId) + home_.capacity() * sizeof(Slot) +
-                        (next_.capacity() + previous_.capacity() + cell_.capacity()) * sizeof(BlockIndex);
+    std::size_t bytes =
+        coordinates_.capacity() * sizeof(float) +
+        (occupied_.capacity() + vacated_.capacity()) * sizeof(Mask) +
+        entity_.capacity() * sizeof(EntityId) + home_.capacity() * sizeof(Slot) +
+        (next_.capacity() + previous_.capacity() + cell_.capacity()) * sizeof(BlockIndex);
     for (const auto& column : flags_) bytes += column.capacity() * sizeof(Mask);
     for (const auto& column : keys_) bytes += column.capacity() * sizeof(Key);
     return bytes;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where every entity lives: one home slot, a lane of a block of 16, kept while it stays in its cell.
+// Where every entity lives: one home slot, a lane of a block of 16, kept while it stays in its
+// cell.
 //
 //   cells of all layers        base block = cell, so a row of cells is a run of blocks
 //   0 1 2 3 ... C-1 | C ...    from C on: overflow blocks, chained to a full cell in a ring
 //   one block: x[16] y[16] (z[16]) as floats, an empty lane has x = +infinity
 //
-// Flags, keys and whatever else interest asks by slot are columns over the same numbering; they move
-// with their entity. Must not know: observers, rules. Keeps: a lane that was left this tick takes no
-// new entity before end_tick(), so a bit by slot can never speak of two entities; an overflow block
-// with a free lane stands before all full ones of its ring, so inserting is O(1) in any crowd.
+// Flags, keys and whatever else interest asks by slot are columns over the same numbering; they
+// move with their entity. Must not know: observers, rules. Keeps: a lane that was left this tick
+// takes no new entity before end_tick(), so a bit by slot can never speak of two entities; an
+// overflow block with a free lane stands before all full ones of its ring, so inserting is O(1) in
+// any crowd.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +26,27 @@
 
 namespace purview {
 
-using Mask = std::uint16_t;        ///< bit i speaks of lane i of a block
+using Mask = std::uint16_t;  ///< bit i speaks of lane i of a block
 using BlockIndex = std::uint32_t;
-using Slot = std::uint32_t;        ///< block * 16 + lane
+using Slot = std::uint32_t;  ///< block * 16 + lane
 
 inline constexpr unsigned lanes_per_block = 16;
 inline constexpr Mask all_lanes = 0xffff;
 inline constexpr Slot no_slot = 0xffffffffU;
 inline constexpr std::uint32_t no_entity = 0xffffffffU;
 
-constexpr BlockIndex block_of(Slot slot) noexcept { return slot / lanes_per_block; }
-constexpr unsigned lane_of(Slot slot) noexcept { return slot % lanes_per_block; }
+constexpr BlockIndex block_of(Slot slot) noexcept {
+    return slot / lanes_per_block;
+}
+constexpr unsigned lane_of(Slot slot) noexcept {
+    return slot % lanes_per_block;
+}
 constexpr Slot slot_at(BlockIndex block, unsigned lane) noexcept {
     return block * lanes_per_block + lane;
 }
-constexpr Mask lane_bit(unsigned lane) noexcept { return static_cast<Mask>(1U << lane); }
+constexpr Mask lane_bit(unsigned lane) noexcept {
+    return static_cast<Mask>(1U << lane);
+}
 
 /// A uniform grid of cells over a rectangle (or box). What lies outside belongs to the border cell.
 struct GridLayer {
@@ -51,14 +59,21 @@ struct GridLayer {
     BlockIndex first_cell = 0;
 
     /// floor, clamped to 0..n-1; monotonic in value, so a border point has exactly one cell (P22).
-    static std::uint32_t axis_cell(float value, float origin, float inverse, std::uint32_t n) noexcept {
+    static std::uint32_t axis_cell(float value, float origin, float inverse,
+                                   std::uint32_t n) noexcept {
         const float scaled = (value - origin) * inverse;
         if (!(scaled > 0)) return 0;
         return scaled >= static_cast<float>(n) ? n - 1 : static_cast<std::uint32_t>(scaled);
     }
-    std::uint32_t cell_x(float x) const noexcept { return axis_cell(x, origin.x, inverse_cell, nx); }
-    std::uint32_t cell_y(float y) const noexcept { return axis_cell(y, origin.y, inverse_cell, ny); }
-    std::uint32_t cell_z(float z) const noexcept { return axis_cell(z, origin.z, inverse_cell, nz); }
+    std::uint32_t cell_x(float x) const noexcept {
+        return axis_cell(x, origin.x, inverse_cell, nx);
+    }
+    std::uint32_t cell_y(float y) const noexcept {
+        return axis_cell(y, origin.y, inverse_cell, ny);
+    }
+    std::uint32_t cell_z(float z) const noexcept {
+        return axis_cell(z, origin.z, inverse_cell, nz);
+    }
     BlockIndex cell_at(Vec3 p) const noexcept {
         return first_cell + (cell_z(p.z) * ny + cell_y(p.y)) * nx + cell_x(p.x);
     }

@@ -12,7 +12,8 @@ namespace purview {
 
 namespace {
 
-/// Room for rounding: a cell's border is known to about 1e-4 of its side, a distance to 1e-6 of itself.
+/// Room for rounding: a cell's border is known to about 1e-4 of its side, a distance to 1e-6 of
+/// itself.
 constexpr float cell_slack = 1e-3F;
 constexpr float reach_slack = 1 + 1e-5F;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where must an observer look? Regions in, runs of cells out, and from these the blocks of a window,
-// each once. A cover may name too many cells, never too few. Must not know: who asks, what for.
+// Where must an observer look? Regions in, runs of cells out, and from these the blocks of a
+// window, each once. A cover may name too many cells, never too few. Must not know: who asks, what
+// for.
 #pragma once
 
 #include <cstdint>

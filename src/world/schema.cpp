@@ -57,7 +57,8 @@ std::string derive_width(FieldDef& field) {
         case FieldType::quantised: {
             if (field.size_bytes != 4) return "a quantised field must be a float";
             const double steps = (field.max - field.min) / field.step;
-            if (!std::isfinite(steps) || !(field.step > 0) || !(steps >= 1) || steps > 4294967294.0) {
+            if (!std::isfinite(steps) || !(field.step > 0) || !(steps >= 1) ||
+                steps > 4294967294.0) {
                 return "needs min < max and a step that divides the range into 1 to 2^32 - 2 parts";
             }
             field.wire_bits = static_cast<std::uint8_t>(
@@ -223,7 +224,8 @@ std::uint64_t Schema::hash() const noexcept {
         for (const auto& field : component.fields) {
             hash = hash_text(hash, field.name);
             hash = combine64(hash, static_cast<std::uint64_t>(field.type));
-            const bool ranged = field.type == FieldType::integer || field.type == FieldType::quantised;
+            const bool ranged =
+                field.type == FieldType::integer || field.type == FieldType::quantised;
             if (ranged) hash = hash_real(hash_real(hash, field.min), field.max);
             if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
         }
@@ -231,7 +233,8 @@ std::uint64_t Schema::hash() const noexcept {
     hash = combine64(hash, index_of(place_));
     for (const auto& kind : kinds_) {
         hash = hash_text(hash, kind.name);
-        for (const ComponentId component : kind.components) hash = combine64(hash, index_of(component));
+        for (const ComponentId component : kind.components)
+            hash = combine64(hash, index_of(component));
     }
     return hash == 0 ? 1 : hash;
 }

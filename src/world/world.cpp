@@ -19,18 +19,30 @@ Result<World> World::create(const WorldDef& def) {
     return World(std::make_unique<WorldData>(def));
 }
 
-const Schema& World::schema() const noexcept { return data_->schema(); }
-Result<EntityId> World::spawn(KindId kind, Vec3 place) { return data_->spawn(kind, place); }
-Status World::despawn(EntityId entity) { return data_->despawn(entity); }
-bool World::is_alive(EntityId entity) const noexcept { return data_->is_alive(entity); }
-std::uint32_t World::entity_count() const noexcept { return data_->entity_count(); }
+const Schema& World::schema() const noexcept {
+    return data_->schema();
+}
+Result<EntityId> World::spawn(KindId kind, Vec3 place) {
+    return data_->spawn(kind, place);
+}
+Status World::despawn(EntityId entity) {
+    return data_->despawn(entity);
+}
+bool World::is_alive(EntityId entity) const noexcept {
+    return data_->is_alive(entity);
+}
+std::uint32_t World::entity_count() const noexcept {
+    return data_->entity_count();
+}
 
 KindId World::kind_of(EntityId entity) const noexcept {
     PURVIEW_ASSERT(is_alive(entity));
     return is_alive(entity) ? data_->kind_at(index_of(entity)) : KindId{};
 }
 
-Status World::move(EntityId entity, Vec3 place) { return data_->move(entity, place); }
+Status World::move(EntityId entity, Vec3 place) {
+    return data_->move(entity, place);
+}
 
 Vec3 World::place_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->place_at(index_of(entity)) : Vec3{};
@@ -48,8 +60,12 @@ void* World::write(EntityId entity, ComponentId component) noexcept {
     return data_->component_at(index_of(entity), component);
 }
 
-Status World::attach(EntityId child, EntityId parent) { return data_->attach(child, parent); }
-Status World::detach(EntityId child) { return data_->detach(child); }
+Status World::attach(EntityId child, EntityId parent) {
+    return data_->attach(child, parent);
+}
+Status World::detach(EntityId child) {
+    return data_->detach(child);
+}
 
 EntityId World::parent_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->parent_at(index_of(entity)) : EntityId::none;
@@ -64,13 +80,19 @@ std::span<const EntityId> World::children_of(EntityId entity) const noexcept {
     return data_->children_at(index_of(entity));
 }
 
-Status World::set_owner(EntityId entity, ObserverId owner) { return data_->set_owner(entity, owner); }
+Status World::set_owner(EntityId entity, ObserverId owner) {
+    return data_->set_owner(entity, owner);
+}
 
 ObserverId World::owner_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->owner_at(index_of(entity)) : ObserverId::none;
 }
 
-std::uint32_t World::index_end() const noexcept { return data_->index_end(); }
-EntityId World::at_index(std::uint32_t index) const noexcept { return data_->at_index(index); }
+std::uint32_t World::index_end() const noexcept {
+    return data_->index_end();
+}
+EntityId World::at_index(std::uint32_t index) const noexcept {
+    return data_->at_index(index);
+}
 
 }  // namespace purview

@@ -37,7 +37,8 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         kind_masks_.push_back(mask);
     }
-    for (const auto& flag : schema().flags()) attribute_components_ |= 1U << index_of(flag.component);
+    for (const auto& flag : schema().flags())
+        attribute_components_ |= 1U << index_of(flag.component);
     for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
 }
 
@@ -53,7 +54,8 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         settled_places_.emplace_back();
         for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
         if (columns_.empty() || columns_[0].dirty.size() <= index) {
-            for (auto& column : columns_) column.dirty.resize(std::max<std::size_t>(1024, index * 2));
+            for (auto& column : columns_)
+                column.dirty.resize(std::max<std::size_t>(1024, index * 2));
         }
     }
     const EntityId entity = make_entity_id(index, pool_.generation(index));
@@ -207,14 +209,16 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
         flags_[index] ^= bit;
         if (report) {
             attribute_changes_.push_back({entity, FlagId{static_cast<std::uint8_t>(f)},
-                                          KeyDomain::none, Key{now ? std::uint16_t{1} : std::uint16_t{0}}});
+                                          KeyDomain::none,
+                                          Key{now ? std::uint16_t{1} : std::uint16_t{0}}});
         }
     }
     for (std::size_t d = 0; d < schema().keys().size(); ++d) {
         const auto& def = schema().keys()[d];
         if (!has(index, def.component)) continue;
         const auto& field = schema().components()[index_of(def.component)].fields[def.field];
-        const Key now{static_cast<std::uint16_t>(read_unsigned(field, component_at(index, def.component)))};
+        const Key now{
+            static_cast<std::uint16_t>(read_unsigned(field, component_at(index, def.component)))};
         if (now == keys_[d][index]) continue;
         keys_[d][index] = now;
         if (report) {

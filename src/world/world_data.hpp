@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The entity table behind purview::World, as the other rooms read it: component columns by entity
-// index, the parent forest, and the change log of the running tick. Must not know: observers' views,
-// slots, ghosts. Keeps: no cycle in the forest; root_of and member counts are stored, never walked
-// up to in a tick (O14); the log names an entity only with the index it had when it was written.
+// index, the parent forest, and the change log of the running tick. Must not know: observers'
+// views, slots, ghosts. Keeps: no cycle in the forest; root_of and member counts are stored, never
+// walked up to in a tick (O14); the log names an entity only with the index it had when it was
+// written.
 #pragma once
 
 #include <array>
@@ -44,10 +45,12 @@ class ComponentColumn {
     explicit ComponentColumn(std::uint32_t size_bytes) : size_bytes_(size_bytes) {}
     void ensure(std::uint32_t index);
     std::byte* at(std::uint32_t index) noexcept {
-        return pages_[index / page_entities].get() + std::size_t{index % page_entities} * size_bytes_;
+        return pages_[index / page_entities].get() +
+               std::size_t{index % page_entities} * size_bytes_;
     }
     const std::byte* at(std::uint32_t index) const noexcept {
-        return pages_[index / page_entities].get() + std::size_t{index % page_entities} * size_bytes_;
+        return pages_[index / page_entities].get() +
+               std::size_t{index % page_entities} * size_bytes_;
     }
     std::uint32_t size_bytes() const noexcept { return size_bytes_; }
 
@@ -69,7 +72,8 @@ class WorldData {
         return pool_.is_live(index_of(entity), generation_of(entity));
     }
     EntityId at_index(std::uint32_t index) const noexcept {
-        return pool_.is_live(index) ? make_entity_id(index, pool_.generation(index)) : EntityId::none;
+        return pool_.is_live(index) ? make_entity_id(index, pool_.generation(index))
+                                    : EntityId::none;
     }
 
     Result<EntityId> spawn(KindId kind, Vec3 place);
@@ -126,10 +130,12 @@ class WorldData {
         return columns_[index_of(component)].dirty;
     }
     /// Reads flags and keys of everything written this tick and puts back places that are not
-    /// finite. Entities whose spawn is not tracked yet are brought up to date without a change record
-    /// (their spawn carries the values). May be called several times in a tick.
+    /// finite. Entities whose spawn is not tracked yet are brought up to date without a change
+    /// record (their spawn carries the values). May be called several times in a tick.
     void settle();
-    std::span<const AttributeChange> attribute_changes() const noexcept { return attribute_changes_; }
+    std::span<const AttributeChange> attribute_changes() const noexcept {
+        return attribute_changes_;
+    }
     std::uint64_t bad_places() const noexcept { return bad_places_; }
     /// Ends the tick: the log is emptied and released indices may be used again.
     void clear_changes();
@@ -141,9 +147,9 @@ class WorldData {
         std::uint64_t spawn_number = 0;
         ObserverId owner = ObserverId::none;
         KindId kind{};
-        std::uint16_t depth = 0;         ///< 0 for a root
-        std::uint16_t members = 1;       ///< of the subtree, itself included
-        bool tracked = false;            ///< others know of its spawn
+        std::uint16_t depth = 0;    ///< 0 for a root
+        std::uint16_t members = 1;  ///< of the subtree, itself included
+        bool tracked = false;       ///< others know of its spawn
     };
 
     bool is_in_subtree(EntityId entity, EntityId top) const noexcept;
@@ -159,8 +165,8 @@ class WorldData {
     std::vector<Entity> entities_;
     std::vector<std::vector<EntityId>> children_;
     std::vector<ComponentColumn> columns_;
-    std::vector<std::uint32_t> kind_masks_;  ///< components of a kind, a bit each
-    std::uint32_t attribute_components_ = 0; ///< components that a flag or key reads
+    std::vector<std::uint32_t> kind_masks_;   ///< components of a kind, a bit each
+    std::uint32_t attribute_components_ = 0;  ///< components that a flag or key reads
     std::vector<std::uint16_t> flags_;
     std::array<std::vector<Key>, Schema::keys_max> keys_;
     std::vector<Vec3> settled_places_;

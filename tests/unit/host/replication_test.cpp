@@ -33,7 +33,8 @@ TEST_CASE("host: on a good network every client holds what it may know, in every
     check_proof(world);
 }
 
-TEST_CASE("host: under loss, duplication, reorder and damage every client holds what it acknowledged") {
+TEST_CASE(
+    "host: under loss, duplication, reorder and damage every client holds what it acknowledged") {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SmallWorld world(seed, {0.1F, 0.05F, 0.02F, 30'000, 60'000});
         for (int i = 0; i < 8; ++i) world.add_client(i < 6 ? Role::player : Role::spectator);
@@ -60,7 +61,8 @@ TEST_CASE("host: the byte budget of a tick is never exceeded, and nobody starves
     for (const auto& session : sessions) CHECK(session.backlog == 0);
     for (const auto& session : sessions) {
         for (const auto& client : world.clients) {
-            if (client->address == session.address) CHECK(client->client.ghost_count() == session.relevant);
+            if (client->address == session.address)
+                CHECK(client->client.ghost_count() == session.relevant);
         }
     }
     check_proof(world);

@@ -52,8 +52,8 @@ InterestRules random_rules(SplitMix& random, std::uint32_t flags, std::uint32_t 
                 case 1:
                     step.kernel.type = KernelType::distance;
                     step.kernel.enter_m = random.between(3, 60);
-                    step.kernel.leave_m =
-                        step.kernel.enter_m * (random.chance(0.7F) ? random.between(1, 1.5F) : 1.0F);
+                    step.kernel.leave_m = step.kernel.enter_m *
+                                          (random.chance(0.7F) ? random.between(1, 1.5F) : 1.0F);
                     break;
                 case 2:
                     step.kernel.type = KernelType::same_group;
@@ -222,9 +222,12 @@ void RandomWorld::edit() {
     if (entity == nullptr) return spawn();
     const bool is_unit = entity->root == entity->id;
     switch (random_.below(observer == nullptr ? 9 : 20)) {
-        case 0: return spawn();
-        case 1: return despawn(entity->id);
-        case 2: return attach();
+        case 0:
+            return spawn();
+        case 1:
+            return despawn(entity->id);
+        case 2:
+            return attach();
         case 3:
             if (!is_unit) detach(*entity);
             return;
@@ -252,7 +255,8 @@ void RandomWorld::edit() {
             entity->shown_to_all = random_.chance(0.2F);
             must(manager_.show_to_all(entity->id, entity->shown_to_all));
             return count("show_to_all", entity->id);
-        case 8: return add_observer();
+        case 8:
+            return add_observer();
         case 9:
             if (observers_.size() > 2) {
                 remove_observer(random_.below(static_cast<std::uint32_t>(observers_.size())));
@@ -273,11 +277,13 @@ void RandomWorld::edit() {
             if (observer->areas.empty() || random_.chance(0.5F)) {
                 if (observer->areas.size() >= 4) return;
                 observer->areas.push_back(random_place());
-                must(manager_.set_area(observer->id, static_cast<std::uint32_t>(observer->areas.size()),
+                must(manager_.set_area(observer->id,
+                                       static_cast<std::uint32_t>(observer->areas.size()),
                                        observer->areas.back()));
                 return count("area", EntityId::none, observer->id);
             }
-            must(manager_.remove_area(observer->id, static_cast<std::uint32_t>(observer->areas.size())));
+            must(manager_.remove_area(observer->id,
+                                      static_cast<std::uint32_t>(observer->areas.size())));
             observer->areas.pop_back();
             return count("area", EntityId::none, observer->id);
         case 13: {
@@ -355,7 +361,8 @@ std::string RandomWorld::compare() {
         }
     }
     for (const ObserverId id : removed_) {
-        if (!replayed_[static_cast<std::uint32_t>(id)].empty()) return "a removed observer keeps entities";
+        if (!replayed_[static_cast<std::uint32_t>(id)].empty())
+            return "a removed observer keeps entities";
     }
     oracle_.record(tick_, entities_, observers_);
     for (const auto& observer : observers_) {
@@ -365,9 +372,9 @@ std::string RandomWorld::compare() {
         std::sort(got.begin(), got.end());
         pairs_compared += entities_.size();
         pairs_relevant += expected.size();
-        const std::string where =
-            " (tick " + std::to_string(tick_) + ", observer " +
-            std::to_string(index_of(observer.id)) + ", seed " + std::to_string(def_.seed) + ")";
+        const std::string where = " (tick " + std::to_string(tick_) + ", observer " +
+                                  std::to_string(index_of(observer.id)) + ", seed " +
+                                  std::to_string(def_.seed) + ")";
         if (got != expected) {
             std::vector<EntityId> wrong;
             std::set_symmetric_difference(got.begin(), got.end(), expected.begin(), expected.end(),

@@ -24,7 +24,7 @@ struct RandomWorldDef {
     std::uint32_t entities = 120;
     std::uint32_t observers = 6;
     std::uint32_t shuffle_cells = 0;
-    float step_m = 3;       ///< of a wandering entity
+    float step_m = 3;  ///< of a wandering entity
 };
 
 class RandomWorld {
@@ -52,7 +52,8 @@ class RandomWorld {
     void add_observer();
     void remove_observer(std::size_t at);
     std::string compare();
-    void count(const char* name, EntityId entity = EntityId::none, ObserverId observer = ObserverId::none);
+    void count(const char* name, EntityId entity = EntityId::none,
+               ObserverId observer = ObserverId::none);
     bool has_members(EntityId root) const;
 
     RandomWorldDef def_;

@@ -32,14 +32,18 @@ class FaultyNetwork {
         const unsigned copies = random_.chance(faults.duplicate) ? 2 : 1;
         for (unsigned i = 0; i < copies; ++i) {
             Flight flight;
-            flight.arrives = now + faults.delay_us +
-                             static_cast<Micros>(random_.unit() * static_cast<float>(faults.jitter_us));
+            flight.arrives =
+                now + faults.delay_us +
+                static_cast<Micros>(random_.unit() * static_cast<float>(faults.jitter_us));
             flight.order = next_order_++;
             flight.bytes.assign(bytes.begin(), bytes.end());
             if (random_.chance(faults.corrupt)) {
-                auto& byte = flight.bytes[random_.below(static_cast<std::uint32_t>(flight.bytes.size()))];
+                auto& byte =
+                    flight.bytes[random_.below(static_cast<std::uint32_t>(flight.bytes.size()))];
                 byte ^= static_cast<std::byte>(1U << random_.below(8));
-                if (random_.chance(0.3F)) flight.bytes.resize(random_.below(static_cast<std::uint32_t>(flight.bytes.size())) + 1);
+                if (random_.chance(0.3F))
+                    flight.bytes.resize(
+                        random_.below(static_cast<std::uint32_t>(flight.bytes.size())) + 1);
             }
             flights_.push(std::move(flight));
         }

@@ -88,7 +88,8 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
     }
     auto player = server.world().spawn(schema_->player, random_place());
     if (!player) return false;
-    server.world().edit(*player, schema_->body)->team = static_cast<std::uint8_t>(1 + random_.below(3));
+    server.world().edit(*player, schema_->body)->team =
+        static_cast<std::uint8_t>(1 + random_.below(3));
     (void)server.world().set_owner(*player, observer);
     players[static_cast<std::uint32_t>(observer)] = *player;
     return server.interest().set_main_entity(observer, *player) == Status::ok;
@@ -128,9 +129,12 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (random_.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random_.below(1000));
     }
     for (const EntityId crate : crates_) {
-        if (world.parent_of(crate) != EntityId::none) (void)world.move(crate, world.place_of(world.root_of(crate)));
+        if (world.parent_of(crate) != EntityId::none)
+            (void)world.move(crate, world.place_of(world.root_of(crate)));
         if (random_.chance(0.01F)) (void)world.detach(crate);
-        if (random_.chance(0.01F)) (void)world.attach(crate, wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))]);
+        if (random_.chance(0.01F))
+            (void)world.attach(crate,
+                               wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))]);
     }
     if (tick % 3 == 0 && movers.size() > 20) {
         const std::size_t at = random_.below(140);
@@ -146,10 +150,12 @@ check::TruthObserver SmallGame::describe(ObserverId observer) const {
     truth.id = observer;
     truth.ready = true;
     truth.times_ready = 1;
-    if (const auto player = players.find(static_cast<std::uint32_t>(observer)); player != players.end()) {
+    if (const auto player = players.find(static_cast<std::uint32_t>(observer));
+        player != players.end()) {
         truth.main = player->second;
     }
-    if (const auto camera = cameras.find(static_cast<std::uint32_t>(observer)); camera != cameras.end()) {
+    if (const auto camera = cameras.find(static_cast<std::uint32_t>(observer));
+        camera != cameras.end()) {
         truth.areas.push_back(camera->second);
     }
     return truth;
@@ -167,7 +173,8 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     if (!made) std::abort();
     server = std::make_unique<Server>(std::move(made).value());
     game.populate(server->world());
-    proof = std::make_unique<Proof>(*server, [this](ObserverId o) { return game.describe(o); }, 1);
+    proof = std::make_unique<Proof>(
+        *server, [this](ObserverId o) { return game.describe(o); }, 1);
 }
 
 SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
