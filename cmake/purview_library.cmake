@@ -25,3 +25,15 @@ target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
 add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp)
 target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
 target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)
+
+# -- install and export ------------------------------------------------------------------------------
+include(CMakePackageConfigHelpers)
+install(TARGETS purview EXPORT purview_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT purview_targets NAMESPACE purview:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/purview-config.cmake.in
+  ${PROJECT_BINARY_DIR}/purview-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/purview-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/purview-config.cmake ${PROJECT_BINARY_DIR}/purview-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)

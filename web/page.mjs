@@ -195,7 +195,7 @@ view.canvas.addEventListener("wheel", (event) => {
 // -- drawing ------------------------------------------------------------------------------------------
 
 /** What was drawn last, for whoever looks over the page's shoulder. */
-const drawn = { instances: 0, packet: 0, tick: 0, frames: 0 };
+const drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null };
 globalThis.purview = { client, view, drawn, operator };
 
 const fieldIndex = { component: -1, team: -1, cloaked: -1 };
@@ -210,8 +210,8 @@ function drawTruth(frame) {
   view.drawInstances("truth", frame.count, (write) => {
     for (let i = 0; i < frame.count; ++i) {
       const hidden = (frame.words[i * 6 + 5] & 1) !== 0;
-      const [r, g, b] = hidden ? [1, 0.25, 0.35] : [0.75, 0.82, 0.88];
-      write(frame.floats[i * 3], frame.floats[i * 3 + 1], 0.9, SHAPE.ring, r, g, b, hidden ? 0.6 : 0.28);
+      const [r, g, b] = hidden ? [1, 0.3, 0.38] : [0.72, 0.82, 0.9];
+      write(frame.floats[i * 3], frame.floats[i * 3 + 1], Math.max(1.2, view.halfHeight / 130), SHAPE.ring, r, g, b, hidden ? 0.75 : 0.4);
     }
   });
 }
@@ -255,6 +255,7 @@ function draw(now) {
     });
   });
   drawn.packet = packet;
+  drawn.own = own && { x: own.x, y: own.y };
   drawn.tick = client.newestTick;
   ++drawn.frames;
   if (own !== null) {

@@ -40,20 +40,26 @@ void main() {
 const GROUND_VERTEX = `#version 300 es
 layout(location=0) in vec2 corner;
 uniform vec4 camera; uniform vec4 rect; // min x, y; max x, y
-out vec2 uv;
+out vec2 uv; out vec2 metres;
 void main() {
   vec2 unit = corner * 0.5 + 0.5;
-  vec2 place = mix(rect.xy, rect.zw, unit);
-  gl_Position = vec4((place - camera.xy) * camera.zw, 0.0, 1.0);
+  metres = mix(rect.xy, rect.zw, unit);
+  gl_Position = vec4((metres - camera.xy) * camera.zw, 0.0, 1.0);
   uv = unit;
 }`;
 
 const GROUND_FRAGMENT = `#version 300 es
-precision mediump float;
-in vec2 uv; uniform sampler2D ground; out vec4 result;
+precision highp float;
+in vec2 uv; in vec2 metres; uniform sampler2D ground; out vec4 result;
+float line(float spacing) {  // a grid, so that one sees oneself move
+  vec2 d = abs(fract(metres / spacing + 0.5) - 0.5) * spacing / fwidth(metres);
+  return 1.0 - min(1.0, min(d.x, d.y));
+}
 void main() {
   float blocked = texture(ground, uv).r;
-  result = vec4(mix(vec3(0.075, 0.115, 0.105), vec3(0.09, 0.17, 0.235), blocked), 1.0);
+  vec3 color = mix(vec3(0.078, 0.122, 0.108), vec3(0.085, 0.175, 0.25), smoothstep(0.35, 0.65, blocked));
+  color += vec3(0.022) * line(20.0) + vec3(0.028) * line(100.0);
+  result = vec4(color, 1.0);
 }`;
 
 const LINE_VERTEX = `#version 300 es

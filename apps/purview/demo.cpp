@@ -330,7 +330,7 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     return write_report(report, json_path) ? 0 : 1;
 }
 
-int run_bots(BotOptions options, double seconds, const std::string& report_path) {
+int run_bots(const BotOptions& options, double seconds, const std::string& report_path) {
     net::stop_on_signals(&stop_requested);
     BotCrew crew(options);
     crew.start();

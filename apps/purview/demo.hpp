@@ -24,6 +24,6 @@ struct DemoOptions {
 /// Exit code: 0 ok, 1 run time, 3 a check failed.
 int run_demo(DemoOptions options);
 int run_serve(const ServeOptions& options, const std::string& json_path);
-int run_bots(BotOptions options, double seconds, const std::string& report_path);
+int run_bots(const BotOptions& options, double seconds, const std::string& report_path);
 
 }  // namespace purview::app

@@ -66,8 +66,7 @@ Proof::Values Proof::values_of(EntityId entity) {
     return values;
 }
 
-// -- wire
-// -------------------------------------------------------------------------------------------------
+// -- wire ---------------------------------------------------------------------------------------
 
 void Proof::packet_sent(const Session& session, const PacketRecord& record) {
     check::Manifest manifest;
@@ -127,8 +126,7 @@ void Proof::session_closed(const Session& session) {
     checkers_.erase(session.connection_id);
 }
 
-// -- truth
-// ------------------------------------------------------------------------------------------------
+// -- truth --------------------------------------------------------------------------------------
 
 void Proof::record_truth(Tick tick) {
     const World& world = server_->world();

@@ -87,8 +87,7 @@ float Vale::unit() noexcept {
     return static_cast<float>((random_ * 0x2545F4914F6CDD1DULL) >> 40) * 0x1p-24F;
 }
 
-// -- ground
-// -----------------------------------------------------------------------------------------------
+// -- ground -------------------------------------------------------------------------------------
 
 bool Vale::is_free(Vec3 at) const noexcept {
     if (at.x < setup_->min.x || at.y < setup_->min.y || at.x > setup_->max.x ||
@@ -134,8 +133,7 @@ void Vale::step(World& world, EntityId entity, float dx, float dy) {
     }
 }
 
-// -- population
-// -------------------------------------------------------------------------------------------
+// -- population ---------------------------------------------------------------------------------
 
 EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
     const KindSetup& kind = setup_->kinds[spawn.kind];
@@ -191,8 +189,7 @@ std::uint8_t Vale::pick_team() noexcept {
     return static_cast<std::uint8_t>(best);
 }
 
-// -- movement
-// ---------------------------------------------------------------------------------------------
+// -- movement -----------------------------------------------------------------------------------
 
 void Vale::move_group(Group& group) noexcept {
     const SpawnSetup& spawn = setup_->spawns[group.spawn];
@@ -294,8 +291,7 @@ void Vale::move_movers(World& world) {
     }
 }
 
-// -- guests
-// -----------------------------------------------------------------------------------------------
+// -- guests -------------------------------------------------------------------------------------
 
 bool Vale::joined(purview::Server& server, ObserverId observer,
                   const purview::JoinRequest& request) {
@@ -410,8 +406,7 @@ void Vale::move_guests(purview::Server& server) {
     }
 }
 
-// -- a recorded crowd
-// -------------------------------------------------------------------------------------
+// -- a recorded crowd ---------------------------------------------------------------------------
 
 /// Somebody present, from a random one on; `free`: whom no other player rides.
 std::uint32_t Vale::find_person(bool free) noexcept {
@@ -487,8 +482,7 @@ void Vale::replay(purview::Server& server, double seconds) {
     }
 }
 
-// -- the tick
-// ---------------------------------------------------------------------------------------------
+// -- the tick -----------------------------------------------------------------------------------
 
 void Vale::simulate(purview::Server& server, purview::Tick tick) {
     if (!setup_->tracks.empty()) {

@@ -95,7 +95,7 @@ class Client {
     /// A message of the server's game, in order; false when there is none.
     bool next_message(std::span<const std::byte>& out);
 
-    // -- the world as it has arrived; empty before joined -----------------------------------------
+    // -- the world as it has arrived; empty before joined ---------------------------------------
     /// Null until it has arrived. Lives as long as the client.
     const Schema* schema() const noexcept;
     std::string_view world_name() const noexcept;

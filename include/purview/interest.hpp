@@ -107,7 +107,7 @@ class InterestManager {
     /// A unit of its own again, with these values.
     Status leave_unit(EntityId member, const EntityDef& def);
 
-    // -- observers -----------------------------------------------------------------------------
+    // -- observers ------------------------------------------------------------------------------
     /// Not ready, nowhere, in no group. capacity: observers_max.
     Result<ObserverId> add_observer();
     /// Its pairs leave with Reason::disconnected at the next tick; the id is stale at once.
@@ -130,14 +130,14 @@ class InterestManager {
     /// Explicit pair: never relevant, not even for the owner.
     Status deny(ObserverId observer, EntityId entity, bool value);
 
-    // -- the tick --------------------------------------------------------------------------------
+    // -- the tick -------------------------------------------------------------------------------
     void tick();
     /// What changed with the last tick, grouped by observer index, at most one a pair. Valid until
     /// the next tick.
     std::span<const RelevanceEvent> events() const noexcept;
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
 
-    // -- answers, as of the last tick ------------------------------------------------------------
+    // -- answers, as of the last tick -----------------------------------------------------------
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     /// Appends all relevant entities, each once, in no particular order.
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;

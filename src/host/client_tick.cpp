@@ -33,8 +33,7 @@ bool ClientData::next_datagram(std::span<const std::byte>& out) {
     return true;
 }
 
-// -- receive
-// ----------------------------------------------------------------------------------------------
+// -- receive ------------------------------------------------------------------------------------
 
 void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
     stats.bytes_received += datagram.size();
@@ -235,8 +234,7 @@ bool ClientData::next_message(std::span<const std::byte>& out) {
     return true;
 }
 
-// -- send
-// -------------------------------------------------------------------------------------------------
+// -- send ---------------------------------------------------------------------------------------
 
 void ClientData::tick(Micros now) {
     if (!started_) {

@@ -61,6 +61,9 @@ void ServerData::apply_events(Session& session) {
     }
     std::sort(enter_order_.begin(), enter_order_.end());
     for (const auto& [spawn_number, event] : enter_order_) {
+#ifdef PURVIEW_BREAKABLE
+        if (session.ghosts.find(event->entity) != no_local_id) continue;  // leaked before
+#endif
         const std::uint32_t index = index_of(event->entity);
         session.ghosts.enter(event->entity, world.data().kind_at(index),
                              world.data().owner_at(index) == session.observer, tick_number);

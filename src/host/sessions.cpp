@@ -27,8 +27,7 @@ std::uint32_t seconds_of(Micros now) noexcept {
 
 }  // namespace
 
-// -- the way out
-// ----------------------------------------------------------------------------------------
+// -- the way out --------------------------------------------------------------------------------
 
 void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
     if (out_next_ == out_.size()) {
@@ -114,8 +113,7 @@ void ServerData::encode_probe(Session& session) {
     }
 }
 
-// -- the way in
-// -----------------------------------------------------------------------------------------
+// -- the way in ---------------------------------------------------------------------------------
 
 void ServerData::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
     last_now_ = now;
@@ -403,8 +401,7 @@ void ServerData::receive_close(std::span<const std::byte> datagram) {
     mark_closed(*session, CloseReason::left, false);
 }
 
-// -- life of a session
-// ------------------------------------------------------------------------------------
+// -- life of a session --------------------------------------------------------------------------
 
 void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
     if (session.state == Session::State::closing) return;

@@ -94,7 +94,7 @@ Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {
     return slot == no_slot ? Key::none : table_.key(static_cast<std::uint32_t>(domain), slot);
 }
 
-// -- the log of facts -----------------------------------------------------------------------------
+// -- the log of facts ---------------------------------------------------------------------------
 
 bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
     if (fact_index_.size() == 0) return false;
@@ -208,7 +208,7 @@ void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Ed
     for (const EntityId unit : after) note(o, unit, false, true, enter, leave);
 }
 
-// -- entities -------------------------------------------------------------------------------------
+// -- entities -----------------------------------------------------------------------------------
 
 void InterestData::update_rows(EntityId unit) {
     const Slot slot = table_.slot_of(unit);
@@ -377,8 +377,7 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
     return Status::ok;
 }
 
-// -- units
-// ------------------------------------------------------------------------------------------
+// -- units --------------------------------------------------------------------------------------
 
 /// What each observer has of a unit right now; by observer index.
 std::vector<std::uint8_t> InterestData::who_has(EntityId unit) const {
@@ -497,8 +496,7 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     return Status::ok;
 }
 
-// -- observers
-// --------------------------------------------------------------------------------------
+// -- observers ----------------------------------------------------------------------------------
 
 Result<ObserverId> InterestData::add_observer() {
     const std::uint32_t index = observer_pool_.acquire();

@@ -73,8 +73,7 @@ template <class Resolve>
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch,
           std::vector<Toggle>& toggles, Resolve&& resolve);
 
-// -- implementation of scan
-// ------------------------------------------------------------------------
+// -- implementation of scan ---------------------------------------------------------------------
 
 /// Steps of scan that do not depend on the caller.
 void find_blocks(const ScanInput& input, ScanScratch& scratch);

@@ -229,8 +229,7 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
     return close;
 }
 
-// -- cookies
-// ------------------------------------------------------------------------------------------
+// -- cookies ------------------------------------------------------------------------------------
 
 CookieJar::CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept : mac_(mac) {
     std::memcpy(key_.data(), key.data(), key.size());

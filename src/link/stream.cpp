@@ -16,8 +16,7 @@ constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7
 
 }  // namespace
 
-// -- sender
-// -----------------------------------------------------------------------------------------
+// -- sender -------------------------------------------------------------------------------------
 
 Status StreamSender::send(std::span<const std::byte> message) {
     if (message.size() > message_bytes_max) return Status::too_large;
@@ -82,8 +81,7 @@ void StreamSender::resolve(std::uint32_t sequence, bool delivered) {
     begin_ += static_cast<std::uint32_t>(bytes);
 }
 
-// -- receiver
-// ---------------------------------------------------------------------------------------
+// -- receiver -----------------------------------------------------------------------------------
 
 void StreamReceiver::drop_taken() {
     if (taken_ == 0) return;

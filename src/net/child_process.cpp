@@ -24,6 +24,7 @@ ChildProcess::~ChildProcess() {
 std::string ChildProcess::start(const std::vector<std::string>& arguments,
                                 const std::string& output_path) {
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (const std::string& argument : arguments)
         pointers.push_back(const_cast<char*>(argument.c_str()));
     pointers.push_back(nullptr);

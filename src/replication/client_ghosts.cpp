@@ -19,8 +19,7 @@ ClientGhosts::ClientGhosts(Schema schema)
     }
 }
 
-// -- decode: bytes to edits, nothing applied
-// -------------------------------------------------------
+// -- decode: bytes to edits, nothing applied ----------------------------------------------------
 
 bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
     const auto kind = in.bits(kind_bits_);
@@ -102,16 +101,23 @@ bool ClientGhosts::decode(BitReader& in) {
     section(
         [&](Edit& edit) {
             edit.type = Edit::Type::enter;
+            if (is_held(edit.ghost)) in.fail();  // an id is free before it is used again
             return known_kind(in, edit) && decode_link(in, edit) && decode_full(in, edit);
         },
         false);
+    const auto enters_here = [this](LocalId ghost) {
+        return std::any_of(edits_.begin(), edits_.end(), [ghost](const Edit& edit) {
+            return edit.type == Edit::Type::enter && edit.ghost == ghost;
+        });
+    };
     section(
         [&](Edit& edit) {
             edit.type = Edit::Type::update;
             if (!known_kind(in, edit)) return false;
             edit.relink = in.boolean();
             if (edit.relink && !decode_link(in, edit)) return false;
-            if (is_held(edit.ghost) && kind(edit.ghost) != edit.kind) in.fail();
+            if (is_held(edit.ghost) ? kind(edit.ghost) != edit.kind : enters_here(edit.ghost))
+                in.fail();
             return decode_update(in, edit);
         },
         false);
@@ -129,8 +135,7 @@ bool ClientGhosts::decode(BitReader& in) {
     return in.ok();
 }
 
-// -- apply
-// ------------------------------------------------------------------------------------------
+// -- apply --------------------------------------------------------------------------------------
 
 bool ClientGhosts::read(BitReader& in) {
     tick_low_ = static_cast<std::uint16_t>(in.bits(wire_tick_bits));
@@ -166,7 +171,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
         ghosts_.resize((edit.ghost / bits_per_word + 1) * bits_per_word);
         values_.resize(ghosts_.size() * stride_, 0);
     }
-    if (ghosts_[edit.ghost].held) remove(edit.ghost, Reason::left);
+    PURVIEW_ASSERT(!ghosts_[edit.ghost].held);
     Ghost& ghost = ghosts_[edit.ghost];
     ghost = Ghost{};
     ghost.held = true;
@@ -251,8 +256,7 @@ void ClientGhosts::apply(Tick tick) {
     }
 }
 
-// -- reading
-// ------------------------------------------------------------------------------------------
+// -- reading ------------------------------------------------------------------------------------
 
 bool ClientGhosts::has_place(LocalId ghost) const noexcept {
     if (schema_.place() == ComponentId::none) return false;

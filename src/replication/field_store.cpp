@@ -60,8 +60,8 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
             changed_.set(index);
         }
     }
-    for (std::uint16_t c = 0; c < columns_.size(); ++c) {
-        const ComponentId component{c};
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+        const ComponentId component{static_cast<std::uint16_t>(c)};
         world.dirty(component).for_each([&](std::size_t i) {
             const auto index = static_cast<std::uint32_t>(i);
             if (world.at_index(index) == EntityId::none || !world.has(index, component)) return;

@@ -54,7 +54,7 @@ struct HeldReport {
 
 class GhostTable {
   public:
-    // -- relevance ----------------------------------------------------------------------------
+    // -- relevance ------------------------------------------------------------------------------
     /// A new lane for the entity, the lowest that is free. Enters of one tick come in the order of
     /// spawn numbers.
     LocalId enter(EntityId entity, KindId kind, bool owned, Tick now);
@@ -89,7 +89,7 @@ class GhostTable {
     std::span<const std::uint64_t> needs_leave() const noexcept { return needs_leave_; }
     std::span<const std::uint64_t> live() const noexcept { return live_; }
 
-    // -- sending ----------------------------------------------------------------------------------
+    // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
     void settle(LocalId lane) noexcept { reset(pending_, lane); }
     /// The packet goes out with these items; kept until its fate is known.

@@ -117,6 +117,11 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     SnapshotItem& item = plan.items[at];
     if (item.taken) return false;
     const bool links = item.type == ItemType::enter || item.relink;
+    if (input.break_order && item.type == ItemType::enter &&
+        ghosts.waiting_since(item.lane) == input.tick &&
+        !input.world.children_at(index_of(ghosts.entity(item.lane))).empty()) {
+        return false;
+    }
     if (links && !input.break_order && !is_parent_known(ghosts, plan, item)) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || plan.items[parent - 1].type != ItemType::enter ||

@@ -51,7 +51,7 @@ struct ReplicationInput {
     const FieldStore& fields;
     EncodeCache& cache;
     Tick tick;
-    bool break_order = false;  ///< test builds: the parent gate stands open
+    bool break_order = false;  ///< test builds: children go first, and the parent gate stands open
 };
 
 /// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything.

@@ -66,7 +66,7 @@ std::uint32_t BlockTable::layer_of(BlockIndex block) const noexcept {
     return layer;
 }
 
-// -- lanes ------------------------------------------------------------------------------------
+// -- lanes --------------------------------------------------------------------------------------
 
 void BlockTable::append_block() {
     const BlockIndex block = block_end();

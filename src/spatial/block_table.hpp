@@ -101,7 +101,7 @@ class BlockTable {
     std::uint32_t add_flag_column();
     std::uint32_t add_key_column();
 
-    // -- reads ------------------------------------------------------------------------------
+    // -- reads ----------------------------------------------------------------------------------
     BlockIndex block_end() const noexcept { return static_cast<BlockIndex>(occupied_.size()); }
     bool is_three_d() const noexcept { return axes_ == 3; }
     unsigned floats_per_block() const noexcept { return axes_ * lanes_per_block; }
@@ -141,7 +141,7 @@ class BlockTable {
     Key key(std::uint32_t column, Slot slot) const noexcept { return keys_[column][slot]; }
     std::uint32_t layer_of(BlockIndex block) const noexcept;
 
-    // -- edits, one thread ------------------------------------------------------------------
+    // -- edits, one thread ----------------------------------------------------------------------
     /// Columns of the new lane are zero. place must be finite. Its index must be free.
     Slot insert(EntityId entity, std::uint32_t layer, Vec3 place);
     /// The new slot: the same while it stays in its cell.

@@ -149,9 +149,9 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
         has[index_of(component)] = true;
     }
     std::size_t fields = 0;
-    for (std::uint16_t c = 0; c < components_.size(); ++c) {
+    for (std::size_t c = 0; c < components_.size(); ++c) {
         if (!has[c]) continue;
-        def.components.push_back(ComponentId{c});
+        def.components.push_back(ComponentId{static_cast<std::uint16_t>(c)});
         fields += components_[c].fields.size();
     }
     if (fields > kind_fields_max) {

@@ -103,7 +103,7 @@ Status WorldData::move(EntityId entity, Vec3 place) {
     return Status::ok;
 }
 
-// -- the parent forest ----------------------------------------------------------------------
+// -- the parent forest --------------------------------------------------------------------------
 
 bool WorldData::is_in_subtree(EntityId entity, EntityId top) const noexcept {
     while (entity != EntityId::none && entity != top) entity = entities_[index_of(entity)].parent;
@@ -180,7 +180,7 @@ Status WorldData::set_owner(EntityId entity, ObserverId owner) {
     return Status::ok;
 }
 
-// -- the change log -------------------------------------------------------------------------
+// -- the change log -----------------------------------------------------------------------------
 
 void WorldData::settle_places() {
     const ComponentId place = schema().place();

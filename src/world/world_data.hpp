@@ -121,7 +121,7 @@ class WorldData {
         return keys_[index_of(domain)][index];
     }
 
-    // -- the change log of the running tick -------------------------------------------------
+    // -- the change log of the running tick -----------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
     bool has_untracked_ops() const noexcept { return tracked_ops_ < ops_.size(); }
     /// The structural edits since the last call; they count as tracked from now on.

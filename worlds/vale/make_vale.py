@@ -103,8 +103,9 @@ def main():
         x, y = place(open_land, 30, 12)
         roaming.append(area("wagon", x, y, 30, 12, 1))
     starts = []
+    inland = [i for i in open_land if 30 <= i % SIZE < SIZE - 30 and 30 <= i // SIZE < SIZE - 30]
     for _ in range(40):
-        x, y = place(open_land, 8, 8)
+        x, y = place(inland, 8, 8)
         item = area("start", x, y, 8, 8, 0)
         starts.append(item)
 

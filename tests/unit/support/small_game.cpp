@@ -81,6 +81,7 @@ void SmallGame::populate(World& world) {
 }
 
 bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& request) {
+    if (refuse_joins) return false;
     if (request.role == Role::spectator) {
         const Vec3 camera = random_place();
         cameras[static_cast<std::uint32_t>(observer)] = camera;

@@ -50,6 +50,7 @@ class SmallGame final : public Game {
 
     static constexpr float side_m = 300;
     bool frozen = false;  ///< the world rests
+    bool refuse_joins = false;
     std::uint64_t commands = 0;
     std::map<std::uint32_t, EntityId> players;
     std::map<std::uint32_t, Vec3> cameras;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The page in a real browser against a real server:
+//   node page_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
+// What WebGL is told to draw must be what the server knows this client to hold, twenty times while
+// it moves; and a restart of the server is survived.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const { chromium } = createRequire(import.meta.url)("playwright-core");
+const [binary, artifacts] = process.argv.slice(2);
+mkdirSync(artifacts, { recursive: true });
+
+const log = (text) => console.log(`page test: ${text}`);
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Polls until `probe()` is truthy, or fails after `ms`. */
+async function until(what, probe, ms = 15000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`timed out: ${what}`);
+    await sleep(50);
+  }
+}
+
+/** A demo server of our own; ends by itself after two minutes whatever happens. */
+async function startServer(port) {
+  const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "120"], { stdio: ["ignore", "ignore", "pipe"] });
+  let output = "";
+  child.stderr.on("data", (data) => { output += data; });
+  const address = await until("the server prints its address", () => {
+    if (child.exitCode !== null) throw new Error(`the server ended: ${output}`);
+    return /http:\/\/127\.0\.0\.1:\d+\/\?operator=[0-9a-f]+/.exec(output)?.[0];
+  });
+  return { child, address, port: Number(new URL(address).port) };
+}
+
+async function stopServer(server) {
+  const ended = new Promise((resolve) => server.child.once("exit", resolve));
+  server.child.kill("SIGTERM");
+  await ended;
+}
+
+/** In the page, before any script of it: every instanced draw call is noted with its layer. */
+function spyOnWebGL() {
+  const draw = WebGL2RenderingContext.prototype.drawArraysInstanced;
+  globalThis.spy = { ghosts: null, truth: 0 };
+  WebGL2RenderingContext.prototype.drawArraysInstanced = function (mode, first, vertices, instances) {
+    const page = globalThis.purview;
+    if (page?.view.pass === "ghosts") {
+      globalThis.spy.ghosts = { instances, packet: page.client.newestPacket, tick: page.client.newestTick };
+    } else if (page?.view.pass === "truth") {
+      globalThis.spy.truth = instances;
+    }
+    return draw.call(this, mode, first, vertices, instances);
+  };
+}
+
+const profile = mkdtempSync(join(tmpdir(), "purview-browser-"));
+let server = await startServer(0);
+log(`server at port ${server.port}`);
+const browser = await chromium.launchPersistentContext(profile, {
+  executablePath: execFileSync("sh", ["-c", "command -v chromium"]).toString().trim(),
+  headless: true,
+  viewport: { width: 1360, height: 820 },
+  args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+try {
+  const page = browser.pages()[0] ?? await browser.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
+  await page.addInitScript(spyOnWebGL);
+  await page.goto(server.address);
+  await until("the page joins", () => page.evaluate(() => globalThis.purview?.client.state === "joined" && globalThis.purview.client.ghostCount > 50 && globalThis.purview.drawn.own));
+  const ownPlace = () => page.evaluate(() => globalThis.purview.drawn.own);
+
+  // The server's word on what this client holds after each packet.
+  await page.evaluate(async () => {
+    const { client, operator } = globalThis.purview;
+    const { observer } = await operator.ask({ op: "find", nonce: client.nonce });
+    globalThis.heldByPacket = new Map();
+    operator.onHeld = (report) => globalThis.heldByPacket.set(report.packet, report);
+    operator.tell({ op: "held", observer });
+  });
+
+  const before = await ownPlace();
+  let compared = 0;
+  let changed = 0;
+  let last = -1;
+  const directions = ["d", "s", "a", "w"];
+  for (let round = 0; compared < 20; ++round) {
+    assert.ok(round < 200, "twenty comparisons in 200 rounds");
+    if (round % 8 === 0) {
+      for (const key of directions) await page.keyboard.up(key);
+      await page.keyboard.down(directions[(round / 8) % 4]);
+    }
+    await sleep(250);
+    const drawn = await page.evaluate(() => globalThis.spy.ghosts);
+    const held = await until(`the server's word on packet ${drawn.packet}`, () => page.evaluate((packet) => {
+      const newest = Math.max(0, ...globalThis.heldByPacket.keys());
+      return globalThis.heldByPacket.get(packet) ?? (newest > packet + 40 ? "none" : null);
+    }, drawn.packet));
+    if (held === "none") continue;  // a packet from before we asked
+    assert.equal(drawn.instances, held.relevant - held.backlog + held.leaves,
+                 `packet ${drawn.packet}: drawn ${drawn.instances}, server ${JSON.stringify(held)}`);
+    assert.equal(drawn.tick, held.tick);
+    ++compared;
+    if (drawn.instances !== last) ++changed;
+    last = drawn.instances;
+  }
+  for (const key of directions) await page.keyboard.up(key);
+  const after = await ownPlace();
+  const moved = Math.hypot(after.x - before.x, after.y - before.y);
+  assert.ok(moved > 5 && moved < 100, `the player moved ${moved.toFixed(1)} m`);
+  assert.ok(changed > 3, `the number of ghosts changed ${changed} times`);
+  log(`20 of 20 draw calls equal the server's word, ${changed} different counts, moved ${moved.toFixed(0)} m`);
+
+  // A click walks there.
+  await page.mouse.click(700, 200);
+  await sleep(700);
+  const clicked = await ownPlace();
+  assert.ok(Math.hypot(clicked.x - after.x, clicked.y - after.y) > 1, "a click moves the player");
+
+  // The truth lies underneath only when asked for, and shows more than this client knows.
+  assert.equal(await page.evaluate(() => globalThis.spy.truth), 0);
+  await page.screenshot({ path: join(artifacts, "page.png") });
+  await page.check("#truth");
+  await page.mouse.move(600, 400);
+  await page.mouse.wheel(0, 900);
+  await until("the truth is drawn", () => page.evaluate(() => globalThis.spy.truth > 100));
+  await sleep(1200);
+  const things = await page.evaluate(() => globalThis.spy.truth + globalThis.spy.ghosts.instances);
+  assert.ok(things >= 200, `${things} things drawn`);
+  await page.screenshot({ path: join(artifacts, "truth.png") });
+  assert.ok(Number(await page.textContent("#relevant")) > 50);
+  assert.ok(await page.locator("#log li").count() > 5);
+  log(`${things} things on the screenshot`);
+
+  // Nobody without the token, and no foreign page, gets the operator channel.
+  const refused = await page.evaluate(async (host) => {
+    const socket = new WebSocket(`ws://${host}/operator?token=guess`);
+    return new Promise((resolve) => { socket.onopen = () => resolve("opened"); socket.onerror = () => resolve("refused"); });
+  }, `127.0.0.1:${server.port}`);
+  assert.equal(refused, "refused");
+
+  // The server goes and comes back: the page finds it again, with a fresh world.
+  await stopServer(server);
+  await until("the page notices", () => page.evaluate(() => globalThis.purview.client.state !== "joined"));
+  const nonce = await page.evaluate(() => globalThis.purview.client.nonce);
+  server = await startServer(server.port);
+  await until("the page joins again", () => page.evaluate(() => globalThis.purview.client.state === "joined" && globalThis.purview.client.ghostCount > 50), 20000);
+  assert.notEqual(await page.evaluate(() => globalThis.purview.client.nonce), nonce);
+  log("a restart of the server was survived");
+
+  const serious = complaints.filter((text) => !/WebSocket|ERR_CONNECTION|403/.test(text));
+  assert.deepEqual(serious, [], "the page complained");
+} finally {
+  await browser.close();
+  await stopServer(server);
+  rmSync(profile, { recursive: true, force: true });
+}
+log("passed");

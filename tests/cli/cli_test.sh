@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+#
+# cli_test.sh CASE PROGRAM [ARGUMENT]: the program as a user meets it.
+set -eu
+case_name=$1
+program=$2
+dir=$(mktemp -d)
+child=
+cleanup() {
+    [ -z "$child" ] || kill "$child" 2>/dev/null || true
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "FAILED: $1"
+    echo "--- standard output"; cat "$dir/out" 2>/dev/null || true
+    echo "--- standard error"; cat "$dir/err" 2>/dev/null || true
+    exit 1
+}
+# run EXPECTED_CODE ARGUMENT...
+run() {
+    expected=$1
+    shift
+    code=0
+    timeout 100 "$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null || code=$?
+    [ "$code" = "$expected" ] || fail "'$*' ended with $code, not $expected"
+}
+in_err() { grep -q -- "$1" "$dir/err" || fail "standard error does not say: $1"; }
+in_out() { grep -q -- "$1" "$dir/out" || fail "standard output does not say: $1"; }
+
+# A map and a trace of our own making, of the same formats as real ones.
+make_map() {
+    awk 'BEGIN {
+        printf "{\"width\":120,\"height\":120,\"tilewidth\":32,\"tileheight\":32,\"layers\":[{\"name\":\"l\",\"type\":\"tilelayer\",\"width\":120,\"height\":120,\"data\":["
+        for (i = 0; i < 14400; ++i) printf "%s%d", (i ? "," : ""), (i % 53 == 0 ? 2 : 1)
+        printf "]},{\"name\":\"roaming\",\"type\":\"objectgroup\",\"objects\":["
+        for (i = 0; i < 30; ++i) printf "%s{\"type\":\"rat\",\"x\":%d,\"y\":%d,\"width\":320,\"height\":320,\"properties\":{\"nb\":\"14\"}}", (i ? "," : ""), (i * 97) % 3500, (i * 211) % 3500
+        printf "]}],\"tilesets\":[{\"firstgid\":1,\"tilecount\":2,\"tileproperties\":{\"1\":{\"c\":\"\"}}}]}"
+    }' >"$dir/map.json"
+}
+make_trace() {
+    awk 'BEGIN {
+        print "time,id,x,y,z,facing"
+        for (t = 0; t < 400; ++t) for (id = 1; id <= 60; ++id) {
+            if (t < id || t > 300 + id) continue
+            a = id * 0.7 + t * 0.02 * (id % 2 ? 1 : -1)
+            printf "%.3f,%d,%.3f,%.3f,0,%.3f\n", t / 10, id, 3 * cos(a) + (id % 5) * 0.4, 3 * sin(a) + (id % 7) * 0.4, a
+        }
+    }' >"$dir/trace.csv"
+}
+
+case "$case_name" in
+    usage)
+        run 2
+        run 2 demo --frobnicate
+        in_err frobnicate
+        run 2 dance
+        run 2 bots --clients none
+        run 2 bots --server nowhere
+        in_err 'ADDRESS:PORT'
+        run 2 serve --port 99999
+        run 2 demo --map a.json --trace b.csv
+        run 0 --help
+        in_out 'Examples:'
+        in_out 'purview demo --check'
+        run 0 demo --help
+        in_out '--bots'
+        run 0 --version
+        ;;
+    bad_world)
+        printf 'name = "x"\nspeed = 3\n' >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:2:1: unknown key 'speed'"
+        printf 'name = 7\n' >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:1:8: 'name' must be a text"
+        run 1 serve --world "$dir/none.toml" --port 0 --seconds 1
+        in_err 'none.toml: cannot be read: No such file'
+        ;;
+    bad_trace)
+        printf 'time,id,x,y,z,facing\n2,1,0,0,0,0\n1,1,0,0,0,0\n' >"$dir/t.csv"
+        run 1 demo --trace "$dir/t.csv" --port 0 --seconds 1
+        in_err 't.csv:3: time goes back'
+        ;;
+    bad_map)
+        make_map
+        sed 's/objectgroup/nonsense/' "$dir/map.json" >"$dir/bad.json"
+        run 1 demo --map "$dir/bad.json" --port 0 --seconds 1
+        in_err "bad.json: layer 'roaming' has the unknown type 'nonsense'"
+        ;;
+    port_in_use)
+        "$program" serve --port 0 --seconds 60 >"$dir/first" 2>/dev/null &
+        child=$!
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            [ -s "$dir/first" ] && break
+            sleep 0.25
+        done
+        port=$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        run 1 serve --port "$port" --seconds 1
+        in_err 'Address already in use'
+        ;;
+    open_operator)
+        run 2 serve --host 0.0.0.0 --port 0 --seconds 1
+        in_err 'is not loopback'
+        run 2 serve --host 0.0.0.0 --port 0 --seconds 1 --operator-token short
+        in_err 'at least 16 characters'
+        ;;
+    json_streams)
+        run 0 serve --port 0 --seconds 2 --json -
+        in_err 'world=vale'
+        sed 1d "$dir/out" | python3 -c 'import json, sys; assert json.load(sys.stdin)["entities"] > 20000' || fail 'standard output is not the report'
+        ;;
+    bots_and_serve)
+        "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
+        child=$!
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            [ -s "$dir/first" ] && break
+            sleep 0.25
+        done
+        port=$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        run 0 bots --server "127.0.0.1:$port" --clients 60 --seconds 6 --loss 0.05 --jitter 20 --report -
+        python3 - "$dir/out" <<'PY' || fail 'the bots saw too little'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["joined"] == 60 and report["ghosts_mean"] > 20 and report["order_violations"] == 0, report
+assert report["enters"] > 60 * 20 and report["packets_malformed"] == 0 and report["rtt_ms_p99"] > 0, report
+PY
+        run 1 bots --server "127.0.0.1:$port" --clients 90 --seconds 5 --report -
+        in_err 'refused: address_limit'
+        ;;
+    generated_map)
+        make_map
+        run 0 demo --check --map "$dir/map.json" --bots 160 --seconds 12 --port 0 --json "$dir/report.json"
+        in_err 'everything holds'
+        ;;
+    generated_trace)
+        make_trace
+        run 0 demo --check --trace "$dir/trace.csv" --bots 60 --seconds 12 --port 0 --json "$dir/report.json"
+        in_err 'everything holds'
+        ;;
+    break)
+        run 3 demo --check --bots 40 --seconds 8 --port 0 --break "$3" --json "$dir/report.json"
+        in_err 'NOT everything holds'
+        in_err 'mismatches is'
+        ;;
+    no_break)
+        run 2 demo --break leak
+        ;;
+    *) fail "no case $case_name" ;;
+esac
+echo "passed: $case_name"

@@ -1,0 +1,35 @@
+# Tests of whole programs.
+purview_program(purview_breakable_program)
+target_compile_definitions(purview_breakable_program PRIVATE PURVIEW_BREAKABLE)
+target_sources(purview_breakable_program PRIVATE $<TARGET_OBJECTS:purview_breakable>)
+
+# -- whole programs --------------------------------------------------------------------------------------
+set(program $<TARGET_FILE:purview_program>)
+set(cli ${CMAKE_CURRENT_SOURCE_DIR}/cli/cli_test.sh)
+foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_streams bots_and_serve generated_map generated_trace)
+  add_test(NAME "cli: ${case}" COMMAND sh ${cli} ${case} ${program})
+  set_tests_properties("cli: ${case}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS threads)
+endforeach()
+# Its bounds are those of a machine at full speed.
+set_tests_properties("cli: generated_map" PROPERTIES LABELS "")
+foreach(mode leak stale field order)
+  add_test(NAME "check: --break ${mode} makes demo --check end with 3"
+    COMMAND sh ${cli} break $<TARGET_FILE:purview_breakable_program> ${mode})
+  set_tests_properties("check: --break ${mode} makes demo --check end with 3" PROPERTIES TIMEOUT 180 RUN_SERIAL ON)
+endforeach()
+add_test(NAME "cli: the released program has no --break" COMMAND sh ${cli} no_break ${program})
+
+add_test(NAME "layers: an include against the direction is found" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/layers_test.sh)
+add_test(NAME "layers: no include of ours runs against the direction"
+  COMMAND sh tools/check_layers.sh src include games apps WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+add_test(NAME "world: the vale is what its script makes" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/vale_test.sh)
+add_test(NAME "package: an installed Purview is found and used"
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/consumer/consumer_test.sh ${PROJECT_BINARY_DIR})
+add_test(NAME "readme: the sample compiles and runs"
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/readme_test.sh ${PROJECT_BINARY_DIR})
+set_tests_properties("package: an installed Purview is found and used" "readme: the sample compiles and runs"
+  PROPERTIES TIMEOUT 300 LABELS release-only)
+add_test(NAME "browser: the page shows what its client holds, and survives a restart"
+  COMMAND node ${CMAKE_CURRENT_SOURCE_DIR}/browser/page_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
+set_tests_properties("browser: the page shows what its client holds, and survives a restart"
+  PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)

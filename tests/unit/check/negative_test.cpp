@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A check that cannot fail proves nothing: each way of spoiling the server must be noticed, in words.
+// (These tests are built with PURVIEW_BREAKABLE; the released program has no such switch.)
+#include <doctest/doctest.h>
+
+#include "host/server_data.hpp"
+#include "support/small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64_t& wire) {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    world.server->data().set_spoil(spoil);
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(200);
+    truth = world.proof->counters().truth_mismatches;
+    wire = world.proof->counters().digest_mismatches;
+    std::string all;
+    for (const std::string& text : world.proof->mismatches()) all += text + "\n";
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("check: an untouched server is not accused") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    CHECK(first_word_of_trouble(Spoil::none, truth, wire).empty());
+    CHECK(truth + wire == 0);
+}
+
+TEST_CASE("check: an entity that leaks to an observer is found by the truth check") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::leak, truth, wire);
+    CHECK(truth > 0);
+    CHECK(text.find("neither relevant nor leaving") != std::string::npos);
+}
+
+TEST_CASE("check: a change that is never sent is found, with entity and field") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::stale, truth, wire);
+    CHECK(truth + wire > 0);
+    CHECK(text.find("field") != std::string::npos);
+}
+
+TEST_CASE("check: a damaged field is found by the digests, and named by the client's own state") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::field, truth, wire);
+    CHECK(wire > 0);
+    CHECK(text.find("digest differs") != std::string::npos);
+    CHECK(text.find("must be") != std::string::npos);
+}
+
+TEST_CASE("check: a child sent before its parent is found") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::order, truth, wire);
+    CHECK(wire > 0);
+    CHECK(text.find("before its parent") != std::string::npos);
+}
+
+}  // namespace purview::test

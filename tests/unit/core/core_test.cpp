@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "core/bitset.hpp"
+#include "core/flat_map.hpp"
+#include "core/id_pool.hpp"
+
+namespace purview::test {
+
+TEST_CASE("core: a flat map answers like std::map through a hundred thousand random operations") {
+    SplitMix random(7);
+    FlatMap<std::uint32_t, std::uint32_t> map;
+    std::map<std::uint32_t, std::uint32_t> twin;
+    for (int i = 0; i < 100'000; ++i) {
+        const std::uint32_t key = random.below(3000);
+        switch (random.below(3)) {
+            case 0: map[key] = twin[key] = random.below(1000); break;
+            case 1: REQUIRE(map.erase(key) == (twin.erase(key) == 1)); break;
+            default: {
+                const std::uint32_t* found = map.find(key);
+                REQUIRE((found != nullptr) == (twin.count(key) == 1));
+                if (found != nullptr) REQUIRE(*found == twin[key]);
+            }
+        }
+        REQUIRE(map.size() == twin.size());
+    }
+    for (const auto& [key, value] : twin) REQUIRE(*map.find(key) == value);
+    map.clear();
+    CHECK(map.size() == 0);
+    CHECK(map.find(twin.begin()->first) == nullptr);
+}
+
+TEST_CASE("core: a released index rests until it is recycled, and comes back with another generation") {
+    IdPool pool(3);
+    const auto a = pool.acquire();
+    const auto b = pool.acquire();
+    const auto old = pool.generation(a);
+    pool.release(a);
+    CHECK_FALSE(pool.is_live(a));
+    const auto c = pool.acquire();
+    CHECK(c != a);
+    CHECK(pool.acquire() == IdPool::no_index);
+    pool.recycle();
+    CHECK(pool.acquire() == a);
+    CHECK(pool.generation(a) == old + 1);
+    CHECK_FALSE(pool.is_live(a, old));
+    CHECK(pool.is_live(b));
+}
+
+TEST_CASE("core: generations of a pool wrap to 1, never to 0") {
+    IdPool pool(1, 3);
+    std::vector<std::uint32_t> seen;
+    for (int i = 0; i < 5; ++i) {
+        seen.push_back(pool.generation(pool.acquire()));
+        pool.release(0);
+        pool.recycle();
+    }
+    CHECK(seen == std::vector<std::uint32_t>{1, 2, 3, 1, 2});
+}
+
+TEST_CASE("core: the oldest released index is reused first") {
+    IdPool pool(8);
+    for (int i = 0; i < 4; ++i) (void)pool.acquire();
+    pool.release(2);
+    pool.recycle();
+    pool.release(0);
+    pool.recycle();
+    CHECK(pool.acquire() == 2);
+    CHECK(pool.acquire() == 0);
+    CHECK(pool.acquire() == 4);
+}
+
+TEST_CASE("core: bits beyond the size of a bitset are zero after it shrinks") {
+    Bitset bits(130);
+    for (std::size_t i = 0; i < 130; ++i) bits.set(i);
+    bits.resize(70);
+    CHECK(bits.count() == 70);
+    bits.resize(130);
+    CHECK(bits.count() == 70);
+    std::size_t visited = 0;
+    bits.for_each([&](std::size_t i) { visited += i; });
+    CHECK(visited == 69 * 70 / 2);
+}
+
+TEST_CASE("core: an assertion calls the handler, and the call answers safely when the handler returns") {
+    static int failures;
+    failures = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++failures; });
+    assert_failed("x", "y", 1);
+    set_assert_handler(old);
+    CHECK(failures == 1);
+}
+
+}  // namespace purview::test

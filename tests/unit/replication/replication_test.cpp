@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include "replication/client_ghosts.hpp"
+#include "replication/ghost_table.hpp"
+#include "replication/schema_codec.hpp"
+#include "replication/snapshot_writer.hpp"
+#include "support/small_game.hpp"
+
+namespace purview::test {
+
+TEST_CASE("replication: a schema comes back from the wire with the same meaning, and damage is refused or harmless") {
+    SmallSchema small;
+    std::vector<std::byte> bytes(4000);
+    BitWriter out(bytes);
+    write_schema(small.schema, out);
+    REQUIRE(out.ok());
+    bytes.resize(out.bytes_written());
+    BitReader in(bytes);
+    auto read = read_schema(in);
+    REQUIRE(read.has_value());
+    CHECK(in.exhausted());
+    CHECK(read->hash() == small.schema.hash());
+    CHECK(read->place() == small.schema.place());
+    CHECK(read->kinds().size() == small.schema.kinds().size());
+    SplitMix random(4);
+    for (int i = 0; i < 4000; ++i) {
+        auto damaged = bytes;
+        for (std::uint32_t f = 0; f <= random.below(3); ++f) {
+            damaged[random.below(static_cast<std::uint32_t>(damaged.size()))] ^= static_cast<std::byte>(1U << random.below(8));
+        }
+        if (random.chance(0.3F)) damaged.resize(random.below(static_cast<std::uint32_t>(damaged.size())));
+        BitReader reader(damaged);
+        auto result = read_schema(reader);
+        if (result.has_value()) ClientGhosts ghosts(std::move(result).value());
+    }
+}
+
+TEST_CASE("replication: random bytes never make a snapshot do harm") {
+    SmallSchema small;
+    SplitMix random(8);
+    ClientGhosts ghosts(small.schema);
+    Tick newest = 0;
+    std::uint64_t applied = 0;
+    for (int i = 0; i < 30'000; ++i) {
+        std::vector<std::byte> bytes(random.below(90));
+        for (auto& byte : bytes) byte = static_cast<std::byte>(random.next() & random.next());
+        BitReader in(bytes);
+        const std::uint64_t before = ghosts.digest();
+        if (ghosts.read(in)) {
+            ghosts.accept(newest);
+            ++applied;
+        } else {
+            REQUIRE(ghosts.digest() == before);
+        }
+        ghosts.clear_events();
+    }
+    CHECK(applied > 100);
+}
+
+TEST_CASE("replication: a local id is free again only when its leave is acknowledged") {
+    GhostTable ghosts;
+    const auto entity = [](std::uint32_t i) { return make_entity_id(i, 1); };
+    CHECK(ghosts.enter(entity(5), KindId{}, false, 1) == 0);
+    CHECK(ghosts.enter(entity(6), KindId{}, false, 1) == 1);
+    // Never sent: gone without a trace.
+    ghosts.leave(entity(6), Reason::left);
+    CHECK(ghosts.enter(entity(7), KindId{}, false, 2) == 1);
+    ghosts.sent(ghosts.begin_record(1, 2), 0, SentAs::enter);
+    ghosts.leave(entity(5), Reason::left);
+    CHECK(ghosts.enter(entity(8), KindId{}, false, 3) == 2);
+    ghosts.sent(ghosts.begin_record(2, 3), 0, SentAs::leave);
+    CHECK(ghosts.enter(entity(9), KindId{}, false, 4) == 3);
+    ghosts.resolve(1, true, 5);
+    CHECK(ghosts.enter(entity(10), KindId{}, false, 5) == 4);
+    ghosts.resolve(2, false, 5);  // the leave was lost: sent again
+    CHECK(ghosts.needs_leave()[0] == 1);
+    ghosts.sent(ghosts.begin_record(3, 6), 0, SentAs::leave);
+    ghosts.resolve(3, true, 7);
+    CHECK(ghosts.enter(entity(11), KindId{}, false, 8) == 0);
+}
+
+TEST_CASE("replication: fields are left out by their tick of change, never by value (A, B, A)") {
+    SmallSchema small;
+    WorldDef def;
+    def.schema = &small.schema;
+    World world = std::move(World::create(def)).value();
+    FieldStore fields(small.schema);
+    const EntityId e = *world.spawn(small.animal, {10, 10, 0});
+    world.edit(e, small.body)->hp = 100;
+    const auto tick = [&](Tick now) {
+        world.data().settle();
+        fields.diff(world.data(), now);
+        world.data().clear_changes();
+    };
+    tick(1);
+    CHECK(fields.changed().test(index_of(e)));
+    world.edit(e, small.body)->hp = 50;
+    tick(2);
+    world.edit(e, small.body)->hp = 100;  // as at tick 1 again
+    tick(3);
+    const KindField hp = fields.fields(small.animal)[4];
+    CHECK(small.schema.components()[index_of(hp.component)].fields[hp.field].name == "hp");
+    CHECK(fields.changed_since(index_of(e), small.animal, 1) == FieldMask{1} << 4);
+    CHECK(fields.changed_since(index_of(e), small.animal, 3) == 0);
+    // A write that changes nothing after quantisation is no change.
+    world.edit(e, small.place)->at.x += 0.001F;
+    tick(4);
+    CHECK_FALSE(fields.changed().test(index_of(e)));
+}
+
+TEST_CASE("replication: O1 O2 children come with or after their parents on every client, whatever is lost, and never wait for nobody") {
+    for (std::uint64_t seed = 50; seed < 54; ++seed) {
+        SmallWorld world(seed, {0.25F, 0.1F, 0, 10'000, 45'000}, 300);
+        for (int i = 0; i < 6; ++i) world.add_client();
+        std::uint64_t children = 0;
+        for (int tick = 0; tick < 500; ++tick) {
+            world.step();
+            for (const auto& c : world.clients) {
+                std::vector<bool> known(c->client.ghost_end(), false);
+                for (const ClientEvent& event : c->client.events()) children += event.enter && event.kind == world.schema.crate ? 1 : 0;
+                for (GhostId g = 0; g < c->client.ghost_end(); ++g) {
+                    if (!c->client.is_held(g) || c->client.parent_of(g) == no_ghost) continue;
+                    REQUIRE(c->client.is_held(c->client.parent_of(g)));
+                }
+                c->client.clear_events();
+                CHECK(c->client.stats().order_violations == 0);
+            }
+        }
+        CHECK(children > 5);
+        // With a quiet world and a good network nothing waits for a parent for ever.
+        world.game.frozen = true;
+        for (auto& c : world.clients) c->up->faults = c->down->faults = {};
+        world.run(200);
+        std::vector<SessionStats> sessions;
+        world.server->sessions(sessions);
+        for (const auto& session : sessions) CHECK(session.backlog == 0);
+        CHECK(world.proof->counters().digest_mismatches == 0);
+    }
+}
+
+TEST_CASE("replication: one encoding of a changed entity serves all observers that need the same fields") {
+    SmallWorld world(60, {});
+    for (int i = 0; i < 40; ++i) world.add_client();
+    world.run(60);
+    const auto before = world.server->stats();
+    world.run(100);
+    const auto after = world.server->stats();
+    const auto encodings = after.encodings - before.encodings;
+    const auto uses = after.encoding_uses - before.encoding_uses;
+    CHECK(uses > encodings * 2);
+}
+
+}  // namespace purview::test

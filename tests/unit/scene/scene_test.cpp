@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "scene/tile_map.hpp"
+#include "scene/trace.hpp"
+#include "scene/world_file.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// A file of this text that is gone at the end of the test.
+class TextFile {
+  public:
+    TextFile(const std::string& name, const std::string& text) : path("purview-test-" + name) {
+        std::ofstream(path, std::ios::binary) << text;
+    }
+    ~TextFile() { std::remove(path.c_str()); }
+    std::string path;
+};
+
+/// Replaces one part of a text, which must be there.
+std::string with(std::string text, const std::string& part, const std::string& other) {
+    const std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, part.size(), other);
+}
+
+/// Old form: no orientation, properties as tables, tileproperties.
+const std::string old_map = R"({"width":4,"height":3,"tilewidth":32,"tileheight":16,
+ "layers":[
+  {"name":"ground","type":"tilelayer","width":4,"height":3,"data":[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]},
+  {"name":"roaming","type":"objectgroup","objects":[
+    {"type":"rat","x":64,"y":16,"width":64,"height":16,"properties":{"nb":"3"}},
+    {"gid":77,"type":"","x":32,"y":32,"width":32,"height":16,"properties":{}}]}],
+ "tilesets":[{"firstgid":1,"tilecount":2,"tilewidth":32,"tileheight":16,"imagewidth":64,"imageheight":16,
+   "tileproperties":{"1":{"c":""}}}]})";
+
+/// New form: the same world.
+const std::string new_map = R"({"type":"map","orientation":"orthogonal","infinite":false,"width":4,"height":3,"tilewidth":32,"tileheight":16,
+ "layers":[{"name":"g","type":"group","layers":[
+  {"name":"ground","type":"tilelayer","width":4,"height":3,"data":[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]}]},
+  {"name":"roaming","type":"objectgroup","objects":[
+    {"class":"rat","x":64,"y":16,"width":64,"height":16,"properties":[{"name":"nb","type":"int","value":3}]},
+    {"gid":77,"type":"","x":32,"y":32,"width":32,"height":16}]}],
+ "tilesets":[{"firstgid":1,"tilecount":2,"tiles":[{"id":1,"properties":[{"name":"c","type":"bool","value":true}]}]}]})";
+
+}  // namespace
+
+TEST_CASE("scene: old and new Tiled files give the same blocked tiles and the same objects, in metres") {
+    for (const std::string& text : {old_map, new_map}) {
+        const TextFile file("map.json", text);
+        auto map = scene::load_tile_map(file.path, {2.0F, "c"});
+        REQUIRE_MESSAGE(map, map.problem());
+        CHECK(map->width_m() == 8);
+        CHECK(map->height_m() == 6);
+        // Tile 2 blocks, also where it is mirrored (upper bits of the gid).
+        CHECK(map->blocked == std::vector<std::uint8_t>{0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0});
+        REQUIRE(map->objects.size() == 2);
+        CHECK(map->objects[0].type == "rat");
+        CHECK(map->objects[0].number("nb", 1) == 3);
+        CHECK(map->objects[0].x_m == 4);
+        CHECK(map->objects[0].y_m == 2);
+        CHECK(map->objects[0].width_m == 4);
+        CHECK(map->objects[1].y_m == 2);  // a tile object hangs from its lower left corner
+        // A gid in no tileset is a warning with layer and count.
+        REQUIRE(map->warnings.size() == 2);
+        CHECK(map->warnings[0] == "layer 'ground': 1 gids are in no tileset");
+        CHECK(map->warnings[1] == "layer 'roaming': 1 gids are in no tileset");
+        CHECK(scene::area_grid(*map, 3, 2).count() == 4);
+    }
+}
+
+TEST_CASE("scene: a broken map is an error that names the file and the layer") {
+    const auto problem = [](const std::string& text) {
+        const TextFile file("map.json", text);
+        auto map = scene::load_tile_map(file.path, {});
+        CHECK_FALSE(map);
+        CHECK(map.problem().find(file.path) == 0);
+        return map.problem();
+    };
+    CHECK(problem("{ \"width\": 4,\n\n nonsense").find(":3: is not JSON") != std::string::npos);
+    CHECK(problem("[]").find("is not a map") != std::string::npos);
+    CHECK(problem(with(new_map, "orthogonal", "isometric")).find("isometric") != std::string::npos);
+    CHECK(problem(with(new_map, "false", "true")).find("infinite") != std::string::npos);
+    CHECK(problem(with(old_map, "1,2,1,1, ", "")).find("layer 'ground': has 8 tiles, the map 12") != std::string::npos);
+    CHECK(problem(with(old_map, "[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]", "\"AQAA\"")).find("layer 'ground'") != std::string::npos);
+    CHECK(problem(with(old_map, "objectgroup", "thinggroup")).find("layer 'roaming' has the unknown type 'thinggroup'") != std::string::npos);
+    CHECK(problem(with(old_map, "\"tilecount\":2", "\"source\":\"x.tsx\"")).find("embed") != std::string::npos);
+    CHECK(problem(with(old_map, "\"width\":4,\"height\":3,\"tilewidth\":32", "\"width\":-4,\"height\":3,\"tilewidth\":32")).find("'width'") != std::string::npos);
+    const auto missing = scene::load_tile_map("no-such-file.json", {});
+    CHECK(missing.problem().find("no-such-file.json: cannot be read: No such file") == 0);
+}
+
+TEST_CASE("scene: P1 the map of the first seed loads with 96 areas of 34 x 20 tiles and 52 roaming monsters") {
+    const std::string path = std::string(PURVIEW_SHARED_DIR) + "/data/maps/phaserquest-minimap.json";
+    if (!std::ifstream(path)) {
+        std::printf("SKIPPED: the map of the first seed is not here\n");
+        return;
+    }
+    auto map = scene::load_tile_map(path, {1.0F, "c"});
+    REQUIRE_MESSAGE(map, map.problem());
+    CHECK(map->width == 172);
+    CHECK(map->height == 314);
+    CHECK(scene::area_grid(*map, 34, 20).count() == 96);
+    long monsters = 0;
+    for (const auto& object : map->objects) {
+        if (object.layer == "roaming") monsters += object.number("nb", 1);
+    }
+    CHECK(monsters == 52);
+    const auto blocked = std::count(map->blocked.begin(), map->blocked.end(), 1);
+    CHECK(blocked > 5000);
+    CHECK(blocked < 50000);
+    REQUIRE(map->warnings.size() == 1);
+    CHECK(map->warnings[0] == "layer 'entities': 232 gids are in no tileset");
+}
+
+TEST_CASE("scene: real crowds load: everybody exists from the first row to the last") {
+    for (const auto& [name, people] : {std::pair{"crowd-hermes-bot-360-250-250.csv", 304}, std::pair{"campus-ucy-students03.csv", 428}}) {
+        const std::string path = std::string(PURVIEW_SHARED_DIR) + "/data/traces/" + name;
+        if (!std::ifstream(path)) {
+            std::printf("SKIPPED: the recorded crowds are not here\n");
+            return;
+        }
+        auto trace = scene::load_trace(path);
+        REQUIRE_MESSAGE(trace, trace.problem());
+        CHECK(trace->tracks.size() == people);
+        CHECK(trace->duration_seconds > 60);
+        for (const auto& track : trace->tracks) {
+            CHECK(track.samples.front().seconds >= 0);
+            CHECK(track.samples.back().seconds <= trace->duration_seconds);
+        }
+    }
+}
+
+TEST_CASE("scene: a trace says which line is wrong") {
+    const auto problem = [](const std::string& rows) {
+        const TextFile file("trace.csv", rows);
+        auto trace = scene::load_trace(file.path);
+        CHECK_FALSE(trace);
+        return trace.problem().substr(file.path.size());
+    };
+    const std::string header = "time,id,x,y,z,facing\n";
+    CHECK(problem("time;id\n") == ":1: the header must be 'time,id,x,y,z,facing'");
+    CHECK(problem(header) == ": has no rows");
+    CHECK(problem(header + "1,1,0,0,0,0\n0.5,2,0,0,0,0\n") == ":3: time goes back: rows must be in time order");
+    CHECK(problem(header + "1,1,0,0,0\n") == ":2: must have six values");
+    CHECK(problem(header + "1,1,0,0,0,0,9\n") == ":2: must have six values");
+    CHECK(problem(header + "1,1,0,nan,0,0\n") == ":2: 'nan' is not a number");
+    CHECK(problem(header + "1,one,0,0,0,0\n") == ":2: id must be a whole number");
+    CHECK(problem(header + "1,1,0,0,0,0\n1,1,2,0,0,0\n") == ":3: id 1 has two rows at the same time");
+}
+
+TEST_CASE("scene: a world file is strict: unknown keys and wrong types have file, line and column") {
+    const TextFile map("map.json", new_map);
+    const std::string good = "name = \"w\"\n[map]\nfile = \"" + map.path +
+                             "\"\ncollision_property = \"c\"\n[[interest.node]]\nsteps = [\"add within 60 leave 66\", "
+                             "\"add same team\", \"subtract flag cloaked\"]\n";
+    scene::RuleNames names;
+    names.flags["cloaked"] = FlagId{0};
+    names.keys["team"] = KeyDomain{0};
+    auto world = scene::parse_world_file("w.toml", good);
+    REQUIRE_MESSAGE(world, world.problem());
+    auto rules = scene::compile_rules(*world, names);
+    REQUIRE_MESSAGE(rules, rules.problem());
+    REQUIRE(rules->nodes.size() == 1);
+    REQUIRE(rules->nodes[0].steps.size() == 3);
+    CHECK(rules->nodes[0].steps[0].kernel.leave_m == 66);
+    CHECK(rules->nodes[0].steps[2].op == StepOp::subtract);
+
+    const auto problem = [&](const std::string& text) {
+        auto broken = scene::parse_world_file("w.toml", text);
+        if (!broken) return broken.problem();
+        auto compiled = scene::compile_rules(*broken, names);
+        CHECK_FALSE(compiled);
+        return compiled.problem();
+    };
+    CHECK(problem(good + "colour = 3\n") == "w.toml:7:1: unknown key 'interest.node.colour'");
+    CHECK(problem("tick_hz = \"fast\"\n" + good) == "w.toml:1:11: 'tick_hz' must be a whole number");
+    CHECK(problem("tick_hz = 0\n" + good) == "w.toml:1:11: 'tick_hz' must be 1 to 1000");
+    CHECK(problem("= 3\n").find("w.toml:1:1: ") == 0);
+    CHECK(problem("name = \"x\"\n") == "w.toml: a world needs either [map] or [trace]");
+    CHECK(problem(with(good, "within 60 leave 66", "within 60 leave 50")).find("w.toml:6:10: step \"add within 60 leave 50\": leave must not be below within") == 0);
+    CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan': there is team") != std::string::npos);
+    CHECK(problem(with(good, "flag cloaked", "flag invisible")).find("no flag 'invisible': there is cloaked") != std::string::npos);
+    CHECK(problem(with(good, "add same", "plus same")).find("'plus' is not add, subtract or require") != std::string::npos);
+    CHECK(problem(with(good, map.path, "elsewhere.json")).find("elsewhere.json: cannot be read") != std::string::npos);
+    CHECK(problem(good + "[map.objects]\nnowhere = \"x\"\n").find("the map has no layer 'nowhere'") != std::string::npos);
+}
+
+}  // namespace purview::test

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/hash.hpp"
+#include "spatial/block_table.hpp"
+#include "spatial/cover.hpp"
+
+namespace purview::test {
+
+TEST_CASE("grid: a border point belongs to one cell, a negative or distant one to the border cell (P22)") {
+    BlockTable table(false);
+    table.add_layer({0, 0, 0}, {40, 40, 0}, 10);
+    const GridLayer& layer = table.layers()[0];
+    CHECK(layer.cell_x(9.999F) == 0);
+    CHECK(layer.cell_x(10) == 1);
+    CHECK(layer.cell_x(-0.001F) == 0);
+    CHECK(layer.cell_x(-5) == 0);
+    CHECK(layer.cell_x(-1e30F) == 0);
+    CHECK(layer.cell_x(40) == 3);
+    CHECK(layer.cell_x(1e30F) == 3);
+    CHECK(layer.cell_at({25, 35, 0}) == 3 * 4 + 2);
+}
+
+TEST_CASE("grid: every entity within reach lies in a covered cell, whatever the place, and no cell comes twice") {
+    SplitMix random(21);
+    for (int round = 0; round < 400; ++round) {
+        const bool three_d = random.chance(0.3F);
+        BlockTable table(three_d);
+        const float cell = random.between(2, 30);
+        table.add_layer({-20, -20, -20}, {80, 120, 40}, cell);
+        table.add_unplaced_layer();
+        std::vector<Vec3> places;
+        std::vector<Slot> slots;
+        for (std::uint32_t i = 0; i < 150; ++i) {
+            Vec3 at{random.between(-60, 140), random.between(-60, 160), three_d ? random.between(-60, 80) : 0};
+            if (random.chance(0.3F)) at = {std::floor(at.x), std::floor(at.y), std::floor(at.z)};
+            places.push_back(at);
+            slots.push_back(table.insert(make_entity_id(i, 1), 0, at));
+        }
+        std::vector<Reach> reaches(1 + random.below(4));
+        for (Reach& reach : reaches) {
+            reach.centre = {random.between(-80, 160), random.between(-80, 180), three_d ? random.between(-60, 80) : 0};
+            reach.radius_m = random.between(0.5F, 60);
+        }
+        std::vector<CellRun> runs;
+        cover(table.layers()[0], three_d, reaches, runs);
+        std::vector<BlockIndex> blocks;
+        expand(table, runs, blocks);
+        const std::set<BlockIndex> once(blocks.begin(), blocks.end());
+        REQUIRE(once.size() == blocks.size());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            for (const Reach& reach : reaches) {
+                const float dx = places[i].x - reach.centre.x;
+                const float dy = places[i].y - reach.centre.y;
+                const float dz = places[i].z - reach.centre.z;
+                if (dx * dx + dy * dy + dz * dz <= reach.radius_m * reach.radius_m) {
+                    REQUIRE(once.count(block_of(slots[i])) == 1);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("blocks: random inserts, moves and removals keep every entity findable where it is") {
+    SplitMix random(5);
+    for (int round = 0; round < 10; ++round) {
+        BlockTable table(false);
+        table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
+        table.add_unplaced_layer();
+        const auto flag = table.add_flag_column();
+        const auto key = table.add_key_column();
+        struct Twin {
+            Vec3 place;
+            bool flag;
+            Key key;
+        };
+        std::map<EntityId, Twin> twin;
+        std::uint32_t generation = 1;
+        for (int tick = 0; tick < 60; ++tick) {
+            std::set<Slot> left;
+            for (int step = 0; step < 60; ++step) {
+                const std::uint32_t index = random.below(120);
+                const EntityId there = table.entity_at(index);
+                if (there == EntityId::none) {
+                    const EntityId made = make_entity_id(index, ++generation);
+                    const Vec3 at{random.between(0, 30), random.between(0, 30), 0};
+                    const Slot slot = table.insert(made, random.chance(0.1F) ? 1 : 0, at);
+                    REQUIRE(left.count(slot) == 0);  // a slot left this tick takes nobody
+                    const Key value{static_cast<std::uint16_t>(random.below(5))};
+                    table.set_flag(flag, slot, true);
+                    table.set_key(key, slot, value);
+                    twin[made] = {at, true, value};
+                } else if (random.chance(0.3F)) {
+                    left.insert(table.slot_of(there));
+                    table.remove(table.slot_of(there), false);
+                    twin.erase(there);
+                } else {
+                    const Vec3 at{random.between(0, 30), random.between(0, 30), 0};
+                    const Slot from = table.slot_of(there);
+                    const Slot to = table.move(from, at);
+                    if (to != from) {
+                        left.insert(from);
+                        REQUIRE(left.count(to) == 0);
+                        REQUIRE(table.displaced_from(from).entity == there);
+                    }
+                    twin[there].place = at;
+                }
+            }
+            if (tick % 3 == 0) table.shuffle_cell(random.below(9));
+            for (const auto& [entity, expected] : twin) {
+                const Slot slot = table.slot_of(entity);
+                REQUIRE(slot != no_slot);
+                REQUIRE(table.entity(slot) == entity);
+                REQUIRE(table.place(slot) == expected.place);
+                REQUIRE(table.flag(flag, slot) == expected.flag);
+                REQUIRE(table.key(key, slot) == expected.key);
+            }
+            table.end_tick();
+            std::size_t occupied = 0;
+            for (BlockIndex b = 0; b < table.block_end(); ++b) {
+                occupied += static_cast<std::size_t>(std::popcount(table.occupied(b)));
+                REQUIRE(table.vacated(b) == 0);
+            }
+            REQUIRE(occupied == twin.size());
+        }
+    }
+}
+
+TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again") {
+    BlockTable table(false);
+    table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
+    table.add_unplaced_layer();
+    BlockIndex most = 0;
+    for (int round = 0; round < 20; ++round) {
+        for (std::uint32_t i = 0; i < 500; ++i) {
+            table.insert(make_entity_id(i, static_cast<std::uint32_t>(round + 1)), 0, {round % 2 == 0 ? 5.0F : 15.0F, 5, 0});
+        }
+        for (std::uint32_t i = 0; i < 500; ++i) table.remove(table.slot_of(table.entity_at(i)), false);
+        table.end_tick();
+        if (round == 0) most = table.block_end();
+        CHECK(table.block_end() == most);
+    }
+    // All empty: a cover finds nothing at all.
+    std::vector<CellRun> runs;
+    const Reach all{{10, 5, 0}, 100};
+    cover(table.layers()[0], false, std::span(&all, 1), runs);
+    std::vector<BlockIndex> blocks;
+    expand(table, runs, blocks);
+    CHECK(blocks.empty());
+}
+
+}  // namespace purview::test

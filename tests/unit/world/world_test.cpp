@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "support/small_game.hpp"
+#include "world/world_data.hpp"
+
+namespace purview::test {
+
+namespace {
+
+World make_world(const SmallSchema& schema, std::uint32_t entities_max = 1000) {
+    WorldDef def;
+    def.schema = &schema.schema;
+    def.entities_max = entities_max;
+    def.group_members_max = 8;
+    def.group_depth_max = 3;
+    return std::move(World::create(def)).value();
+}
+
+}  // namespace
+
+TEST_CASE("world: a stale id is answered with stale_id by every call, and a full table with capacity") {
+    SmallSchema schema;
+    World world = make_world(schema, 2);
+    const EntityId a = *world.spawn(schema.animal, {1, 2, 0});
+    const EntityId b = *world.spawn(schema.tree);
+    CHECK(world.spawn(schema.tree).error() == Status::capacity);
+    CHECK(world.despawn(a) == Status::ok);
+    CHECK(world.despawn(a) == Status::stale_id);
+    CHECK(world.move(a, {}) == Status::stale_id);
+    CHECK(world.set(a, schema.body, Body{}) == Status::stale_id);
+    CHECK(world.attach(a, b) == Status::stale_id);
+    CHECK(world.set_owner(a, ObserverId{1}) == Status::stale_id);
+    CHECK(world.get(a, schema.body) == nullptr);
+    CHECK(world.set(b, schema.body, Body{}) == Status::bad_argument);
+    CHECK(world.spawn(schema.tree).error() == Status::capacity);  // the index rests
+    world.data().clear_changes();
+    const EntityId c = *world.spawn(schema.tree);
+    CHECK(index_of(c) == index_of(a));
+    CHECK(c != a);
+    CHECK_FALSE(world.is_alive(a));
+}
+
+TEST_CASE("world: a place that is not finite is refused, and put back when it was written directly") {
+    SmallSchema schema;
+    World world = make_world(schema);
+    const EntityId a = *world.spawn(schema.animal, {1, 2, 0});
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    CHECK(world.move(a, {nan, 0, 0}) == Status::bad_position);
+    CHECK(world.spawn(schema.animal, {0, std::numeric_limits<float>::infinity(), 0}).error() == Status::bad_position);
+    CHECK(world.place_of(a) == Vec3{1, 2, 0});
+    world.data().settle();
+    world.edit(a, schema.place)->at = {nan, nan, 0};
+    world.data().settle();
+    CHECK(world.place_of(a) == Vec3{1, 2, 0});
+    CHECK(world.data().bad_places() == 1);
+}
+
+TEST_CASE("world: flags and keys are reported once per change, and not for what was spawned this tick") {
+    SmallSchema schema;
+    World world = make_world(schema);
+    const EntityId a = *world.spawn(schema.animal);
+    world.edit(a, schema.body)->cloaked = true;
+    world.data().settle();
+    CHECK(world.data().attribute_changes().empty());
+    CHECK(world.data().flags_at(index_of(a)) == 1);
+    (void)world.data().track_ops();
+    world.data().clear_changes();
+    Body* body = world.edit(a, schema.body);
+    body->cloaked = false;
+    body->team = 3;
+    world.data().settle();
+    REQUIRE(world.data().attribute_changes().size() == 2);
+    CHECK(world.data().attribute_changes()[0].flag == schema.cloaked);
+    CHECK(world.data().attribute_changes()[1].key == Key{3});
+    world.data().settle();
+    CHECK(world.data().attribute_changes().empty());
+}
+
+TEST_CASE("world: a group has no cycle, and its limits are refused with a named status, never cut (O6)") {
+    SmallSchema schema;
+    World world = make_world(schema);
+    std::vector<EntityId> e;
+    for (int i = 0; i < 12; ++i) e.push_back(*world.spawn(schema.crate));
+    CHECK(world.attach(e[0], e[0]) == Status::would_cycle);
+    CHECK(world.attach(e[1], e[0]) == Status::ok);
+    CHECK(world.attach(e[2], e[1]) == Status::ok);
+    CHECK(world.attach(e[0], e[2]) == Status::would_cycle);
+    CHECK(world.attach(e[3], e[2]) == Status::ok);
+    CHECK(world.attach(e[4], e[3]) == Status::too_deep);
+    CHECK(world.parent_of(e[4]) == EntityId::none);
+    for (int i = 4; i < 8; ++i) CHECK(world.attach(e[static_cast<std::size_t>(i)], e[0]) == Status::ok);
+    CHECK(world.attach(e[8], e[0]) == Status::too_large);
+    CHECK(world.root_of(e[3]) == e[0]);
+    CHECK(world.despawn(e[0]) == Status::ok);
+    CHECK(world.root_of(e[3]) == e[1]);
+    CHECK(world.parent_of(e[1]) == EntityId::none);
+    CHECK(world.root_of(e[5]) == e[5]);
+}
+
+TEST_CASE("world: random attach, detach and despawn leave the forest that an obvious model leaves (O10 O38)") {
+    SmallSchema schema;
+    SplitMix random(11);
+    for (int round = 0; round < 20; ++round) {
+        WorldDef def;
+        def.schema = &schema.schema;
+        World world = std::move(World::create(def)).value();
+        std::map<EntityId, EntityId> parent;  // the model: nothing but parents
+        std::vector<EntityId> all;
+        const auto root_of = [&](EntityId e) {
+            while (parent[e] != EntityId::none) e = parent[e];
+            return e;
+        };
+        for (int step = 0; step < 400; ++step) {
+            const auto pick = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
+            const std::uint32_t what = all.size() < 2 ? 0 : random.below(8);
+            if (what < 2) {
+                all.push_back(*world.spawn(schema.crate));
+                parent[all.back()] = EntityId::none;
+            } else if (what < 5) {
+                const EntityId child = pick();
+                const EntityId under = pick();
+                if (world.attach(child, under) == Status::ok) parent[child] = under;
+            } else if (what < 7) {
+                const EntityId child = pick();
+                CHECK((world.detach(child) == Status::ok) == (parent[child] != EntityId::none));
+                parent[child] = EntityId::none;
+            } else {
+                const EntityId gone = pick();
+                CHECK(world.despawn(gone) == Status::ok);
+                for (auto& [child, under] : parent) {
+                    if (under == gone) under = EntityId::none;
+                }
+                parent.erase(gone);
+                std::erase(all, gone);
+                world.data().clear_changes();
+            }
+            for (const EntityId e : all) {
+                REQUIRE(world.parent_of(e) == parent[e]);
+                REQUIRE(world.root_of(e) == root_of(e));
+                for (const EntityId child : world.children_of(e)) REQUIRE(parent[child] == e);
+            }
+        }
+    }
+}
+
+TEST_CASE("world: an unsound schema says what is wrong with it, and makes no world") {
+    Schema twice;
+    twice.component<Body>("body").boolean("cloaked", &Body::cloaked).boolean("cloaked", &Body::cloaked);
+    CHECK(twice.status() == Status::bad_configuration);
+    CHECK(twice.problem().find("'cloaked'") != std::string::npos);
+    WorldDef def;
+    def.schema = &twice;
+    CHECK(World::create(def).error() == Status::bad_configuration);
+    Schema range;
+    range.component<Body>("body").integer("team", &Body::team, 0, 300);
+    CHECK(range.problem().find("does not fit") != std::string::npos);
+    Schema key;
+    const auto body = key.component<Body>("body").quantised("facing", &Body::facing, {0, 1, 0.1}).id();
+    CHECK(key.key("k", body, "facing") == KeyDomain::none);
+    CHECK(key.status() == Status::bad_configuration);
+}
+
+}  // namespace purview::test

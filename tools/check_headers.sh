@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+#
+# Every public header compiles alone: with g++, with clang 14, and for WebAssembly; without exceptions
+# and RTTI; the C header as C99.
+set -eu
+cd "$(dirname "$0")/.."
+strict="-Wall -Wextra -Wpedantic -Werror -fno-exceptions -fno-rtti -fsyntax-only -Iinclude -x c++ -std=c++20"
+for header in include/purview/*.hpp; do
+    for compiler in g++ clang++-14 "clang++-14 --target=wasm32-wasi"; do
+        # shellcheck disable=SC2086
+        printf '#include "purview/%s"\n' "$(basename "$header")" | $compiler $strict - ||
+            { echo "$header does not compile alone with $compiler"; exit 1; }
+    done
+done
+for compiler in gcc clang-14; do
+    printf '#include "purview.h"\n' | $compiler -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -x c - ||
+        { echo "purview.h does not compile as C99 with $compiler"; exit 1; }
+done
