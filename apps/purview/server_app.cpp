@@ -96,6 +96,10 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     return app;
 }
 
+ServerApp::~ServerApp() {
+    if (web != nullptr) web->close();
+}
+
 std::string ServerApp::page_address() const {
     const bool ipv6 = host.find(':') != std::string::npos;
     std::string address =

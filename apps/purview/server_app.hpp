@@ -35,6 +35,12 @@ class ServerApp {
     /// Null, with `problem` saying why, when the world does not load or a port is taken.
     static std::unique_ptr<ServerApp> open(const ServeOptions& options, std::string& problem);
 
+    ServerApp() = default;
+    ServerApp(const ServerApp&) = delete;
+    ServerApp& operator=(const ServerApp&) = delete;
+    /// Closes the carriers first: they call into everything else.
+    ~ServerApp();
+
     /// "http://127.0.0.1:7780/?operator=..."
     std::string page_address() const;
     std::uint16_t port() const noexcept { return web->port(); }

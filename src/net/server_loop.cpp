@@ -49,7 +49,9 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
     const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
     Micros due = start + period_us_;
     while (!*stop && now() < end) {
-        while (!*stop && now() < due) web_.wait_until(due);
+        do {  // once at least: who is late must listen all the same
+            web_.wait_until(due);
+        } while (!*stop && now() < due);
         const Micros begin = now();
         const Micros cpu_begin = thread_cpu_now();
         server_.tick(begin);

@@ -25,6 +25,7 @@ struct LoopStats {
 
 class ServerLoop {
   public:
+    /// All three must outlive the loop; the web server is closed before the loop goes.
     ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick

@@ -397,9 +397,11 @@ void WebServer::close() {
     for (auto& watched : data_->watched) watched->stream.close(error);
     auto connections = data_->connections;
     for (auto& [number, connection] : connections) connection->shut();
+    connections.clear();
     data_->io.restart();
-    data_->io.poll();
+    data_->io.poll();  // the handlers of what was closed run here, and nowhere later
     data_->connections.clear();
+    data_->watched.clear();
 }
 
 }  // namespace purview::net
