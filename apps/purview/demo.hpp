@@ -16,6 +16,7 @@ struct DemoOptions {
     BotOptions bots;
     bool check = false;
     bool with_node = false;
+    bool judge_pace = true;
     std::string json_path;   ///< report; "-": standard output
     std::string break_mode;  ///< test builds: leak, stale, field, order
     std::string command;     ///< as typed, for the report

@@ -149,6 +149,9 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.0, 1e7));
     demo_command->add_flag("--check", demo.check,
                            "prove what every client holds; exit code 3 if something does not hold");
+    demo_command->add_flag("!--no-pace", demo.judge_pace,
+                           "With --check: do not judge ticks and overruns, as on a busy machine or "
+                           "in a build with sanitizers");
     demo_command->add_flag("--with-node", demo.with_node,
                            "one more client: the WebAssembly core under Node");
     demo_command->add_option("--json", demo.json_path,

@@ -133,12 +133,12 @@ PY
         ;;
     generated_map)
         make_map
-        run 0 demo --check --map "$dir/map.json" --bots 160 --seconds 12 --port 0 --json "$dir/report.json"
+        run 0 demo --check ${3:+"$3"} --map "$dir/map.json" --bots 160 --seconds 12 --port 0 --json "$dir/report.json"
         in_err 'everything holds'
         ;;
     generated_trace)
         make_trace
-        run 0 demo --check --trace "$dir/trace.csv" --bots 60 --seconds 12 --port 0 --json "$dir/report.json"
+        run 0 demo --check ${3:+"$3"} --trace "$dir/trace.csv" --bots 60 --seconds 12 --port 0 --json "$dir/report.json"
         in_err 'everything holds'
         ;;
     break)

@@ -25,7 +25,8 @@ World make_world(const SmallSchema& schema, std::uint32_t entities_max = 1000) {
 
 }  // namespace
 
-TEST_CASE("world: a stale id is answered with stale_id by every call, and a full table with capacity") {
+TEST_CASE(
+    "world: a stale id is answered with stale_id by every call, and a full table with capacity") {
     SmallSchema schema;
     World world = make_world(schema, 2);
     const EntityId a = *world.spawn(schema.animal, {1, 2, 0});
@@ -47,13 +48,15 @@ TEST_CASE("world: a stale id is answered with stale_id by every call, and a full
     CHECK_FALSE(world.is_alive(a));
 }
 
-TEST_CASE("world: a place that is not finite is refused, and put back when it was written directly") {
+TEST_CASE(
+    "world: a place that is not finite is refused, and put back when it was written directly") {
     SmallSchema schema;
     World world = make_world(schema);
     const EntityId a = *world.spawn(schema.animal, {1, 2, 0});
     const float nan = std::numeric_limits<float>::quiet_NaN();
     CHECK(world.move(a, {nan, 0, 0}) == Status::bad_position);
-    CHECK(world.spawn(schema.animal, {0, std::numeric_limits<float>::infinity(), 0}).error() == Status::bad_position);
+    CHECK(world.spawn(schema.animal, {0, std::numeric_limits<float>::infinity(), 0}).error() ==
+          Status::bad_position);
     CHECK(world.place_of(a) == Vec3{1, 2, 0});
     world.data().settle();
     world.edit(a, schema.place)->at = {nan, nan, 0};
@@ -62,7 +65,8 @@ TEST_CASE("world: a place that is not finite is refused, and put back when it wa
     CHECK(world.data().bad_places() == 1);
 }
 
-TEST_CASE("world: flags and keys are reported once per change, and not for what was spawned this tick") {
+TEST_CASE(
+    "world: flags and keys are reported once per change, and not for what was spawned this tick") {
     SmallSchema schema;
     World world = make_world(schema);
     const EntityId a = *world.spawn(schema.animal);
@@ -83,7 +87,8 @@ TEST_CASE("world: flags and keys are reported once per change, and not for what 
     CHECK(world.data().attribute_changes().empty());
 }
 
-TEST_CASE("world: a group has no cycle, and its limits are refused with a named status, never cut (O6)") {
+TEST_CASE(
+    "world: a group has no cycle, and its limits are refused with a named status, never cut (O6)") {
     SmallSchema schema;
     World world = make_world(schema);
     std::vector<EntityId> e;
@@ -95,7 +100,8 @@ TEST_CASE("world: a group has no cycle, and its limits are refused with a named 
     CHECK(world.attach(e[3], e[2]) == Status::ok);
     CHECK(world.attach(e[4], e[3]) == Status::too_deep);
     CHECK(world.parent_of(e[4]) == EntityId::none);
-    for (int i = 4; i < 8; ++i) CHECK(world.attach(e[static_cast<std::size_t>(i)], e[0]) == Status::ok);
+    for (int i = 4; i < 8; ++i)
+        CHECK(world.attach(e[static_cast<std::size_t>(i)], e[0]) == Status::ok);
     CHECK(world.attach(e[8], e[0]) == Status::too_large);
     CHECK(world.root_of(e[3]) == e[0]);
     CHECK(world.despawn(e[0]) == Status::ok);
@@ -104,7 +110,9 @@ TEST_CASE("world: a group has no cycle, and its limits are refused with a named 
     CHECK(world.root_of(e[5]) == e[5]);
 }
 
-TEST_CASE("world: random attach, detach and despawn leave the forest that an obvious model leaves (O10 O38)") {
+TEST_CASE(
+    "world: random attach, detach and despawn leave the forest that an obvious model leaves (O10 "
+    "O38)") {
     SmallSchema schema;
     SplitMix random(11);
     for (int round = 0; round < 20; ++round) {
@@ -118,7 +126,9 @@ TEST_CASE("world: random attach, detach and despawn leave the forest that an obv
             return e;
         };
         for (int step = 0; step < 400; ++step) {
-            const auto pick = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
+            const auto pick = [&] {
+                return all[random.below(static_cast<std::uint32_t>(all.size()))];
+            };
             const std::uint32_t what = all.size() < 2 ? 0 : random.below(8);
             if (what < 2) {
                 all.push_back(*world.spawn(schema.crate));
@@ -152,7 +162,9 @@ TEST_CASE("world: random attach, detach and despawn leave the forest that an obv
 
 TEST_CASE("world: an unsound schema says what is wrong with it, and makes no world") {
     Schema twice;
-    twice.component<Body>("body").boolean("cloaked", &Body::cloaked).boolean("cloaked", &Body::cloaked);
+    twice.component<Body>("body")
+        .boolean("cloaked", &Body::cloaked)
+        .boolean("cloaked", &Body::cloaked);
     CHECK(twice.status() == Status::bad_configuration);
     CHECK(twice.problem().find("'cloaked'") != std::string::npos);
     WorldDef def;
@@ -162,7 +174,8 @@ TEST_CASE("world: an unsound schema says what is wrong with it, and makes no wor
     range.component<Body>("body").integer("team", &Body::team, 0, 300);
     CHECK(range.problem().find("does not fit") != std::string::npos);
     Schema key;
-    const auto body = key.component<Body>("body").quantised("facing", &Body::facing, {0, 1, 0.1}).id();
+    const auto body =
+        key.component<Body>("body").quantised("facing", &Body::facing, {0, 1, 0.1}).id();
     CHECK(key.key("k", body, "facing") == KeyDomain::none);
     CHECK(key.status() == Status::bad_configuration);
 }
