@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A check that cannot fail proves nothing: each way of spoiling the server must be noticed, in words.
-// (These tests are built with PURVIEW_BREAKABLE; the released program has no such switch.)
+// A check that cannot fail proves nothing: each way of spoiling the server must be noticed, in
+// words. (These tests are built with PURVIEW_BREAKABLE; the released program has no such switch.)
 #include <doctest/doctest.h>
 
 #include "host/server_data.hpp"

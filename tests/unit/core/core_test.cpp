@@ -18,8 +18,12 @@ TEST_CASE("core: a flat map answers like std::map through a hundred thousand ran
     for (int i = 0; i < 100'000; ++i) {
         const std::uint32_t key = random.below(3000);
         switch (random.below(3)) {
-            case 0: map[key] = twin[key] = random.below(1000); break;
-            case 1: REQUIRE(map.erase(key) == (twin.erase(key) == 1)); break;
+            case 0:
+                map[key] = twin[key] = random.below(1000);
+                break;
+            case 1:
+                REQUIRE(map.erase(key) == (twin.erase(key) == 1));
+                break;
             default: {
                 const std::uint32_t* found = map.find(key);
                 REQUIRE((found != nullptr) == (twin.count(key) == 1));
@@ -34,7 +38,8 @@ TEST_CASE("core: a flat map answers like std::map through a hundred thousand ran
     CHECK(map.find(twin.begin()->first) == nullptr);
 }
 
-TEST_CASE("core: a released index rests until it is recycled, and comes back with another generation") {
+TEST_CASE(
+    "core: a released index rests until it is recycled, and comes back with another generation") {
     IdPool pool(3);
     const auto a = pool.acquire();
     const auto b = pool.acquire();
@@ -86,7 +91,8 @@ TEST_CASE("core: bits beyond the size of a bitset are zero after it shrinks") {
     CHECK(visited == 69 * 70 / 2);
 }
 
-TEST_CASE("core: an assertion calls the handler, and the call answers safely when the handler returns") {
+TEST_CASE(
+    "core: an assertion calls the handler, and the call answers safely when the handler returns") {
     static int failures;
     failures = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++failures; });

@@ -24,18 +24,21 @@ Address stranger(std::uint16_t port, std::uint8_t host = 200) {
 std::vector<std::vector<std::byte>> answers(Server& server) {
     std::vector<std::vector<std::byte>> out;
     OutgoingDatagram datagram;
-    while (server.next_datagram(datagram)) out.emplace_back(datagram.bytes.begin(), datagram.bytes.end());
+    while (server.next_datagram(datagram))
+        out.emplace_back(datagram.bytes.begin(), datagram.bytes.end());
     return out;
 }
 
-std::vector<std::byte> hello(std::uint16_t version, std::uint64_t schema_hash, std::uint64_t nonce) {
+std::vector<std::byte> hello(std::uint16_t version, std::uint64_t schema_hash,
+                             std::uint64_t nonce) {
     std::vector<std::byte> bytes(hello_bytes);
     (void)write(Hello{version, schema_hash, nonce}, bytes);
     return bytes;
 }
 
 /// Answers the challenge as an honest client would, from this address.
-std::vector<std::byte> answer_of(Server& server, const Address& from, std::uint64_t nonce, Micros now) {
+std::vector<std::byte> answer_of(Server& server, const Address& from, std::uint64_t nonce,
+                                 Micros now) {
     server.receive(hello(protocol_version, 0, nonce), from, now);
     const auto out = answers(server);
     REQUIRE(out.size() == 1);
@@ -48,7 +51,9 @@ std::vector<std::byte> answer_of(Server& server, const Address& from, std::uint6
 
 }  // namespace
 
-TEST_CASE("host: random bytes and damaged datagrams are counted, hurt nobody, and never pass for a client") {
+TEST_CASE(
+    "host: random bytes and damaged datagrams are counted, hurt nobody, and never pass for a "
+    "client") {
     SmallWorld world(21, {});
     for (int i = 0; i < 3; ++i) world.add_client();
     world.run(40);
@@ -57,24 +62,30 @@ TEST_CASE("host: random bytes and damaged datagrams are counted, hurt nobody, an
     std::uint64_t sent = 0;
     for (int tick = 0; tick < 120; ++tick) {
         world.step();
-        // What an honest client sends now, damaged in many ways, from its own and from other addresses.
+        // What an honest client sends now, damaged in many ways, from its own and from other
+        // addresses.
         world.clients[0]->client.tick(world.now);
         std::span<const std::byte> out;
-        while (world.clients[0]->client.next_datagram(out)) seen.emplace_back(out.begin(), out.end());
+        while (world.clients[0]->client.next_datagram(out))
+            seen.emplace_back(out.begin(), out.end());
         for (int i = 0; i < 60; ++i) {
             std::vector<std::byte> bytes;
             if (!seen.empty() && random.chance(0.6F)) {
                 bytes = seen[random.below(static_cast<std::uint32_t>(seen.size()))];
                 for (std::uint32_t f = 0; f <= random.below(4); ++f) {
-                    bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] ^= static_cast<std::byte>(1U << random.below(8));
+                    bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] ^=
+                        static_cast<std::byte>(1U << random.below(8));
                 }
-                if (random.chance(0.3F)) bytes.resize(random.below(static_cast<std::uint32_t>(bytes.size())) + 1);
+                if (random.chance(0.3F))
+                    bytes.resize(random.below(static_cast<std::uint32_t>(bytes.size())) + 1);
             } else {
                 bytes.resize(random.below(1400));
                 for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
-                if (!bytes.empty() && random.chance(0.7F)) bytes[0] = static_cast<std::byte>(random.below(9));
+                if (!bytes.empty() && random.chance(0.7F))
+                    bytes[0] = static_cast<std::byte>(random.below(9));
             }
-            const Address from = random.chance(0.5F) ? world.clients[0]->address : stranger(static_cast<std::uint16_t>(i));
+            const Address from = random.chance(0.5F) ? world.clients[0]->address
+                                                     : stranger(static_cast<std::uint16_t>(i));
             world.server->receive(bytes, from, world.now);
             ++sent;
         }
@@ -103,7 +114,8 @@ TEST_CASE("host: well sealed nonsense from a proven client closes its session an
         BitWriter out(bytes);
         out.bits(0, seal_bytes * 8);
         out.u64(id);
-        for (std::size_t b = out.bytes_written(); b < bytes.size(); ++b) bytes[b] = static_cast<std::byte>(random.next());
+        for (std::size_t b = out.bytes_written(); b < bytes.size(); ++b)
+            bytes[b] = static_cast<std::byte>(random.next());
         seal(PacketType::data, id, bytes);
         world.server->receive(bytes, from, world.now);
     }
@@ -114,10 +126,13 @@ TEST_CASE("host: well sealed nonsense from a proven client closes its session an
     CHECK(world.joined_count() == 1);
 }
 
-TEST_CASE("host: no answer to an unproven address is larger than its question, and nothing is stored for it") {
+TEST_CASE(
+    "host: no answer to an unproven address is larger than its question, and nothing is stored for "
+    "it") {
     SmallWorld world(23, {});
-    const std::vector<std::vector<std::byte>> questions = {
-        hello(protocol_version, 0, 1), hello(protocol_version + 1, 0, 2), hello(protocol_version, 99, 3)};
+    const std::vector<std::vector<std::byte>> questions = {hello(protocol_version, 0, 1),
+                                                           hello(protocol_version + 1, 0, 2),
+                                                           hello(protocol_version, 99, 3)};
     for (std::uint16_t port = 0; port < 500; ++port) {
         for (const auto& question : questions) {
             world.server->receive(question, stranger(port), world.now);
@@ -135,7 +150,9 @@ TEST_CASE("host: no answer to an unproven address is larger than its question, a
     CHECK(answers(*world.server).empty());
 }
 
-TEST_CASE("host: wrong version, wrong schema, no room and too many from one host are refused with the reason") {
+TEST_CASE(
+    "host: wrong version, wrong schema, no room and too many from one host are refused with the "
+    "reason") {
     SmallWorld world(24, {});
     world.server->data().def.sessions_max = 3;
     world.server->data().def.sessions_per_host_max = 2;
@@ -149,9 +166,11 @@ TEST_CASE("host: wrong version, wrong schema, no room and too many from one host
     CHECK(refusal(hello(protocol_version + 1, 0, 1), stranger(1)) == RefuseReason::version);
     CHECK(refusal(hello(protocol_version, 4711, 1), stranger(1)) == RefuseReason::schema);
     for (std::uint16_t port = 1; port <= 2; ++port) {
-        CHECK(refusal(answer_of(*world.server, stranger(port), port, world.now), stranger(port)) == RefuseReason::none);
+        CHECK(refusal(answer_of(*world.server, stranger(port), port, world.now), stranger(port)) ==
+              RefuseReason::none);
     }
-    CHECK(refusal(answer_of(*world.server, stranger(3), 3, world.now), stranger(3)) == RefuseReason::address_limit);
+    CHECK(refusal(answer_of(*world.server, stranger(3), 3, world.now), stranger(3)) ==
+          RefuseReason::address_limit);
     const Address other = stranger(1, 201);
     CHECK(refusal(answer_of(*world.server, other, 4, world.now), other) == RefuseReason::none);
     const Address third = stranger(1, 202);
@@ -162,7 +181,8 @@ TEST_CASE("host: wrong version, wrong schema, no room and too many from one host
     world.server->receive(stolen, stranger(9, 203), world.now);
     CHECK(answers(*world.server).empty());
     CHECK(world.server->drops().bad_cookie == 1);
-    CHECK(refusal(answer_of(*world.server, third, 7, world.now - 60'000'000), third) == RefuseReason::expired);
+    CHECK(refusal(answer_of(*world.server, third, 7, world.now - 60'000'000), third) ==
+          RefuseReason::expired);
     // Whoever is accepted and never joins is closed after a while.
     world.run(20 * 6);
     CHECK(world.server->stats().sessions == 0);
@@ -176,7 +196,8 @@ TEST_CASE("host: a repeated answer finds its session, it does not make another")
     CHECK(answers(*world.server).size() == 5);
 }
 
-TEST_CASE("host: a client whose address changes proves the new one and goes on without a mismatch") {
+TEST_CASE(
+    "host: a client whose address changes proves the new one and goes on without a mismatch") {
     SmallWorld world(26, {});
     world.add_client();
     world.add_client();
@@ -236,7 +257,8 @@ TEST_CASE("host: a game that refuses a join says so to the client") {
     CHECK(world.server->stats().observers_ready == 0);
 }
 
-TEST_CASE("host: a client whose reading end stalls costs bounded memory and does not change the others") {
+TEST_CASE(
+    "host: a client whose reading end stalls costs bounded memory and does not change the others") {
     SmallWorld world(30, {});
     world.add_client();
     world.add_client();

@@ -47,9 +47,12 @@ InterestManager make(std::vector<StepDesc> steps, bool with_node = true) {
     return std::move(InterestManager::create(def)).value();
 }
 
-EntityId id(std::uint32_t index) { return make_entity_id(index, 1); }
+EntityId id(std::uint32_t index) {
+    return make_entity_id(index, 1);
+}
 
-EntityId spawn(InterestManager& manager, std::uint32_t index, float x, std::uint16_t flags = 0, Key key = Key::none) {
+EntityId spawn(InterestManager& manager, std::uint32_t index, float x, std::uint16_t flags = 0,
+               Key key = Key::none) {
     EntityDef def;
     def.place = {x, 50, 0};
     def.flags = flags;
@@ -78,7 +81,9 @@ using Set = std::set<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("interest: N2 M1 without rules every ready observer is told of everything, and of nothing before it is ready") {
+TEST_CASE(
+    "interest: N2 M1 without rules every ready observer is told of everything, and of nothing "
+    "before it is ready") {
     InterestManager manager = make({}, false);
     for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, static_cast<float>(i) * 1000);
     const ObserverId observer = *manager.add_observer();
@@ -109,7 +114,9 @@ TEST_CASE("interest: M32 becoming ready twice changes nothing") {
     CHECK(manager.counters().windows_scanned == scanned + 1);
 }
 
-TEST_CASE("interest: M7 an observer that is not ready observes nothing, and what it saw leaves when readiness is lost") {
+TEST_CASE(
+    "interest: M7 an observer that is not ready observes nothing, and what it saw leaves when "
+    "readiness is lost") {
     InterestManager manager = make({within(StepOp::add, 10, 10)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
@@ -123,9 +130,11 @@ TEST_CASE("interest: M7 an observer that is not ready observes nothing, and what
 }
 
 TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that was there before") {
-    InterestManager manager = make({within(StepOp::add, 20, 25), same(StepOp::add, 0), flag(StepOp::subtract, 0)});
+    InterestManager manager =
+        make({within(StepOp::add, 20, 25), same(StepOp::add, 0), flag(StepOp::subtract, 0)});
     for (std::uint32_t i = 0; i < 90; ++i) {
-        spawn(manager, i, static_cast<float>(i), i % 7 == 0 ? 1 : 0, Key{static_cast<std::uint16_t>(i % 3)});
+        spawn(manager, i, static_cast<float>(i), i % 7 == 0 ? 1 : 0,
+              Key{static_cast<std::uint16_t>(i % 3)});
     }
     const ObserverId early = watch(manager, id(40));
     manager.tick();
@@ -139,7 +148,7 @@ TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that w
 TEST_CASE("interest: the distance includes its border, and leaving needs more than entering") {
     InterestManager manager = make({within(StepOp::add, 10, 12.5F)});
     spawn(manager, 0, 50);
-    spawn(manager, 1, 60);     // exactly at the radius
+    spawn(manager, 1, 60);  // exactly at the radius
     spawn(manager, 2, 60.01F);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
@@ -165,8 +174,10 @@ TEST_CASE("interest: the order of steps counts (N15)") {
         manager.tick();
         return seen(manager, observer).count(1) == 1;
     };
-    CHECK_FALSE(sees_cloaked_mate({within(StepOp::add, 10, 10), same(StepOp::add, 0), flag(StepOp::subtract, 0)}));
-    CHECK(sees_cloaked_mate({within(StepOp::add, 10, 10), flag(StepOp::subtract, 0), same(StepOp::add, 0)}));
+    CHECK_FALSE(sees_cloaked_mate(
+        {within(StepOp::add, 10, 10), same(StepOp::add, 0), flag(StepOp::subtract, 0)}));
+    CHECK(sees_cloaked_mate(
+        {within(StepOp::add, 10, 10), flag(StepOp::subtract, 0), same(StepOp::add, 0)}));
     CHECK(sees_cloaked_mate({flag(StepOp::subtract, 0), within(StepOp::add, 10, 10)}));
     CHECK(sees_cloaked_mate({within(StepOp::add, 10, 10), same(StepOp::require, 0)}));
     CHECK_FALSE(sees_cloaked_mate({flag(StepOp::subtract, 0)}));
@@ -247,7 +258,8 @@ TEST_CASE("interest: bad input is named, and changes nothing") {
     CHECK(manager.set_ready(make_observer_id(3, 1), true) == Status::stale_id);
     CHECK(manager.counters().bad_positions == 1);
     CHECK(manager.counters().stale_ids == 1);
-    for (std::uint32_t i = 0; i < 16; ++i) CHECK(manager.set_area(observer, i, {1, 1, 0}) == Status::ok);
+    for (std::uint32_t i = 0; i < 16; ++i)
+        CHECK(manager.set_area(observer, i, {1, 1, 0}) == Status::ok);
     CHECK(manager.set_area(observer, 99, {1, 1, 0}) == Status::capacity);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0});

@@ -62,7 +62,9 @@ void read_packet(End& to, End& from, std::uint32_t sequence, const std::vector<s
 
 }  // namespace
 
-TEST_CASE("link: the fate of every packet is told once, in order and truly, and every message arrives in order") {
+TEST_CASE(
+    "link: the fate of every packet is told once, in order and truly, and every message arrives in "
+    "order") {
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         SplitMix random(seed);
         End a;
@@ -86,7 +88,8 @@ TEST_CASE("link: the fate of every packet is told once, in order and truly, and 
                 if (random.chance(0.1F) && tick < 5000) {
                     std::string text(random.below(random.chance(0.1F) ? 9000 : 60), 'x');
                     for (char& c : text) c = static_cast<char>(random.next());
-                    if (end.out.send(std::as_bytes(std::span(text))) == Status::ok) end.sent.push_back(text);
+                    if (end.out.send(std::as_bytes(std::span(text))) == Status::ok)
+                        end.sent.push_back(text);
                 }
                 if (!end.link.can_send() || (!random.chance(0.8F) && tick < 5500)) continue;
                 auto bytes = write_packet(end);
@@ -94,7 +97,8 @@ TEST_CASE("link: the fate of every packet is told once, in order and truly, and 
                 if (!(to_b ? open_ab : open_ba) || random.chance(loss)) continue;
                 const int copies = random.chance(0.1F) ? 2 : 1;
                 for (int c = 0; c < copies; ++c) {
-                    air.push_back({tick + static_cast<int>(random.below(6)), to_b, sequence, bytes});
+                    air.push_back(
+                        {tick + static_cast<int>(random.below(6)), to_b, sequence, bytes});
                 }
             }
             for (std::size_t i = 0; i < air.size();) {
@@ -144,8 +148,8 @@ TEST_CASE("link: acknowledgements of what was never sent, or with a gap, are mal
         BitReader in(packet);
         return link.read_header(in);
     };
-    CHECK(header(1, 2, 1) == PacketLink::Verdict::malformed);   // 2 was never sent
-    CHECK(header(1, 1, 5) == PacketLink::Verdict::malformed);   // more bits than numbers
+    CHECK(header(1, 2, 1) == PacketLink::Verdict::malformed);  // 2 was never sent
+    CHECK(header(1, 1, 5) == PacketLink::Verdict::malformed);  // more bits than numbers
     CHECK(header(1, 1, 0) == PacketLink::Verdict::accepted);
     CHECK(header(5000, 1, 0) == PacketLink::Verdict::malformed);  // far ahead of anything possible
 }

@@ -10,7 +10,9 @@
 
 namespace purview::test {
 
-TEST_CASE("replication: a schema comes back from the wire with the same meaning, and damage is refused or harmless") {
+TEST_CASE(
+    "replication: a schema comes back from the wire with the same meaning, and damage is refused "
+    "or harmless") {
     SmallSchema small;
     std::vector<std::byte> bytes(4000);
     BitWriter out(bytes);
@@ -28,9 +30,11 @@ TEST_CASE("replication: a schema comes back from the wire with the same meaning,
     for (int i = 0; i < 4000; ++i) {
         auto damaged = bytes;
         for (std::uint32_t f = 0; f <= random.below(3); ++f) {
-            damaged[random.below(static_cast<std::uint32_t>(damaged.size()))] ^= static_cast<std::byte>(1U << random.below(8));
+            damaged[random.below(static_cast<std::uint32_t>(damaged.size()))] ^=
+                static_cast<std::byte>(1U << random.below(8));
         }
-        if (random.chance(0.3F)) damaged.resize(random.below(static_cast<std::uint32_t>(damaged.size())));
+        if (random.chance(0.3F))
+            damaged.resize(random.below(static_cast<std::uint32_t>(damaged.size())));
         BitReader reader(damaged);
         auto result = read_schema(reader);
         if (result.has_value()) ClientGhosts ghosts(std::move(result).value());
@@ -110,7 +114,9 @@ TEST_CASE("replication: fields are left out by their tick of change, never by va
     CHECK_FALSE(fields.changed().test(index_of(e)));
 }
 
-TEST_CASE("replication: O1 O2 children come with or after their parents on every client, whatever is lost, and never wait for nobody") {
+TEST_CASE(
+    "replication: O1 O2 children come with or after their parents on every client, whatever is "
+    "lost, and never wait for nobody") {
     for (std::uint64_t seed = 50; seed < 54; ++seed) {
         SmallWorld world(seed, {0.25F, 0.1F, 0, 10'000, 45'000}, 300);
         for (int i = 0; i < 6; ++i) world.add_client();
@@ -119,7 +125,8 @@ TEST_CASE("replication: O1 O2 children come with or after their parents on every
             world.step();
             for (const auto& c : world.clients) {
                 std::vector<bool> known(c->client.ghost_end(), false);
-                for (const ClientEvent& event : c->client.events()) children += event.enter && event.kind == world.schema.crate ? 1 : 0;
+                for (const ClientEvent& event : c->client.events())
+                    children += event.enter && event.kind == world.schema.crate ? 1 : 0;
                 for (GhostId g = 0; g < c->client.ghost_end(); ++g) {
                     if (!c->client.is_held(g) || c->client.parent_of(g) == no_ghost) continue;
                     REQUIRE(c->client.is_held(c->client.parent_of(g)));
@@ -140,7 +147,9 @@ TEST_CASE("replication: O1 O2 children come with or after their parents on every
     }
 }
 
-TEST_CASE("replication: one encoding of a changed entity serves all observers that need the same fields") {
+TEST_CASE(
+    "replication: one encoding of a changed entity serves all observers that need the same "
+    "fields") {
     SmallWorld world(60, {});
     for (int i = 0; i < 40; ++i) world.add_client();
     world.run(60);

@@ -43,7 +43,8 @@ const std::string old_map = R"({"width":4,"height":3,"tilewidth":32,"tileheight"
    "tileproperties":{"1":{"c":""}}}]})";
 
 /// New form: the same world.
-const std::string new_map = R"({"type":"map","orientation":"orthogonal","infinite":false,"width":4,"height":3,"tilewidth":32,"tileheight":16,
+const std::string new_map =
+    R"({"type":"map","orientation":"orthogonal","infinite":false,"width":4,"height":3,"tilewidth":32,"tileheight":16,
  "layers":[{"name":"g","type":"group","layers":[
   {"name":"ground","type":"tilelayer","width":4,"height":3,"data":[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]}]},
   {"name":"roaming","type":"objectgroup","objects":[
@@ -53,7 +54,8 @@ const std::string new_map = R"({"type":"map","orientation":"orthogonal","infinit
 
 }  // namespace
 
-TEST_CASE("scene: old and new Tiled files give the same blocked tiles and the same objects, in metres") {
+TEST_CASE(
+    "scene: old and new Tiled files give the same blocked tiles and the same objects, in metres") {
     for (const std::string& text : {old_map, new_map}) {
         const TextFile file("map.json", text);
         auto map = scene::load_tile_map(file.path, {2.0F, "c"});
@@ -89,17 +91,26 @@ TEST_CASE("scene: a broken map is an error that names the file and the layer") {
     CHECK(problem("[]").find("is not a map") != std::string::npos);
     CHECK(problem(with(new_map, "orthogonal", "isometric")).find("isometric") != std::string::npos);
     CHECK(problem(with(new_map, "false", "true")).find("infinite") != std::string::npos);
-    CHECK(problem(with(old_map, "1,2,1,1, ", "")).find("layer 'ground': has 8 tiles, the map 12") != std::string::npos);
-    CHECK(problem(with(old_map, "[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]", "\"AQAA\"")).find("layer 'ground'") != std::string::npos);
-    CHECK(problem(with(old_map, "objectgroup", "thinggroup")).find("layer 'roaming' has the unknown type 'thinggroup'") != std::string::npos);
-    CHECK(problem(with(old_map, "\"tilecount\":2", "\"source\":\"x.tsx\"")).find("embed") != std::string::npos);
-    CHECK(problem(with(old_map, "\"width\":4,\"height\":3,\"tilewidth\":32", "\"width\":-4,\"height\":3,\"tilewidth\":32")).find("'width'") != std::string::npos);
+    CHECK(problem(with(old_map, "1,2,1,1, ", "")).find("layer 'ground': has 8 tiles, the map 12") !=
+          std::string::npos);
+    CHECK(problem(with(old_map, "[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]", "\"AQAA\""))
+              .find("layer 'ground'") != std::string::npos);
+    CHECK(problem(with(old_map, "objectgroup", "thinggroup"))
+              .find("layer 'roaming' has the unknown type 'thinggroup'") != std::string::npos);
+    CHECK(problem(with(old_map, "\"tilecount\":2", "\"source\":\"x.tsx\"")).find("embed") !=
+          std::string::npos);
+    CHECK(problem(with(old_map, "\"width\":4,\"height\":3,\"tilewidth\":32",
+                       "\"width\":-4,\"height\":3,\"tilewidth\":32"))
+              .find("'width'") != std::string::npos);
     const auto missing = scene::load_tile_map("no-such-file.json", {});
     CHECK(missing.problem().find("no-such-file.json: cannot be read: No such file") == 0);
 }
 
-TEST_CASE("scene: P1 the map of the first seed loads with 96 areas of 34 x 20 tiles and 52 roaming monsters") {
-    const std::string path = std::string(PURVIEW_SHARED_DIR) + "/data/maps/phaserquest-minimap.json";
+TEST_CASE(
+    "scene: P1 the map of the first seed loads with 96 areas of 34 x 20 tiles and 52 roaming "
+    "monsters") {
+    const std::string path =
+        std::string(PURVIEW_SHARED_DIR) + "/data/maps/phaserquest-minimap.json";
     if (!std::ifstream(path)) {
         std::printf("SKIPPED: the map of the first seed is not here\n");
         return;
@@ -122,7 +133,8 @@ TEST_CASE("scene: P1 the map of the first seed loads with 96 areas of 34 x 20 ti
 }
 
 TEST_CASE("scene: real crowds load: everybody exists from the first row to the last") {
-    for (const auto& [name, people] : {std::pair{"crowd-hermes-bot-360-250-250.csv", 304}, std::pair{"campus-ucy-students03.csv", 428}}) {
+    for (const auto& [name, people] : {std::pair{"crowd-hermes-bot-360-250-250.csv", 304},
+                                       std::pair{"campus-ucy-students03.csv", 428}}) {
         const std::string path = std::string(PURVIEW_SHARED_DIR) + "/data/traces/" + name;
         if (!std::ifstream(path)) {
             std::printf("SKIPPED: the recorded crowds are not here\n");
@@ -149,19 +161,23 @@ TEST_CASE("scene: a trace says which line is wrong") {
     const std::string header = "time,id,x,y,z,facing\n";
     CHECK(problem("time;id\n") == ":1: the header must be 'time,id,x,y,z,facing'");
     CHECK(problem(header) == ": has no rows");
-    CHECK(problem(header + "1,1,0,0,0,0\n0.5,2,0,0,0,0\n") == ":3: time goes back: rows must be in time order");
+    CHECK(problem(header + "1,1,0,0,0,0\n0.5,2,0,0,0,0\n") ==
+          ":3: time goes back: rows must be in time order");
     CHECK(problem(header + "1,1,0,0,0\n") == ":2: must have six values");
     CHECK(problem(header + "1,1,0,0,0,0,9\n") == ":2: must have six values");
     CHECK(problem(header + "1,1,0,nan,0,0\n") == ":2: 'nan' is not a number");
     CHECK(problem(header + "1,one,0,0,0,0\n") == ":2: id must be a whole number");
-    CHECK(problem(header + "1,1,0,0,0,0\n1,1,2,0,0,0\n") == ":3: id 1 has two rows at the same time");
+    CHECK(problem(header + "1,1,0,0,0,0\n1,1,2,0,0,0\n") ==
+          ":3: id 1 has two rows at the same time");
 }
 
-TEST_CASE("scene: a world file is strict: unknown keys and wrong types have file, line and column") {
+TEST_CASE(
+    "scene: a world file is strict: unknown keys and wrong types have file, line and column") {
     const TextFile map("map.json", new_map);
-    const std::string good = "name = \"w\"\n[map]\nfile = \"" + map.path +
-                             "\"\ncollision_property = \"c\"\n[[interest.node]]\nsteps = [\"add within 60 leave 66\", "
-                             "\"add same team\", \"subtract flag cloaked\"]\n";
+    const std::string good =
+        "name = \"w\"\n[map]\nfile = \"" + map.path +
+        "\"\ncollision_property = \"c\"\n[[interest.node]]\nsteps = [\"add within 60 leave 66\", "
+        "\"add same team\", \"subtract flag cloaked\"]\n";
     scene::RuleNames names;
     names.flags["cloaked"] = FlagId{0};
     names.keys["team"] = KeyDomain{0};
@@ -182,16 +198,26 @@ TEST_CASE("scene: a world file is strict: unknown keys and wrong types have file
         return compiled.problem();
     };
     CHECK(problem(good + "colour = 3\n") == "w.toml:7:1: unknown key 'interest.node.colour'");
-    CHECK(problem("tick_hz = \"fast\"\n" + good) == "w.toml:1:11: 'tick_hz' must be a whole number");
+    CHECK(problem("tick_hz = \"fast\"\n" + good) ==
+          "w.toml:1:11: 'tick_hz' must be a whole number");
     CHECK(problem("tick_hz = 0\n" + good) == "w.toml:1:11: 'tick_hz' must be 1 to 1000");
     CHECK(problem("= 3\n").find("w.toml:1:1: ") == 0);
     CHECK(problem("name = \"x\"\n") == "w.toml: a world needs either [map] or [trace]");
-    CHECK(problem(with(good, "within 60 leave 66", "within 60 leave 50")).find("w.toml:6:10: step \"add within 60 leave 50\": leave must not be below within") == 0);
-    CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan': there is team") != std::string::npos);
-    CHECK(problem(with(good, "flag cloaked", "flag invisible")).find("no flag 'invisible': there is cloaked") != std::string::npos);
-    CHECK(problem(with(good, "add same", "plus same")).find("'plus' is not add, subtract or require") != std::string::npos);
-    CHECK(problem(with(good, map.path, "elsewhere.json")).find("elsewhere.json: cannot be read") != std::string::npos);
-    CHECK(problem(good + "[map.objects]\nnowhere = \"x\"\n").find("the map has no layer 'nowhere'") != std::string::npos);
+    CHECK(
+        problem(with(good, "within 60 leave 66", "within 60 leave 50"))
+            .find("w.toml:6:10: step \"add within 60 leave 50\": leave must not be below within") ==
+        0);
+    CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan': there is team") !=
+          std::string::npos);
+    CHECK(problem(with(good, "flag cloaked", "flag invisible"))
+              .find("no flag 'invisible': there is cloaked") != std::string::npos);
+    CHECK(problem(with(good, "add same", "plus same"))
+              .find("'plus' is not add, subtract or require") != std::string::npos);
+    CHECK(problem(with(good, map.path, "elsewhere.json")).find("elsewhere.json: cannot be read") !=
+          std::string::npos);
+    CHECK(
+        problem(good + "[map.objects]\nnowhere = \"x\"\n").find("the map has no layer 'nowhere'") !=
+        std::string::npos);
 }
 
 }  // namespace purview::test

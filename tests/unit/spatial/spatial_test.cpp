@@ -13,7 +13,9 @@
 
 namespace purview::test {
 
-TEST_CASE("grid: a border point belongs to one cell, a negative or distant one to the border cell (P22)") {
+TEST_CASE(
+    "grid: a border point belongs to one cell, a negative or distant one to the border cell "
+    "(P22)") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {40, 40, 0}, 10);
     const GridLayer& layer = table.layers()[0];
@@ -27,7 +29,9 @@ TEST_CASE("grid: a border point belongs to one cell, a negative or distant one t
     CHECK(layer.cell_at({25, 35, 0}) == 3 * 4 + 2);
 }
 
-TEST_CASE("grid: every entity within reach lies in a covered cell, whatever the place, and no cell comes twice") {
+TEST_CASE(
+    "grid: every entity within reach lies in a covered cell, whatever the place, and no cell comes "
+    "twice") {
     SplitMix random(21);
     for (int round = 0; round < 400; ++round) {
         const bool three_d = random.chance(0.3F);
@@ -38,14 +42,16 @@ TEST_CASE("grid: every entity within reach lies in a covered cell, whatever the 
         std::vector<Vec3> places;
         std::vector<Slot> slots;
         for (std::uint32_t i = 0; i < 150; ++i) {
-            Vec3 at{random.between(-60, 140), random.between(-60, 160), three_d ? random.between(-60, 80) : 0};
+            Vec3 at{random.between(-60, 140), random.between(-60, 160),
+                    three_d ? random.between(-60, 80) : 0};
             if (random.chance(0.3F)) at = {std::floor(at.x), std::floor(at.y), std::floor(at.z)};
             places.push_back(at);
             slots.push_back(table.insert(make_entity_id(i, 1), 0, at));
         }
         std::vector<Reach> reaches(1 + random.below(4));
         for (Reach& reach : reaches) {
-            reach.centre = {random.between(-80, 160), random.between(-80, 180), three_d ? random.between(-60, 80) : 0};
+            reach.centre = {random.between(-80, 160), random.between(-80, 180),
+                            three_d ? random.between(-60, 80) : 0};
             reach.radius_m = random.between(0.5F, 60);
         }
         std::vector<CellRun> runs;
@@ -139,9 +145,11 @@ TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again"
     BlockIndex most = 0;
     for (int round = 0; round < 20; ++round) {
         for (std::uint32_t i = 0; i < 500; ++i) {
-            table.insert(make_entity_id(i, static_cast<std::uint32_t>(round + 1)), 0, {round % 2 == 0 ? 5.0F : 15.0F, 5, 0});
+            table.insert(make_entity_id(i, static_cast<std::uint32_t>(round + 1)), 0,
+                         {round % 2 == 0 ? 5.0F : 15.0F, 5, 0});
         }
-        for (std::uint32_t i = 0; i < 500; ++i) table.remove(table.slot_of(table.entity_at(i)), false);
+        for (std::uint32_t i = 0; i < 500; ++i)
+            table.remove(table.slot_of(table.entity_at(i)), false);
         table.end_tick();
         if (round == 0) most = table.block_end();
         CHECK(table.block_end() == most);

@@ -33,10 +33,18 @@ TEST_CASE("wire: whatever is written is read again, bit for bit, and nothing mor
                 item.width &= 7;
             }
             switch (item.kind) {
-                case 0: out.bits(item.value, item.width); break;
-                case 1: out.varint(item.value); break;
-                case 2: out.rice(item.value, item.width); break;
-                default: out.align(); break;
+                case 0:
+                    out.bits(item.value, item.width);
+                    break;
+                case 1:
+                    out.varint(item.value);
+                    break;
+                case 2:
+                    out.rice(item.value, item.width);
+                    break;
+                default:
+                    out.align();
+                    break;
             }
             if (!out.ok()) break;
             items.push_back(item);
@@ -44,10 +52,18 @@ TEST_CASE("wire: whatever is written is read again, bit for bit, and nothing mor
         BitReader in(bytes);
         for (const Item& item : items) {
             switch (item.kind) {
-                case 0: REQUIRE(in.bits(item.width) == item.value); break;
-                case 1: REQUIRE(in.varint() == item.value); break;
-                case 2: REQUIRE(in.rice(item.width, 0xfff) == item.value); break;
-                default: in.align(); break;
+                case 0:
+                    REQUIRE(in.bits(item.width) == item.value);
+                    break;
+                case 1:
+                    REQUIRE(in.varint() == item.value);
+                    break;
+                case 2:
+                    REQUIRE(in.rice(item.width, 0xfff) == item.value);
+                    break;
+                default:
+                    in.align();
+                    break;
             }
         }
         REQUIRE(in.ok());
@@ -63,10 +79,18 @@ TEST_CASE("wire: a reader never reads past its end, and stays failed") {
         bool failed = false;
         for (int i = 0; i < 40; ++i) {
             switch (random.below(4)) {
-                case 0: (void)in.bits(random.below(65)); break;
-                case 1: (void)in.varint(); break;
-                case 2: (void)in.rice(random.below(16), 1000); break;
-                default: (void)in.bytes(random.below(5)); break;
+                case 0:
+                    (void)in.bits(random.below(65));
+                    break;
+                case 1:
+                    (void)in.varint();
+                    break;
+                case 2:
+                    (void)in.rice(random.below(16), 1000);
+                    break;
+                default:
+                    (void)in.bytes(random.below(5));
+                    break;
             }
             REQUIRE(in.bits_read() <= bytes.size() * 8);
             if (failed) REQUIRE_FALSE(in.ok());
