@@ -15,6 +15,15 @@ target_include_directories(purview
 target_link_libraries(purview PRIVATE $<BUILD_INTERFACE:purview_core_options>)
 set_target_properties(purview PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
+# Vectors as wide as the machine has, chosen when the program runs. Without it: plain loops.
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
+  target_link_libraries(purview PRIVATE PkgConfig::HIGHWAY)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/spatial/lane_test.cpp"
+    PROPERTIES COMPILE_DEFINITIONS PURVIEW_HIGHWAY)
+endif()
+
 # The checks share no code with what they check; they are a library of their own.
 file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp")
 add_library(purview_check STATIC ${check_sources})

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "demo.hpp"
+#include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
 
 namespace {
@@ -65,6 +66,7 @@ constexpr std::size_t token_size_min = 16;
 }  // namespace
 
 int main(int argc, char** argv) {
+    purview::set_memory_hooks(purview::net::huge_page_hooks());
     spdlog::set_default_logger(spdlog::stderr_color_mt("purview"));
     spdlog::set_pattern("%^%l%$: %v");
 

@@ -68,7 +68,9 @@ struct InterestDef {
 struct InterestCounters {
     std::uint64_t bad_positions = 0;  ///< moves refused because not finite
     std::uint64_t stale_ids = 0;      ///< moves of entities that are not there
-    std::uint64_t blocks_tested = 0;  ///< since creation
+    std::uint64_t blocks_tested =
+        0;                           ///< blocks that kernels were asked about; see set_count_tested
+    std::uint64_t lanes_tested = 0;  ///< entities in them
     std::uint64_t windows_scanned = 0;
 };
 
@@ -144,6 +146,8 @@ class InterestManager {
     std::size_t relevant_count(ObserverId observer) const noexcept;
     const InterestCounters& counters() const noexcept;
 
+    /// Counts blocks and entities that were tested, for measurements: a tenth of a scan's time.
+    void set_count_tested(bool value) noexcept;
     /// Debug: this many cells have their lanes shuffled every tick. No answer may change.
     void set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept;
 

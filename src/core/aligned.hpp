@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A vector whose storage begins on a cache line: blocks of 16 floats are whole lines.
+// Vectors whose memory comes through the hooks (purview/memory.hpp), and whose storage begins on a
+// cache line: blocks of 16 floats are whole lines.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,9 @@ namespace purview {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
+void* allocate_memory(std::size_t bytes, std::size_t alignment);
+void release_memory(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
+
 template <class T>
 struct LineAllocator {
     using value_type = T;
@@ -19,11 +23,10 @@ struct LineAllocator {
     template <class U>
     LineAllocator(const LineAllocator<U>&) noexcept {}  // NOLINT: allocator conversion
     T* allocate(std::size_t count) {
-        return static_cast<T*>(
-            ::operator new (count * sizeof(T), std::align_val_t{cache_line_bytes}));
+        return static_cast<T*>(allocate_memory(count * sizeof(T), cache_line_bytes));
     }
-    void deallocate(T* pointer, std::size_t) noexcept {
-        ::operator delete (pointer, std::align_val_t{cache_line_bytes});
+    void deallocate(T* pointer, std::size_t count) noexcept {
+        release_memory(pointer, count * sizeof(T), cache_line_bytes);
     }
     template <class U>
     bool operator==(const LineAllocator<U>&) const noexcept {

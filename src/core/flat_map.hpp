@@ -69,10 +69,14 @@ class FlatMap {
         return true;
     }
 
-    /// Forgets everything, keeps the storage.
+    /// Forgets everything, keeps the storage, unless it is far larger than what was in it.
     void clear() noexcept {
         if (count_ == 0) return;
-        for (auto& slot : slots_) slot.key = Empty;
+        if (slots_.size() > 4096 && slots_.size() > 32 * count_) {
+            std::vector<Slot>().swap(slots_);
+        } else {
+            for (auto& slot : slots_) slot.key = Empty;
+        }
         count_ = 0;
     }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace purview {
 
@@ -13,16 +14,21 @@ bool is_finite(Vec3 p) noexcept {
     return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
 }
 
-/// About twelve entities to a cell (measured best for blocks of 16), yet never so small that a move
-/// crosses cells all the time, nor so many cells that the table outgrows its use.
+/// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
+/// far more, as then changing cells costs more than testing. Never so small that the table outgrows
+/// its use.
 float derive_cell(const InterestRules& rules, float reach_m) {
-    const double width = double{rules.bounds_max.x} - rules.bounds_min.x;
-    const double height = double{rules.bounds_max.y} - rules.bounds_min.y;
-    const double smallest = std::sqrt(width * height / 4'000'000.0);
+    constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25;
+    const double area = (double{rules.bounds_max.x} - rules.bounds_min.x) *
+                        (double{rules.bounds_max.y} - rules.bounds_min.y);
+    const double smallest = std::sqrt(area / 4'000'000.0);
     double cell = rules.cell_m;
     if (!(cell > 0)) {
         const double expected = std::max<double>(rules.entities_expected, 1);
-        cell = std::sqrt(12.0 * width * height / expected);
+        const double seen =
+            std::min(expected, expected / area * std::numbers::pi * reach_m * reach_m);
+        const double per_cell = seen < crowd ? entities_per_cell : seen * crowd_share;
+        cell = std::sqrt(per_cell * area / expected);
         if (reach_m > 0) cell = std::clamp(cell, reach_m / 16.0, reach_m * 1.0);
     }
     return static_cast<float>(std::max(cell, smallest));
@@ -32,7 +38,7 @@ float derive_cell(const InterestRules& rules, float reach_m) {
 
 InterestData::InterestData(const InterestDef& def)
     : def_(def),
-      program_(compile(def.rules, false)),
+      program_(compile(def.rules)),
       table_(false),
       observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1) {
     table_.add_layer(def.rules.bounds_min, def.rules.bounds_max,
@@ -44,12 +50,22 @@ InterestData::InterestData(const InterestDef& def)
     global_ = table_.add_flag_column();
     special_ = table_.add_flag_column();
     rows_.reserve(program_.rows.size());
-    for (const RowSource& source : program_.rows) rows_.emplace_back(source);
+    for (const RowSource& source : program_.rows) {
+        rows_.emplace_back(source);
+        (source.pulled ? has_pulled_rows_ : has_shared_rows_) = true;
+    }
+    for (const NodeProgram& node : program_.nodes) {
+        for (const Step& step : node.steps) {
+            has_hiding_flags_ |=
+                step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity;
+        }
+    }
 }
 
 // -- who is who ---------------------------------------------------------------------------------
 
 EntityId InterestData::unit_of(EntityId entity) const noexcept {
+    if (member_ids_.size() == 0) return entity;
     return is_member(entity) ? *unit_of_member_.find(index_of(entity)) : entity;
 }
 
@@ -64,7 +80,7 @@ bool InterestData::is_known(EntityId entity) const noexcept {
 
 bool InterestData::in_window(std::uint32_t observer, EntityId unit) const noexcept {
     const Slot slot = table_.slot_of(unit);
-    return slot != no_slot && observers_[observer].window.contains(slot);
+    return slot != no_slot && observers_[observer].window.contains(slot, table_.cell_end());
 }
 
 bool InterestData::in_rows(std::uint32_t observer, EntityId unit) const noexcept {
@@ -247,14 +263,18 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
 }
 
 Status InterestData::spawn(EntityId entity, const EntityDef& def) {
-    if (entity == EntityId::none) return Status::bad_argument;
+    if (entity == EntityId::none || index_of(entity) >= entity_index_end)
+        return Status::bad_argument;
     if (!is_finite(def.place)) return Status::bad_position;
     if (table_.entity_at(index_of(entity)) != EntityId::none ||
         member_ids_.contains(index_of(entity))) {
         return Status::duplicate;
     }
     edit_unit(entity, Reason::spawned, Reason::left, [&] { place_unit(entity, def); });
-    spawned_[index_of(entity)] = entity;
+    if (spawned_.size() <= index_of(entity))
+        spawned_.resize(std::max<std::size_t>(index_of(entity) + 1, spawned_.size() * 9 / 8));
+    spawned_.set(index_of(entity));
+    spawned_list_.push_back(index_of(entity));
     return Status::ok;
 }
 
@@ -283,6 +303,7 @@ Status InterestData::despawn(EntityId entity) {
         if (!members_[*list].empty()) return Status::refused;
         drop_members_list(entity);
     }
+    if (table_.flag(force_hidden_, slot)) --force_hidden_count_;
     edit_unit(entity, Reason::spawned, Reason::despawned, [&] {
         drop_from_rows(entity);
         drop_pairs(entity);
@@ -303,8 +324,19 @@ Status InterestData::move(EntityId entity, Vec3 place) {
         ++counters.bad_positions;
         return Status::bad_position;
     }
-    moves_.push_back({entity, place});
+    const Move one{entity, place};
+    if (table_.slot_of(entity) != no_slot) (void)table_.write_places(std::span(&one, 1));
     return Status::ok;
+}
+
+void InterestData::move(std::span<const Move> moves) {
+    if (member_ids_.size() > 0) {  // members are not stale, they only have no place of their own
+        for (const Move& one : moves) (void)move(one.entity, one.place);
+        return;
+    }
+    const BlockTable::Refused refused = table_.write_places(moves);
+    counters.stale_ids += refused.stale_ids;
+    counters.bad_positions += refused.bad_positions;
 }
 
 Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
@@ -361,6 +393,8 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
 Status InterestData::force_hide(EntityId entity, bool hidden) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    if (table_.flag(force_hidden_, slot) == hidden) return Status::ok;
+    force_hidden_count_ += hidden ? 1 : static_cast<std::uint32_t>(-1);
     edit_unit(entity, Reason::forced, Reason::hidden,
               [&] { table_.set_flag(force_hidden_, slot, hidden); });
     return Status::ok;
@@ -403,6 +437,7 @@ void InterestData::dissolve_unit(EntityId unit) {
     drop_pairs(unit);
     const Slot slot = table_.slot_of(unit);
     if (table_.flag(global_, slot)) --global_count_;
+    if (table_.flag(force_hidden_, slot)) --force_hidden_count_;
     table_.remove(slot, true);
 }
 
@@ -503,6 +538,7 @@ Result<ObserverId> InterestData::add_observer() {
     if (index == IdPool::no_index) return Status::capacity;
     if (index == observers_.size()) observers_.emplace_back();
     observers_[index] = Observer{};
+    ticks_to_order_ = 0;
     observers_[index].rows.assign(rows_.size(), no_row);
     update_observer_keys(index);
     return id_of(index);
@@ -549,12 +585,15 @@ Status InterestData::set_ready(ObserverId id, bool ready) {
         observers_[o].ready = false;
     } else {
         edit_observer(o, Reason::entered, Reason::left, [&] { observers_[o].ready = true; });
+        must_scan(o);
+        ticks_to_order_ = 0;
     }
     return Status::ok;
 }
 
 void InterestData::update_observer_keys(std::uint32_t o) {
     Observer& observer = observers_[o];
+    must_scan(o);
     for (std::size_t d = 0; d < def_.key_count; ++d) {
         observer.keys[d] =
             observer.main == EntityId::none ? observer.own_keys[d] : key_of(observer.main, d);
@@ -599,6 +638,7 @@ Status InterestData::set_area(ObserverId id, std::uint32_t key, Vec3 centre) {
     if (!is_observer(id)) return Status::stale_id;
     if (!is_finite(centre)) return Status::bad_position;
     auto& areas = observers_[index_of(id)].areas;
+    must_scan(index_of(id));
     for (Area& area : areas) {
         if (area.key == key) {
             area.centre = centre;
@@ -613,6 +653,7 @@ Status InterestData::set_area(ObserverId id, std::uint32_t key, Vec3 centre) {
 Status InterestData::remove_area(ObserverId id, std::uint32_t key) {
     if (!is_observer(id)) return Status::stale_id;
     auto& areas = observers_[index_of(id)].areas;
+    must_scan(index_of(id));
     const auto found =
         std::find_if(areas.begin(), areas.end(), [&](const Area& area) { return area.key == key; });
     if (found == areas.end()) return Status::not_found;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bitset.hpp"
 #include "core/flat_map.hpp"
 #include "core/hash.hpp"
 #include "core/id_pool.hpp"
@@ -33,24 +34,29 @@ struct Area {
     Vec3 centre;
 };
 
-struct Observer {
-    bool ready = false;
-    bool sees_everything = false;
+struct alignas(cache_line_bytes) Observer {
+    // What every tick reads first.
     EntityId main = EntityId::none;
-    std::vector<Area> areas;
-    std::array<Key, Schema::keys_max> own_keys{};
-    std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
-    std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
+    Vec3 looked_from;  ///< the main entity's place at the last scan
+    bool ready = false;
+    bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
+    bool had_place = false;  ///< at the last scan
+    bool sees_everything = false;
     Window window;
+    std::vector<Area> areas;
+    std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
+    std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
+    std::array<Key, Schema::keys_max> own_keys{};
 };
 
-class InterestData {
+class InterestData final : private Resolve {
   public:
     explicit InterestData(const InterestDef& def);
 
     Status spawn(EntityId entity, const EntityDef& def);
     Status despawn(EntityId entity);
     Status move(EntityId entity, Vec3 place);
+    void move(std::span<const Move> moves);
     Status set_flag(EntityId entity, FlagId flag, bool value);
     Status set_key(EntityId entity, KeyDomain domain, Key key);
     Status set_owner(EntityId entity, ObserverId owner);
@@ -78,6 +84,8 @@ class InterestData {
     bool is_observer(ObserverId observer) const noexcept {
         return observer_pool_.is_live(index_of(observer), generation_of(observer));
     }
+
+    void set_count_tested(bool value) noexcept { scratch_.count_tested = value; }
 
     InterestCounters counters;
     std::uint32_t shuffle_cells = 0;
@@ -141,9 +149,20 @@ class InterestData {
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
     Reason leave_reason(std::uint32_t observer, EntityId unit) const noexcept;
 
-    void apply_moves();
+    Mask resolve(std::uint32_t observer, BlockIndex block, Mask mask) const noexcept override;
     void shuffle_lanes();
     void update_windows();
+    void order_observers();
+    void update_window(std::uint32_t observer);
+    void tell_toggles();
+    void prefetch_window(const Observer& observer) const noexcept;
+    void must_scan(std::uint32_t observer) noexcept {
+        observers_[observer].needs_scan = any_needs_scan_ = true;
+    }
+    bool is_x_possible() const noexcept {
+        return program_.everything || everything_count_ > 0 || global_count_ > 0 ||
+               pairs_.size() > 0 || has_shared_rows_;
+    }
     void collect_places(const Observer& observer, std::vector<Vec3>& out) const;
     void publish();
 
@@ -156,6 +175,11 @@ class InterestData {
     std::uint32_t special_ = 0;
     std::uint32_t global_count_ = 0;
     std::uint32_t everything_count_ = 0;  ///< observers that see everything
+    std::uint32_t force_hidden_count_ = 0;
+    bool has_shared_rows_ = false;  ///< some row is an answer, not only candidates
+    bool has_pulled_rows_ = false;
+    bool has_hiding_flags_ = false;  ///< some step subtracts what an entity says of itself
+    bool any_needs_scan_ = false;    ///< of some observer
     std::vector<RowStore> rows_;
     PairTable pairs_;
     FlatMap<std::uint32_t, ObserverId> owners_;           ///< by entity index
@@ -165,11 +189,14 @@ class InterestData {
     std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;
     FlatMap<std::uint32_t, std::uint32_t> mains_;  ///< entity index -> observers it stands for
-    FlatMap<std::uint32_t, EntityId> spawned_;     ///< this tick, by index
+    Bitset spawned_;                               ///< this tick, by index
+    std::vector<std::uint32_t> spawned_list_;
 
     IdPool observer_pool_;
-    std::vector<Observer> observers_;
-    std::vector<Move> moves_;
+    LineVector<Observer> observers_;
+    std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
+    std::vector<std::uint64_t> order_keys_;
+    std::uint32_t ticks_to_order_ = 0;
 
     std::vector<Fact> facts_;
     FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
@@ -178,7 +205,6 @@ class InterestData {
     std::uint32_t stamp_ = 0;
 
     ScanScratch scratch_;
-    std::vector<Toggle> toggles_;
     std::vector<Vec3> places_;
     std::vector<const Row*> pulled_;
     struct Pending {
@@ -212,11 +238,11 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     const Observer& observer = observers_[o];
     if (!observer.ready) return;
     const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
-    for (std::size_t i = 0; i < observer.window.blocks.size(); ++i) {
-        for (Mask rest = observer.window.result[i]; rest != 0;
-             rest &= static_cast<Mask>(rest - 1)) {
+    const Window& window = observer.window;
+    for (std::size_t i = 0; i < window.size(); ++i) {
+        for (Mask rest = window.masks()[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot =
-                slot_at(observer.window.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
+                slot_at(window.blocks()[i], static_cast<unsigned>(std::countr_zero(rest)));
             if (!table_.is_vacated(slot)) {
                 tell(table_.entity(slot));
             } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {

@@ -5,19 +5,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/trim.hpp"
 #include "interest/interest_data.hpp"
 
 namespace purview {
-
-void InterestData::apply_moves() {
-    for (const Move& move : moves_) {
-        const Slot slot = table_.slot_of(move.entity);
-        if (slot == no_slot) continue;  // despawned since, or a member of a group
-        if (table_.layer_of(block_of(slot)) == unplaced_layer_) continue;
-        (void)table_.move(slot, move.place);
-    }
-    moves_.clear();
-}
 
 void InterestData::shuffle_lanes() {
     const std::uint32_t cells = table_.layers().back().first_cell;
@@ -37,46 +28,112 @@ void InterestData::collect_places(const Observer& observer, std::vector<Vec3>& o
     for (const Area& area : observer.areas) out.push_back(area.centre);
 }
 
-void InterestData::update_windows() {
+/// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.
+Mask InterestData::resolve(std::uint32_t observer, BlockIndex block, Mask mask) const noexcept {
+    Mask special = mask & table_.flags(special_)[block];
+    for (; special != 0; special &= static_cast<Mask>(special - 1)) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(special));
+        const PairEntry* pair = pairs_.find(observer, table_.entity(slot_at(block, lane)));
+        if (pair != nullptr && pair->deny) mask = static_cast<Mask>(mask & ~lane_bit(lane));
+    }
+    return mask;
+}
+
+/// Neighbours one after another: they share the blocks that the caches hold.
+void InterestData::order_observers() {
+    constexpr std::uint32_t every = 32;
+    if (ticks_to_order_-- > 0) return;
+    ticks_to_order_ = every;
+    order_keys_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        Observer& observer = observers_[o];
-        if (!observer.ready) continue;
-        collect_places(observer, places_);
-        toggles_.clear();
-        pulled_.clear();
-        for (std::size_t s = 0; s < rows_.size(); ++s) {
-            if (rows_[s].source().pulled && observer.rows[s] != no_row) {
-                pulled_.push_back(&rows_[s].row(observer.rows[s]));
-            }
+        if (!observers_[o].ready) continue;
+        const BlockIndex cell = table_.layers().front().cell_at(observers_[o].looked_from);
+        order_keys_.push_back((std::uint64_t{cell} << 32) | o);
+    }
+    std::sort(order_keys_.begin(), order_keys_.end());
+    order_.clear();
+    for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
+}
+
+void InterestData::update_window(std::uint32_t o) {
+    Observer& observer = observers_[o];
+    collect_places(observer, places_);
+    // Areas mark the observer themselves; the main entity may have been moved by anybody.
+    const bool has_place = places_.size() > observer.areas.size();
+    const bool moved = has_place != observer.had_place ||
+                       (has_place && !(places_.front() == observer.looked_from));
+    pulled_.clear();
+    for (std::size_t s = 0; has_pulled_rows_ && s < rows_.size(); ++s) {
+        if (rows_[s].source().pulled && observer.rows[s] != no_row) {
+            pulled_.push_back(&rows_[s].row(observer.rows[s]));
         }
-        const ScanInput input{id_of(o), places_,  std::span(observer.keys).first(def_.key_count),
-                              table_,   program_, force_hidden_,
-                              pulled_};
-        scan(input, observer.window, scratch_, toggles_, [&](BlockIndex block, Mask mask) {
-            Mask special = mask & table_.flags(special_)[block];
-            for (; special != 0; special &= static_cast<Mask>(special - 1)) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(special));
-                const PairEntry* pair = pairs_.find(o, table_.entity(slot_at(block, lane)));
-                if (pair != nullptr && pair->deny) mask = static_cast<Mask>(mask & ~lane_bit(lane));
-            }
-            return mask;
-        });
-        counters.blocks_tested += observer.window.blocks.size();
+    }
+    const ScanInput input{
+        o,      id_of(o), places_,       std::span(observer.keys).first(def_.key_count),
+        table_, program_, force_hidden_, force_hidden_count_ > 0,
+        pulled_};
+    const Resolve* resolve = pairs_.size() > 0 ? this : nullptr;
+    if (moved || observer.needs_scan || !observer.window.is_made() || has_pulled_rows_) {
         ++counters.windows_scanned;
-        for (const Toggle& toggle : toggles_) {
-            if (x_holds(o, toggle.entity)) continue;
-            Reason reason = Reason::entered;
-            if (toggle.enter) {
-                const EntityId* spawned = spawned_.find(index_of(toggle.entity));
-                if (spawned != nullptr && *spawned == toggle.entity) reason = Reason::spawned;
-            } else {
-                reason = leave_reason(o, toggle.entity);
-            }
-            for_each_member(toggle.entity, toggle.enter, [&](EntityId member) {
-                if (cancel_fact(o, member, toggle.enter)) return;
-                pending_.push_back({o, member, reason, toggle.enter});
-            });
+        scan(input, observer.window, scratch_, resolve);
+        observer.had_place = has_place;
+        if (has_place) observer.looked_from = places_.front();
+        observer.needs_scan = false;
+    } else {
+        rescan_dirty(input, observer.window, scratch_, resolve);
+    }
+}
+
+void InterestData::update_windows() {
+    clear_and_trim(scratch_.toggles);
+    if (program_.nodes.empty()) return;
+    order_observers();
+    if (!table_.is_any_dirty() && !any_needs_scan_) return;
+    any_needs_scan_ = false;
+    // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
+    constexpr std::size_t observer_ahead = 12, home_ahead = 8, window_ahead = 4;
+    const std::size_t n = order_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i + observer_ahead < n) __builtin_prefetch(&observers_[order_[i + observer_ahead]]);
+        if (i + home_ahead < n) table_.prefetch_home_of(observers_[order_[i + home_ahead]].main);
+        if (i + window_ahead < n) prefetch_window(observers_[order_[i + window_ahead]]);
+        if (observers_[order_[i]].ready) update_window(order_[i]);
+    }
+    counters.blocks_tested += scratch_.blocks_tested;
+    counters.lanes_tested += scratch_.lanes_tested;
+    scratch_.blocks_tested = scratch_.lanes_tested = 0;
+}
+
+void InterestData::prefetch_window(const Observer& observer) const noexcept {
+    const std::byte* data = observer.window.data();
+    for (std::size_t line = 0; line < 4; ++line)
+        __builtin_prefetch(data + line * cache_line_bytes, 1);
+    const Slot slot = table_.slot_of(observer.main);
+    if (slot != no_slot) __builtin_prefetch(table_.coordinates(block_of(slot)));
+}
+
+/// Differing bits become events, unless the pair holds for another reason all the while.
+void InterestData::tell_toggles() {
+    constexpr std::size_t ahead = 16;
+    const auto& toggles = scratch_.toggles;
+    const bool x_possible = is_x_possible();
+    const bool spawned_any = !spawned_list_.empty();
+    for (std::size_t i = 0; i < toggles.size(); ++i) {
+        if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
+        if (i + ahead < toggles.size()) table_.prefetch_home(toggles[i + ahead].slot);
+        const auto [o, slot, enter] = toggles[i];
+        const EntityId unit = table_.last_entity(slot);
+        if (x_possible && x_holds(o, unit)) continue;
+        Reason reason = Reason::entered;
+        if (!enter) {
+            reason = leave_reason(o, unit);
+        } else if (spawned_any && spawned_.test(index_of(unit))) {
+            reason = Reason::spawned;
         }
+        for_each_member(unit, enter, [&](EntityId member) {
+            if (cancel_fact(o, member, enter)) return;
+            pending_.push_back({o, member, reason, enter});
+        });
     }
 }
 
@@ -86,6 +143,7 @@ Reason InterestData::leave_reason(std::uint32_t observer, EntityId unit) const n
     if (table_.flag(force_hidden_, slot)) return Reason::hidden;
     const PairEntry* pair = pairs_.find(observer, unit);
     if (pair != nullptr && pair->deny) return Reason::hidden;
+    if (!has_hiding_flags_) return Reason::left;
     for (const NodeProgram& node : program_.nodes) {
         for (const Step& step : node.steps) {
             if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
@@ -106,22 +164,25 @@ void InterestData::publish() {
     event_begin_.assign(observers_.size() + 1, 0);
     for (const Pending& event : pending_) ++event_begin_[event.observer + 1];
     for (std::size_t o = 1; o < event_begin_.size(); ++o) event_begin_[o] += event_begin_[o - 1];
+    clear_and_trim(events_);
     events_.resize(pending_.size());
     event_next_.assign(event_begin_.begin(), event_begin_.end());
     for (const Pending& event : pending_) {
         events_[event_next_[event.observer]++] = {id_of(event.observer), event.entity, event.reason,
                                                   event.enter};
     }
-    pending_.clear();
-    facts_.clear();
+    clear_and_trim(pending_);
+    clear_and_trim(facts_);
     fact_index_.clear();
-    spawned_.clear();
+    for (const std::uint32_t index : spawned_list_) spawned_.reset(index);
+    clear_and_trim(spawned_list_);
 }
 
 void InterestData::tick() {
-    apply_moves();
+    table_.settle_moves();
     shuffle_lanes();
     update_windows();
+    tell_toggles();
     publish();
     table_.end_tick();
     observer_pool_.recycle();

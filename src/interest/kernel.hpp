@@ -14,9 +14,10 @@
 #include "purview/ids.hpp"
 #include "purview/rules.hpp"
 #include "spatial/block_table.hpp"
-#include "spatial/cover.hpp"
 
 namespace purview {
+
+class InterestKernel;
 
 /// One observer and all the blocks of its window.
 struct Question {
@@ -25,6 +26,7 @@ struct Question {
     std::span<const Key> keys;           ///< [key domains] the groups it belongs to
     std::span<const BlockIndex> blocks;  ///< [n]
     std::span<const Mask> was;           ///< [n] this kernel's answer of last tick, carried along
+    std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const BlockTable& table;
 };
 
@@ -36,21 +38,26 @@ class InterestKernel {
   public:
     virtual ~InterestKernel() = default;
     /// out[n] and unknown[n], zeroed by the caller; a bit of unknown overrules the bit of out. Bits
-    /// of empty lanes may be anything.
+    /// of empty lanes may be anything. A kernel with a reach is not asked about an observer that is
+    /// nowhere, nor about entities without a place: these are unknown to it (N54).
     virtual void test(const Question& question, std::span<Mask> out,
                       std::span<Mask> unknown) const noexcept = 0;
+    /// False: it leaves `unknown` alone (and is given none).
+    virtual bool answers_unknown() const noexcept { return false; }
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
     /// It wants its own previous answer: a plane of the window, carried when an entity changes
     /// slot.
     virtual bool remembers() const noexcept { return false; }
     /// A spatial kernel: how far from a place of the observer it may say yes. 0: not spatial.
     virtual float reach_m() const noexcept { return 0; }
+    /// A spatial kernel: up to here from a place it always says yes. Negative: nowhere.
+    virtual float inside_m() const noexcept { return -1; }
     /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
     virtual bool test_entity(const BlockTable&, Slot) const noexcept { return false; }
     virtual KeyDomain domain() const noexcept { return KeyDomain::none; }
 };
 
 /// The built-in kernels.
-std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, bool three_d);
+std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc);
 
 }  // namespace purview

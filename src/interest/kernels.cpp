@@ -2,69 +2,48 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/kernel.hpp"
 
+#include "spatial/lane_test.hpp"
+
 namespace purview {
 
 namespace {
 
-/// Lanes of a block within a squared distance of a point. An empty lane stands at infinity and is
-/// never within. One comparison everywhere: float arithmetic, d2 <= r2 (M11).
-Mask lanes_within(const float* block, unsigned axes, Vec3 centre, float radius_squared) noexcept {
-    std::uint32_t mask = 0;
-    if (axes == 2) {
-        for (unsigned i = 0; i < lanes_per_block; ++i) {
-            const float dx = block[i] - centre.x;
-            const float dy = block[lanes_per_block + i] - centre.y;
-            mask |= static_cast<std::uint32_t>(dx * dx + dy * dy <= radius_squared) << i;
-        }
-    } else {
-        for (unsigned i = 0; i < lanes_per_block; ++i) {
-            const float dx = block[i] - centre.x;
-            const float dy = block[lanes_per_block + i] - centre.y;
-            const float dz = block[2 * lanes_per_block + i] - centre.z;
-            mask |= static_cast<std::uint32_t>(dx * dx + dy * dy + dz * dz <= radius_squared) << i;
-        }
-    }
-    return static_cast<Mask>(mask);
-}
-
 /// Within enter_m of any place of the observer; whoever was in stays in up to leave_m.
 class DistanceKernel final : public InterestKernel {
   public:
-    DistanceKernel(const KernelDesc& desc, bool three_d)
+    explicit DistanceKernel(const KernelDesc& desc)
         : enter_squared_(desc.enter_m * desc.enter_m),
           leave_squared_(desc.leave_m * desc.leave_m),
-          leave_m_(desc.leave_m),
-          axes_(three_d ? 3 : 2) {}
+          enter_m_(desc.enter_m),
+          leave_m_(desc.leave_m) {}
 
-    void test(const Question& q, std::span<Mask> out,
-              std::span<Mask> unknown) const noexcept override {
-        if (q.places.empty()) {
-            for (Mask& mask : unknown) mask = all_lanes;
-            return;
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.table.occupied(q.blocks[i]);
+        for (const Vec3 place : q.places) {
+            add_lanes_within(q.table, q.blocks.subspan(q.inside), place, enter_squared_,
+                             out.subspan(q.inside));
         }
-        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
-            const float* block = q.table.coordinates(q.blocks[i]);
-            Mask near = 0;
-            for (const Vec3 place : q.places)
-                near |= lanes_within(block, axes_, place, enter_squared_);
-            if (remembers() && (q.was[i] & ~near) != 0) {
-                Mask still = 0;
-                for (const Vec3 place : q.places) {
-                    still |= lanes_within(block, axes_, place, leave_squared_);
-                }
-                near = static_cast<Mask>(near | (still & q.was[i]));
+        if (!remembers()) return;
+        // Only whoever was in, and is not within enter_m, is measured again.
+        for (std::size_t i = q.inside; i < q.blocks.size(); ++i) {
+            if ((q.was[i] & ~out[i]) == 0) continue;
+            Mask still = 0;
+            for (const Vec3 place : q.places) {
+                add_lanes_within(q.table, q.blocks.subspan(i, 1), place, leave_squared_,
+                                 std::span(&still, 1));
             }
-            out[i] = near;
+            out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
         }
     }
     bool remembers() const noexcept override { return leave_squared_ > enter_squared_; }
     float reach_m() const noexcept override { return leave_m_; }
+    float inside_m() const noexcept override { return enter_m_; }
 
   private:
     float enter_squared_;
     float leave_squared_;
+    float enter_m_;
     float leave_m_;
-    unsigned axes_;
 };
 
 /// Same key in a domain; Key::none matches nobody.
@@ -115,10 +94,10 @@ class FlagKernel final : public InterestKernel {
 
 }  // namespace
 
-std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, bool three_d) {
+std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc) {
     switch (desc.type) {
         case KernelType::distance:
-            return std::make_unique<DistanceKernel>(desc, three_d);
+            return std::make_unique<DistanceKernel>(desc);
         case KernelType::same_group:
             return std::make_unique<SameGroupKernel>(desc.domain);
         case KernelType::flag:

@@ -50,7 +50,7 @@ Status InterestManager::move(EntityId e, Vec3 place) {
     return data_->move(e, place);
 }
 void InterestManager::move(std::span<const Move> moves) {
-    for (const Move& m : moves) (void)data_->move(m.entity, m.place);
+    data_->move(moves);
 }
 Status InterestManager::set_flag(EntityId e, FlagId flag, bool value) {
     return data_->set_flag(e, flag, value);
@@ -128,6 +128,9 @@ std::size_t InterestManager::relevant_count(ObserverId o) const noexcept {
 }
 const InterestCounters& InterestManager::counters() const noexcept {
     return data_->counters;
+}
+void InterestManager::set_count_tested(bool value) noexcept {
+    data_->set_count_tested(value);
 }
 void InterestManager::set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept {
     data_->shuffle_cells = cells_per_tick;

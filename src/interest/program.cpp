@@ -22,14 +22,14 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
     return true;
 }
 
-void compile_node(const NodeDesc& node, bool three_d, Program& out) {
+void compile_node(const NodeDesc& node, Program& out) {
     if (node.steps.empty()) {
         out.everything = true;
         return;
     }
     std::vector<Step> steps;
     for (const StepDesc& desc : node.steps) {
-        out.kernels.push_back(make_kernel(desc.kernel, three_d));
+        out.kernels.push_back(make_kernel(desc.kernel));
         steps.push_back({desc.op, out.kernels.back().get(), no_plane});
     }
     const bool adds =
@@ -70,10 +70,17 @@ void compile_node(const NodeDesc& node, bool three_d, Program& out) {
 
 }  // namespace
 
-Program compile(const InterestRules& rules, bool three_d) {
+Program compile(const InterestRules& rules) {
     Program out;
     if (rules.nodes.empty()) out.everything = true;
-    for (const NodeDesc& node : rules.nodes) compile_node(node, three_d, out);
+    for (const NodeDesc& node : rules.nodes) compile_node(node, out);
+    for (const NodeProgram& node : out.nodes) {
+        for (const Step& step : node.steps) {
+            if (step.kernel->inside_m() >
+                (out.inside_kernel == nullptr ? 0 : out.inside_kernel->inside_m()))
+                out.inside_kernel = step.kernel;
+        }
+    }
     return out;
 }
 

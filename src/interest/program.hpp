@@ -45,12 +45,14 @@ struct Program {
     std::vector<RowSource> rows;
     bool everything = false;  ///< some node says yes to all entities
     std::uint32_t plane_count = 0;
-    float reach_m = 0;                  ///< the farthest a window must look by place
+    float reach_m = 0;  ///< the farthest a window must look by place
+    /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
+    const InterestKernel* inside_kernel = nullptr;
     std::vector<std::string> warnings;  ///< what the dry run reports
     std::vector<std::unique_ptr<InterestKernel>> kernels;
 };
 
 /// The rules must be sound (problem_of).
-Program compile(const InterestRules& rules, bool three_d);
+Program compile(const InterestRules& rules);
 
 }  // namespace purview

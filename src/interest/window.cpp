@@ -5,54 +5,52 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "purview/status.hpp"
 
 namespace purview {
 
-std::size_t Window::find(BlockIndex block) const noexcept {
-    return static_cast<std::size_t>(std::find(blocks.begin(), blocks.end(), block) -
-                                    blocks.begin());
+void Window::assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
+                    std::span<const BlockIndex> blocks, std::size_t inside,
+                    std::span<const Mask> masks) {
+    boxes_ = static_cast<std::uint32_t>(boxes.size());
+    cells_ = static_cast<std::uint32_t>(cells.size());
+    blocks_ = static_cast<std::uint32_t>(blocks.size());
+    inside_ = static_cast<std::uint32_t>(inside);
+    masks_ = static_cast<std::uint32_t>(masks.size());
+    const std::size_t bytes = masks_at() + masks.size_bytes();
+    if (bytes > data_.capacity()) {  // room to grow: windows come and go by a row or two
+        data_.clear();
+        data_.reserve((bytes + bytes / 4 + 127) / cache_line_bytes * cache_line_bytes);
+    }
+    data_.resize(bytes);
+    const auto put = [&](std::size_t offset, const auto& list) {
+        if (!list.empty()) std::memcpy(data_.data() + offset, list.data(), list.size_bytes());
+    };
+    put(0, boxes);
+    put(cells_at(), cells);
+    put(blocks_at(), blocks);
+    put(masks_at(), masks);
+    made_ = true;
 }
 
-namespace {
-
-void add_pulled(const ScanInput& input, ScanScratch& scratch) {
-    for (const BlockIndex block : scratch.blocks) scratch.position[block] = 1;
-    for (const Row* row : input.pulled) {
-        for (const EntityId member : row->members) {
-            if (member == EntityId::none) continue;
-            const BlockIndex block = block_of(input.table.slot_of(member));
-            if (scratch.position[block] != 0) continue;
-            scratch.position[block] = 1;
-            scratch.blocks.push_back(block);
+std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
+    if (block < cell_end) {
+        for (const CellSpan& span : cells()) {
+            if (span.has(block)) return span.position(block);
         }
     }
-    for (const BlockIndex block : scratch.blocks) scratch.position[block] = 0;
-}
-
-}  // namespace
-
-void find_blocks(const ScanInput& input, ScanScratch& scratch) {
-    if (scratch.position.size() < input.table.block_end()) {
-        scratch.position.resize(input.table.block_end(), 0);
+    // Overflow, or pulled. Sixteen at a time without a branch: most look-ups find nothing.
+    const auto all = blocks();
+    std::size_t at = 0;
+    for (; at + lanes_per_block <= all.size(); at += lanes_per_block) {
+        std::uint32_t any = 0;
+        for (std::size_t i = 0; i < lanes_per_block; ++i) any |= all[at + i] == block ? 1U : 0U;
+        if (any != 0) break;
     }
-    scratch.blocks.clear();
-    scratch.runs.clear();
-    if (input.program.nodes.empty()) return;
-    std::array<Reach, reaches_max> reaches;
-    for (std::size_t i = 0; i < input.places.size(); ++i) {
-        reaches[i] = {input.places[i], input.program.reach_m};
-    }
-    const auto layers = input.table.layers();
-    const bool looks_around = input.program.reach_m > 0 && !input.places.empty();
-    for (std::size_t l = 0; looks_around && l + 1 < layers.size();
-         ++l) {  // the last is the unplaced
-        cover(layers[l], input.table.is_three_d(), std::span(reaches).first(input.places.size()),
-              scratch.runs);
-    }
-    expand(input.table, scratch.runs, scratch.blocks);
-    if (!input.pulled.empty()) add_pulled(input, scratch);
+    while (at < all.size() && all[at] != block) ++at;
+    return at;
 }
 
 namespace {
@@ -61,120 +59,486 @@ void add_bits(Mask& mask, int bits) noexcept {
     mask = static_cast<Mask>(mask | bits);
 }
 
-/// Every bit of one old block goes to where its entity is now, or ends.
-void carry_block(const ScanInput& input, const Window& window, std::size_t from,
-                 ScanScratch& scratch, std::vector<Toggle>& toggles) {
+/// Up to 64 bits from a position on.
+std::uint64_t bits_at(const Bitset& set, std::size_t first, std::size_t count) noexcept {
+    const auto words = set.words();
+    const std::size_t w = first / bits_per_word, shift = first % bits_per_word;
+    std::uint64_t bits = words[w] >> shift;
+    if (shift + count > bits_per_word) bits |= words[w + 1] << (bits_per_word - shift);
+    return count >= bits_per_word ? bits : bits & ((std::uint64_t{1} << count) - 1);
+}
+
+/// visit(index) for each set bit of [first, first + count).
+template <class Visit>
+void for_each_bit_in(const Bitset& set, std::size_t first, std::size_t count, Visit&& visit) {
+    for (std::size_t done = 0; done < count; done += bits_per_word) {
+        for_each_bit(bits_at(set, first + done, std::min(count - done, bits_per_word)),
+                     first + done, visit);
+    }
+}
+
+// -- which blocks -------------------------------------------------------------------------------
+
+void find_boxes(const ScanInput& input, ScanScratch& scratch) {
+    scratch.boxes.clear();
+    const GridLayer& finest = input.table.layers().front();
+    for (const Vec3 place : input.places)
+        scratch.boxes.push_back(sub_cell_of(finest, input.table.is_three_d(), place));
+}
+
+void find_runs(const ScanInput& input, ScanScratch& scratch) {
+    scratch.runs.clear();
+    if (input.program.reach_m <= 0 || input.places.empty()) return;
+    const auto layers = input.table.layers();
+    const bool three_d = input.table.is_three_d();
+    const float inside_m =
+        input.program.inside_kernel == nullptr ? -1 : input.program.inside_kernel->inside_m();
+    std::array<Reach, reaches_max> reaches;
+    for (std::size_t i = 0; i < input.places.size(); ++i) {
+        reaches[i] =
+            reach_of(layers.front(), three_d, input.places[i], input.program.reach_m, inside_m);
+    }
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {  // the last is the unplaced
+        cover(layers[l], three_d, std::span(reaches).first(input.places.size()), scratch.runs);
+    }
+}
+
+/// Blocks and cells of the runs, rings and pulled rows included. Returns how many are wholly
+/// inside.
+std::size_t find_blocks(const ScanInput& input, ScanScratch& scratch) {
     const BlockTable& table = input.table;
-    const BlockIndex block = window.blocks[from];
-    Mask any = window.result[from];
-    for (const auto& plane : window.planes) any |= plane[from];
-    const std::uint32_t to_same = scratch.position[block];
-    const Mask stays = to_same == 0 ? Mask{0} : static_cast<Mask>(any & ~table.vacated(block));
-    if (stays != 0) {
-        add_bits(scratch.was[to_same - 1], window.result[from] & stays);
-        for (std::size_t p = 0; p < window.planes.size(); ++p) {
-            add_bits(scratch.planes[p][to_same - 1], window.planes[p][from] & stays);
+    scratch.blocks.clear();
+    scratch.outside.clear();
+    scratch.cells.clear();
+    for (const CellRun& run : scratch.runs) {
+        const BlockIndex inside = run.first + run.inside_first, end = run.first + run.count;
+        const BlockIndex inside_end = inside + run.inside_count;
+        scratch.cells.push_back({run.first, run.count, run.inside_first, run.inside_count,
+                                 static_cast<std::uint32_t>(scratch.blocks.size()),
+                                 static_cast<std::uint32_t>(scratch.outside.size())});
+        for (BlockIndex b = run.first; b < inside; ++b) scratch.outside.push_back(b);
+        for (BlockIndex b = inside; b < inside_end; ++b) scratch.blocks.push_back(b);
+        for (BlockIndex b = inside_end; b < end; ++b) scratch.outside.push_back(b);
+    }
+    for (const CellRun& run : scratch.runs) {
+        for_each_bit_in(table.overflowing(), run.first, run.count, [&](std::size_t cell) {
+            const auto base = static_cast<BlockIndex>(cell);
+            const bool is_inside = base - run.first - run.inside_first < run.inside_count;
+            auto& out = is_inside ? scratch.blocks : scratch.outside;
+            for (BlockIndex b = table.next(base); b != base; b = table.next(b)) out.push_back(b);
+        });
+    }
+    const std::size_t inside = scratch.blocks.size();
+    for (CellSpan& span : scratch.cells)
+        span.outside_position += static_cast<std::uint32_t>(inside);
+    scratch.blocks.insert(scratch.blocks.end(), scratch.outside.begin(), scratch.outside.end());
+    if (input.pulled.empty()) return inside;
+    const auto add = [&](BlockIndex block) {
+        const BlockIndex cell = table.cell_of_block(block);
+        for (const CellSpan& span : scratch.cells) {
+            if (span.has(cell)) return;
+        }
+        if (!scratch.pulled.contains(block)) {
+            scratch.pulled[block] = 1;
+            scratch.blocks.push_back(block);
+        }
+    };
+    for (const Row* row : input.pulled) {
+        for (const EntityId member : row->members) {
+            if (member != EntityId::none) add(block_of(table.slot_of(member)));
         }
     }
-    for (Mask rest = static_cast<Mask>(any & ~stays); rest != 0;
-         rest &= static_cast<Mask>(rest - 1)) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    scratch.pulled.clear();
+    return inside;
+}
+
+// -- carry --------------------------------------------------------------------------------------
+
+/// A set of planes as bits: which masks had a lane.
+std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t position, Mask bit,
+                        std::uint32_t planes) noexcept {
+    std::uint32_t out = 0;
+    for (std::uint32_t p = 0; p < planes; ++p) {
+        if ((masks[p * n + position] & bit) != 0) out |= 1U << p;
+    }
+    return out;
+}
+
+/// The bits of a slot that the entity has left, or that the window no longer looks at, go to where
+/// the entity is now, or end. `find`: position of a block in the new window, or n.
+template <class Find>
+void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::span<Mask> masks,
+                std::size_t n, ScanScratch& scratch, Find&& find) {
+    const BlockTable& table = input.table;
+    Slot now = slot;
+    while (now != no_slot && table.is_vacated(now)) {
+        const Displaced& gone = table.displaced_from(now);
+        if (gone.silent) return;
+        now = gone.to;
+    }
+    const std::size_t at = now == no_slot ? n : find(block_of(now));
+    if (at == n) {
+        if ((planes & 1U) != 0) scratch.toggles.push_back({input.observer_index, slot, false});
+        return;
+    }
+    for (std::uint32_t p = 0; p <= input.program.plane_count; ++p) {
+        if ((planes >> p & 1U) != 0) add_bits(masks[p * n + at], lane_bit(lane_of(now)));
+    }
+}
+
+/// Clears the bits of lanes that were left this tick, and carries them.
+template <class Find>
+void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t position,
+                   std::span<Mask> masks, std::size_t n, ScanScratch& scratch, Find&& find) {
+    const Mask vacated = input.table.vacated(block);
+    const std::uint32_t plane_end = 1 + input.program.plane_count;
+    Mask left = 0;
+    for (std::uint32_t p = 0; p < plane_end; ++p) left |= masks[p * n + position];
+    left &= vacated;
+    for (; left != 0; left &= static_cast<Mask>(left - 1)) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const Mask bit = lane_bit(lane);
-        const Slot slot = slot_at(block, lane);
-        const bool left = (table.vacated(block) & bit) != 0;
-        if (left && table.displaced_from(slot).silent) continue;
-        const EntityId entity = left ? table.displaced_from(slot).entity : table.entity(slot);
-        const Slot now = left ? table.slot_of(entity) : slot;
-        const std::uint32_t at = now == no_slot ? 0 : scratch.position[block_of(now)];
-        if (at != 0) {
-            const Mask to_bit = lane_bit(lane_of(now));
-            if ((window.result[from] & bit) != 0) scratch.was[at - 1] |= to_bit;
-            for (std::size_t p = 0; p < window.planes.size(); ++p) {
-                if ((window.planes[p][from] & bit) != 0) scratch.planes[p][at - 1] |= to_bit;
-            }
-        } else if ((window.result[from] & bit) != 0) {
-            toggles.push_back({entity, false});
+        const std::uint32_t planes = planes_of(masks, n, position, bit, plane_end);
+        for (std::uint32_t p = 0; p < plane_end; ++p) {
+            masks[p * n + position] = static_cast<Mask>(masks[p * n + position] & ~bit);
+        }
+        carry_slot(input, slot_at(block, lane), planes, masks, n, scratch, find);
+    }
+}
+
+/// Positions by block, for windows that are too large to be looked through.
+void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, ScanScratch& scratch) {
+    auto& position = scratch.position;
+    if (position.size() < input.table.block_end()) position.resize(input.table.block_end(), 0);
+    if (std::equal(scratch.mapped.begin(), scratch.mapped.end(), blocks.begin(), blocks.end()))
+        return;
+    for (const BlockIndex block : scratch.mapped) position[block] = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        PURVIEW_ASSERT(position[blocks[i]] == 0);  // no block twice
+        position[blocks[i]] = static_cast<std::uint32_t>(i + 1);
+    }
+    scratch.mapped.assign(blocks.begin(), blocks.end());
+}
+
+/// Gives the window the blocks of scratch; what it knew of the old ones goes along.
+void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScratch& scratch) {
+    const std::size_t n = scratch.blocks.size(), old_n = window.size();
+    const std::uint32_t plane_end = 1 + input.program.plane_count;
+    map_blocks(input, scratch.blocks, scratch);
+    const auto find = [&](BlockIndex block) {
+        const std::uint32_t at = scratch.position[block];
+        return at == 0 ? n : std::size_t{at} - 1;
+    };
+    scratch.masks.assign(plane_end * n, 0);
+    const auto old_masks = std::as_const(window).masks();
+    for (std::size_t i = 0; i < old_n; ++i) {
+        const BlockIndex block = window.blocks()[i];
+        const std::size_t to = find(block);
+        Mask any = 0;
+        for (std::uint32_t p = 0; p < plane_end; ++p) {
+            const Mask mask = old_masks[p * old_n + i];
+            any |= mask;
+            if (to != n) add_bits(scratch.masks[p * n + to], mask);
+        }
+        for (; to == n && any != 0; any &= static_cast<Mask>(any - 1)) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(any));
+            carry_slot(input, slot_at(block, lane),
+                       planes_of(old_masks, old_n, i, lane_bit(lane), plane_end), scratch.masks, n,
+                       scratch, find);
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        if (input.table.vacated(scratch.blocks[i]) != 0)
+            carry_vacated(input, scratch.blocks[i], i, scratch.masks, n, scratch, find);
+    }
+    window.assign(scratch.boxes, scratch.cells, scratch.blocks, inside, scratch.masks);
+}
+
+/// Carries what left its lane within the window's own blocks. False: a ring has changed, the window
+/// must be rebuilt (and nothing was done).
+bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
+    constexpr std::size_t mapped_from = 64;
+    const BlockTable& table = input.table;
+    scratch.blocks.clear();
+    bool is_settled = true;
+    for (const CellSpan& cells : window.cells()) {
+        for_each_bit_in(table.unsettled(), cells.first, cells.count, [&](std::size_t cell) {
+            is_settled &= !table.ring_changed().test(cell);
+            const auto base = static_cast<BlockIndex>(cell);
+            BlockIndex block = base;
+            do {
+                if (table.vacated(block) != 0) scratch.blocks.push_back(block);
+                block = table.next(block);
+            } while (block != base);
+        });
+    }
+    if (!is_settled) return false;
+    if (scratch.blocks.empty()) return true;
+    const auto carry_all = [&](auto&& find) {
+        for (const BlockIndex block : scratch.blocks) {
+            carry_vacated(input, block, find(block), window.masks(), window.size(), scratch, find);
+        }
+    };
+    if (window.size() < mapped_from) {
+        carry_all([&](BlockIndex block) { return window.find(block, table.cell_end()); });
+    } else {
+        map_blocks(input, window.blocks(), scratch);
+        carry_all([&, n = window.size()](BlockIndex block) {
+            const std::uint32_t at = scratch.position[block];
+            return at == 0 ? n : std::size_t{at} - 1;
+        });
+    }
+    return true;
+}
+
+}  // namespace
+
+// -- evaluate -----------------------------------------------------------------------------------
+
+namespace {
+
+void combine(StepOp op, std::span<const Mask> answer, std::span<const Mask> unknown,
+             bool any_unknown, std::span<Mask> so_far) noexcept {
+    const std::size_t n = so_far.size();
+    if (!any_unknown) {
+        switch (op) {
+            case StepOp::add:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] |= answer[i];
+                break;
+            case StepOp::require:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] &= answer[i];
+                break;
+            case StepOp::subtract:
+                for (std::size_t i = 0; i < n; ++i)
+                    so_far[i] = static_cast<Mask>(so_far[i] & ~answer[i]);
+                break;
+        }
+        return;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto yes = static_cast<Mask>(answer[i] & ~unknown[i]);
+        switch (op) {
+            case StepOp::add:
+                so_far[i] |= yes;
+                break;
+            case StepOp::require:
+                so_far[i] &= yes;
+                break;
+            case StepOp::subtract:
+                so_far[i] = static_cast<Mask>(so_far[i] & ~(answer[i] | unknown[i]));
+                break;
         }
     }
 }
 
 }  // namespace
 
-void carry(const ScanInput& input, const Window& window, ScanScratch& scratch,
-           std::vector<Toggle>& toggles) {
-    const std::size_t n = scratch.blocks.size();
-    scratch.was.assign(n, 0);
-    scratch.planes.resize(input.program.plane_count);
-    for (auto& plane : scratch.planes) plane.assign(n, 0);
-    for (std::size_t i = 0; i < n; ++i) {
-        PURVIEW_ASSERT(scratch.position[scratch.blocks[i]] == 0);  // no block twice in a window
-        scratch.position[scratch.blocks[i]] = static_cast<std::uint32_t>(i + 1);
-    }
-    for (std::size_t i = 0; i < window.blocks.size(); ++i) {
-        carry_block(input, window, i, scratch, toggles);
-    }
-    for (const BlockIndex block : scratch.blocks) scratch.position[block] = 0;
-}
+namespace {
 
-void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks,
-              std::vector<std::vector<Mask>>& planes, ScanScratch& scratch,
-              std::vector<Mask>& result) {
+/// What one step's kernel says. `out` is zeroed here; true: something is unknown.
+bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+         std::size_t inside, std::span<const Mask> memory, ScanScratch& scratch,
+         std::span<Mask> out) {
     const std::size_t n = blocks.size();
-    result.assign(n, 0);
-    for (const NodeProgram& node : input.program.nodes) {
-        scratch.node_result.assign(n, 0);
-        for (const Step& step : node.steps) {
-            scratch.answer.assign(n, 0);
-            scratch.unknown.assign(n, 0);
-            std::span<const Mask> was;
-            if (step.plane != no_plane) was = planes[step.plane];
-            step.kernel->test({input.observer, input.places, input.keys, blocks, was, input.table},
-                              scratch.answer, scratch.unknown);
-            if (step.kernel->reach_m() > 0) {  // whoever has no place cannot be judged by it (N54)
-                for (std::size_t i = 0; i < n; ++i) {
-                    if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;
-                }
-            }
-            for (std::size_t i = 0; i < n; ++i) {
-                const Mask yes = static_cast<Mask>(scratch.answer[i] & ~scratch.unknown[i]);
-                Mask& so_far = scratch.node_result[i];
-                switch (step.op) {
-                    case StepOp::add:
-                        so_far |= yes;
-                        break;
-                    case StepOp::require:
-                        so_far &= yes;
-                        break;
-                    case StepOp::subtract:
-                        so_far =
-                            static_cast<Mask>(so_far & ~(scratch.answer[i] | scratch.unknown[i]));
-                        break;
-                }
-                if (step.plane != no_plane) {
-                    planes[step.plane][i] = yes & input.table.occupied(blocks[i]);
-                }
-            }
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            result[i] = static_cast<Mask>(
-                result[i] | (scratch.node_result[i] & input.table.occupied(blocks[i])));
-        }
+    const bool is_spatial = step.kernel->reach_m() > 0;
+    std::fill(out.begin(), out.end(), Mask{0});
+    const bool is_nowhere = is_spatial && input.places.empty();
+    // Only pulled rows bring blocks without a place.
+    const bool has_unplaced = is_spatial && !input.pulled.empty();
+    const bool may_be_unknown = is_nowhere || has_unplaced || step.kernel->answers_unknown();
+    if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
+    if (is_nowhere) return true;
+    const bool is_inside_kernel = step.kernel == input.program.inside_kernel;
+    step.kernel->test({input.observer, input.places, input.keys, blocks, memory,
+                       is_inside_kernel ? inside : 0, input.table},
+                      out, scratch.unknown);
+    for (std::size_t i = 0; has_unplaced && i < n; ++i) {
+        if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;
     }
-    const auto hidden = input.table.flags(input.force_hidden_column);
-    for (std::size_t i = 0; i < n; ++i) {
-        result[i] = static_cast<Mask>(result[i] & ~hidden[blocks[i]]);
+    return may_be_unknown;
+}
+
+}  // namespace
+
+void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
+              std::span<Mask> masks, ScanScratch& scratch) {
+    const std::size_t n = blocks.size();
+    const std::span<Mask> result = masks.first(n);
+    const auto occupied = input.table.occupied();
+    bool is_first_node = true;
+    for (const NodeProgram& node : input.program.nodes) {
+        // The first node writes the result itself; a node's first add, its node's.
+        if (!is_first_node) scratch.node_result.resize(n);
+        const std::span<Mask> so_far = is_first_node ? result : std::span(scratch.node_result);
+        bool is_first_step = true;
+        for (const Step& step : node.steps) {
+            std::span<Mask> memory;
+            if (step.plane != no_plane) memory = masks.subspan((1 + step.plane) * n, n);
+            if (is_first_step && step.op == StepOp::add && memory.empty()) {
+                if (ask(input, step, blocks, inside, memory, scratch, so_far)) {
+                    for (std::size_t i = 0; i < n; ++i)
+                        so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
+                }
+                is_first_step = false;
+                continue;
+            }
+            if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
+            is_first_step = false;
+            scratch.answer.resize(n);
+            const bool any_unknown =
+                ask(input, step, blocks, inside, memory, scratch, scratch.answer);
+            combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+            for (std::size_t i = 0; i < memory.size(); ++i) {
+                const Mask known = any_unknown ? static_cast<Mask>(~scratch.unknown[i]) : all_lanes;
+                memory[i] = scratch.answer[i] & known & occupied[blocks[i]];
+            }
+        }
+        if (!is_first_node) {
+            for (std::size_t i = 0; i < n; ++i) result[i] |= so_far[i];
+        }
+        is_first_node = false;
+    }
+    for (std::size_t i = 0; i < n; ++i) result[i] &= occupied[blocks[i]];
+    if (input.any_force_hidden) {
+        const auto hidden = input.table.flags(input.force_hidden_column);
+        for (std::size_t i = 0; i < n; ++i) {
+            result[i] = static_cast<Mask>(result[i] & ~hidden[blocks[i]]);
+        }
     }
 }
 
-void compare(const ScanInput& input, const ScanScratch& scratch, std::vector<Toggle>& toggles) {
-    for (std::size_t i = 0; i < scratch.blocks.size(); ++i) {
-        Mask changed = scratch.was[i] ^ scratch.result[i];
-        for (; changed != 0; changed &= static_cast<Mask>(changed - 1)) {
-            const auto lane = static_cast<unsigned>(std::countr_zero(changed));
-            toggles.push_back({input.table.entity(slot_at(scratch.blocks[i], lane)),
-                               (scratch.result[i] & lane_bit(lane)) != 0});
+// -- scan ---------------------------------------------------------------------------------------
+
+namespace {
+
+void resolve_denied(const ScanInput& input, const Resolve* resolve,
+                    std::span<const BlockIndex> blocks, std::span<Mask> result) {
+    if (resolve == nullptr) return;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (result[i] != 0)
+            result[i] = resolve->resolve(input.observer_index, blocks[i], result[i]);
+    }
+}
+
+void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
+             std::span<const Mask> before, std::span<const Mask> now, ScanScratch& scratch) {
+    const auto tell = [&](std::size_t i, unsigned lane) {
+        scratch.toggles.push_back(
+            {input.observer_index, slot_at(blocks[i], lane), (now[i] & lane_bit(lane)) != 0});
+    };
+    // Four masks a word: most words are equal.
+    constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(Mask);
+    const std::size_t n = blocks.size();
+    std::size_t i = 0;
+    for (; i + per_word <= n; i += per_word) {
+        std::uint64_t was = 0, is = 0;
+        std::memcpy(&was, before.data() + i, sizeof was);
+        std::memcpy(&is, now.data() + i, sizeof is);
+        if (was == is) continue;
+        for (std::size_t k = i; k < i + per_word; ++k) {
+            for (Mask bits = before[k] ^ now[k]; bits != 0; bits &= static_cast<Mask>(bits - 1))
+                tell(k, static_cast<unsigned>(std::countr_zero(bits)));
         }
     }
+    for (; i < n; ++i) {
+        for (Mask bits = before[i] ^ now[i]; bits != 0; bits &= static_cast<Mask>(bits - 1))
+            tell(i, static_cast<unsigned>(std::countr_zero(bits)));
+    }
+}
+
+/// What kernels were asked about: blocks that are not wholly inside, and who stands in them.
+void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
+                  ScanScratch& scratch) {
+    const auto occupied = input.table.occupied();
+    std::uint32_t tested = 0, lanes = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        std::uint32_t bits = occupied[blocks[i]];
+        tested += bits != 0 ? 1 : 0;
+        // Bits summed by halves: no instruction for it is there on every machine.
+        bits = bits - ((bits >> 1) & 0x5555U);
+        bits = (bits & 0x3333U) + ((bits >> 2) & 0x3333U);
+        bits = (bits + (bits >> 4)) & 0x0f0fU;
+        lanes += (bits + (bits >> 8)) & 0x1fU;
+    }
+    scratch.blocks_tested += tested;
+    scratch.lanes_tested += lanes;
+}
+
+}  // namespace
+
+void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Resolve* resolve) {
+    if (input.program.nodes.empty()) return;
+    find_boxes(input, scratch);
+    const bool is_at_home = window.is_made() && input.pulled.empty() &&
+                            std::equal(scratch.boxes.begin(), scratch.boxes.end(),
+                                       window.boxes().begin(), window.boxes().end());
+    if (!is_at_home || !settle(input, window, scratch)) {
+        find_runs(input, scratch);
+        const std::size_t inside = find_blocks(input, scratch);
+        rebuild(input, window, inside, scratch);
+    }
+    const std::size_t n = window.size();
+    const std::span<Mask> result = window.masks().first(n);
+    scratch.before.assign(result.begin(), result.end());
+    evaluate(input, window.blocks(), window.inside_count(), window.masks(), scratch);
+    resolve_denied(input, resolve, window.blocks(), result);
+    compare(input, window.blocks(), scratch.before, result, scratch);
+    if (scratch.count_tested)
+        count_tested(input, window.blocks().subspan(window.inside_count()), scratch);
+}
+
+void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
+                  const Resolve* resolve) {
+    const BlockTable& table = input.table;
+    bool is_settled = true;
+    scratch.blocks.clear();
+    for (const CellSpan& cells : window.cells()) {
+        for_each_bit_in(table.dirty(), cells.first, cells.count, [&](std::size_t cell) {
+            const auto base = static_cast<BlockIndex>(cell);
+            is_settled &= !table.unsettled().test(cell);
+            scratch.blocks.push_back(base);
+            if (!table.overflowing().test(cell)) return;
+            for (BlockIndex b = table.next(base); b != base; b = table.next(b)) {
+                if (table.dirty().test(b)) scratch.blocks.push_back(b);
+            }
+        });
+    }
+    if (!is_settled) return scan(input, window, scratch, resolve);
+    const std::size_t n = scratch.blocks.size(), window_n = window.size();
+    if (n == 0) return;
+    scratch.dirty.clear();
+    for (const BlockIndex block : scratch.blocks)
+        scratch.dirty.push_back(static_cast<std::uint32_t>(window.find(block, table.cell_end())));
+    const std::uint32_t planes = 1 + input.program.plane_count;
+    scratch.masks.resize(planes * n);
+    for (std::uint32_t p = 0; p < planes; ++p) {
+        for (std::size_t i = 0; i < n; ++i)
+            scratch.masks[p * n + i] = window.masks()[p * window_n + scratch.dirty[i]];
+    }
+    scratch.before.assign(scratch.masks.begin(),
+                          scratch.masks.begin() + static_cast<std::ptrdiff_t>(n));
+    evaluate(input, scratch.blocks, 0, scratch.masks, scratch);
+    const std::span<Mask> result = std::span(scratch.masks).first(n);
+    resolve_denied(input, resolve, scratch.blocks, result);
+    compare(input, scratch.blocks, scratch.before, result, scratch);
+    if (scratch.count_tested) count_tested(input, scratch.blocks, scratch);
+    for (std::uint32_t p = 0; p < planes; ++p) {
+        for (std::size_t i = 0; i < n; ++i)
+            window.masks()[p * window_n + scratch.dirty[i]] = scratch.masks[p * n + i];
+    }
+}
+
+void clear_window(std::uint32_t observer, Window& window, const BlockTable& table,
+                  std::vector<Toggle>& toggles) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+        for (Mask rest = window.masks()[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot =
+                slot_at(window.blocks()[i], static_cast<unsigned>(std::countr_zero(rest)));
+            if (table.is_vacated(slot) && table.displaced_from(slot).silent) continue;
+            toggles.push_back({observer, slot, false});
+        }
+    }
+    window = Window{};
 }
 
 }  // namespace purview

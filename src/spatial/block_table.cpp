@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/trim.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -25,21 +26,28 @@ std::uint32_t axis_count(float min, float max, float cell_m) {
 std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_m) {
     PURVIEW_ASSERT(block_end() == cell_count_);
     GridLayer layer;
-    layer.origin = min;
+    layer.origin = {min.x - cell_m, min.y - cell_m, is_three_d() ? min.z - cell_m : min.z};
     layer.cell_m = cell_m;
     layer.inverse_cell = 1 / cell_m;
-    layer.nx = axis_count(min.x, max.x, cell_m);
-    layer.ny = axis_count(min.y, max.y, cell_m);
-    layer.nz = is_three_d() ? axis_count(min.z, max.z, cell_m) : 1;
+    layer.nx = axis_count(min.x, max.x, cell_m) + 2;
+    layer.ny = axis_count(min.y, max.y, cell_m) + 2;
+    layer.nz = is_three_d() ? axis_count(min.z, max.z, cell_m) + 2 : 1;
+    return append_layer(layer);
+}
+
+std::uint32_t BlockTable::append_layer(GridLayer layer) {
     layer.first_cell = cell_count_;
     layers_.push_back(layer);
     cell_count_ += layer.cell_count();
     while (block_end() < cell_count_) append_block();
+    overflowing_.resize(cell_count_);
+    unsettled_.resize(cell_count_);
+    ring_changed_.resize(cell_count_);
     return static_cast<std::uint32_t>(layers_.size() - 1);
 }
 
 std::uint32_t BlockTable::add_unplaced_layer() {
-    const std::uint32_t layer = add_layer({0, 0, 0}, {1, 1, 1}, 1);
+    const std::uint32_t layer = append_layer({});
     unplaced_cell_ = layers_[layer].first_cell;
     return layer;
 }
@@ -59,22 +67,37 @@ Vec3 BlockTable::place(Slot slot) const noexcept {
     return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
 }
 
-std::uint32_t BlockTable::layer_of(BlockIndex block) const noexcept {
-    const BlockIndex cell = cell_[block];
-    std::uint32_t layer = 0;
-    while (layer + 1 < layers_.size() && layers_[layer + 1].first_cell <= cell) ++layer;
-    return layer;
+// -- lanes --------------------------------------------------------------------------------------
+
+namespace {
+
+/// Grows by an eighth: what is appended now and then must not cost twice its room.
+template <class Vector>
+void make_room(Vector& vector, std::size_t more) {
+    const std::size_t wanted = vector.size() + more;
+    if (wanted > vector.capacity()) vector.reserve(wanted + wanted / 8 + 64);
 }
 
-// -- lanes --------------------------------------------------------------------------------------
+}  // namespace
 
 void BlockTable::append_block() {
     const BlockIndex block = block_end();
+    make_room(coordinates_, floats_per_block());
+    make_room(occupied_, 1);
+    make_room(vacated_, 1);
+    make_room(index_, lanes_per_block);
+    make_room(next_, 1);
+    make_room(previous_, 1);
+    make_room(cell_, 1);
+    for (auto& column : flags_) make_room(column, 1);
+    for (auto& column : keys_) make_room(column, lanes_per_block);
+    dirty_.resize(block + 1);
+    is_idle_.resize(block + 1);
     coordinates_.resize(coordinates_.size() + floats_per_block(), 0.0F);
     std::fill_n(coordinates_.end() - floats_per_block(), lanes_per_block, empty_lane);
     occupied_.push_back(0);
     vacated_.push_back(0);
-    entity_.resize(entity_.size() + lanes_per_block, EntityId::none);
+    index_.resize(index_.size() + lanes_per_block, 0);
     next_.push_back(block);
     previous_.push_back(block);
     cell_.push_back(block);
@@ -95,7 +118,7 @@ void BlockTable::unlink(BlockIndex block) noexcept {
 }
 
 BlockIndex BlockTable::new_block(BlockIndex cell) {
-    if (free_blocks_.empty()) {
+    if (free_blocks_.empty() && !recycle_idle(ticks_)) {
         append_block();
         free_blocks_.push_back(block_end() - 1);
     }
@@ -103,6 +126,8 @@ BlockIndex BlockTable::new_block(BlockIndex cell) {
     free_blocks_.pop_back();
     cell_[block] = cell;
     link_after(block, cell);
+    overflowing_.set(cell);
+    change_ring(cell);
     return block;
 }
 
@@ -114,6 +139,7 @@ Slot BlockTable::take_lane(BlockIndex cell) {
     }
     const auto lane = static_cast<unsigned>(std::countr_zero(free_lanes(block)));
     occupied_[block] |= lane_bit(lane);
+    mark_dirty(block);
     if (block != cell && free_lanes(block) == 0) {  // full: behind those that are not
         unlink(block);
         link_after(block, previous_[cell]);
@@ -121,23 +147,17 @@ Slot BlockTable::take_lane(BlockIndex cell) {
     return slot_at(block, lane);
 }
 
-void BlockTable::write_place(Slot slot, Vec3 place) noexcept {
-    float* at =
-        coordinates_.data() + std::size_t{block_of(slot)} * floats_per_block() + lane_of(slot);
-    at[0] = place.x;
-    at[lanes_per_block] = place.y;
-    if (axes_ == 3) at[2 * lanes_per_block] = place.z;
-}
-
-void BlockTable::vacate(Slot slot, bool silent) {
+void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     const BlockIndex block = block_of(slot);
     const Mask bit = lane_bit(lane_of(slot));
     PURVIEW_ASSERT((occupied_[block] & bit) != 0);
     occupied_[block] = static_cast<Mask>(occupied_[block] & ~bit);
     if (vacated_[block] == 0) vacated_blocks_.push_back(block);
+    unsettle(cell_[block]);
     vacated_[block] |= bit;
-    displaced_.push_back({entity_[slot], slot, silent});
-    entity_[slot] = EntityId{displaced_tag | (displaced_.size() - 1)};
+    displaced_.push_back({entity(slot), slot, to, silent});
+    index_[slot] = displaced_tag | static_cast<std::uint32_t>(displaced_.size() - 1);
+    mark_dirty(block);
     write_place(slot, {empty_lane, 0, 0});
     for (auto& column : flags_) column[block] = static_cast<Mask>(column[block] & ~bit);
     for (auto& column : keys_) column[slot] = Key::none;
@@ -145,54 +165,63 @@ void BlockTable::vacate(Slot slot, bool silent) {
 
 Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
     const std::uint32_t index = index_of(entity);
-    if (home_.size() <= index)
-        home_.resize(std::max<std::size_t>(index + 1, home_.size() * 2), no_slot);
-    PURVIEW_ASSERT(home_[index] == no_slot);
+    PURVIEW_ASSERT(index < entity_index_end);
+    if (home_.size() <= index) {
+        make_room(home_, index + 1 - home_.size());
+        home_.resize(index + 1);
+    }
+    PURVIEW_ASSERT(home_[index].slot == no_slot);
     const Slot slot = take_lane(layers_[layer].cell_at(place));
-    entity_[slot] = entity;
-    home_[index] = slot;
+    index_[slot] = index;
+    home_[index] = {slot, generation_of(entity)};
     write_place(slot, place);
     return slot;
 }
 
-Slot BlockTable::move(Slot slot, Vec3 place) {
-    const BlockIndex cell = layers_[layer_of(block_of(slot))].cell_at(place);
-    if (cell == cell_[block_of(slot)]) {
-        write_place(slot, place);
-        return slot;
+void BlockTable::settle_moves() {
+    for (const EntityId entity : leaving_) {
+        const Slot slot = slot_of(entity);
+        if (slot == no_slot) continue;  // gone since
+        const BlockIndex home = cell_[block_of(slot)];
+        if (home == unplaced_cell_) continue;
+        const Vec3 at = place(slot);
+        const BlockIndex cell = layers_[layer_of_cell(home)].cell_at(at);
+        if (cell != home) (void)relocate(slot, at, cell);
     }
-    return relocate(slot, place, cell);
+    clear_and_trim(leaving_);
 }
 
 Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
-    const EntityId entity = entity_[slot];
+    const std::uint32_t index = index_[slot];
     const Slot to = take_lane(cell);
-    entity_[to] = entity;
-    home_[index_of(entity)] = to;
+    index_[to] = index;
     write_place(to, place);
     const Mask from_bit = lane_bit(lane_of(slot));
     for (auto& column : flags_) {
         if ((column[block_of(slot)] & from_bit) != 0) column[block_of(to)] |= lane_bit(lane_of(to));
     }
     for (auto& column : keys_) column[to] = column[slot];
-    vacate(slot, false);
+    vacate(slot, to, false);
+    home_[index].slot = to;
     return to;
 }
 
 void BlockTable::remove(Slot slot, bool silent) {
-    home_[index_of(entity_[slot])] = no_slot;
-    vacate(slot, silent);
+    const std::uint32_t index = index_[slot];
+    vacate(slot, no_slot, silent);
+    home_[index] = Home{};
 }
 
 void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) noexcept {
     auto& mask = flags_[column][block_of(slot)];
     const Mask bit = lane_bit(lane_of(slot));
     mask = static_cast<Mask>(value ? mask | bit : mask & ~bit);
+    mark_dirty(block_of(slot));
 }
 
 const Displaced& BlockTable::displaced_from(Slot slot) const noexcept {
     PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
-    return displaced_[static_cast<std::uint64_t>(entity_[slot]) & ~displaced_tag];
+    return displaced_[index_[slot] & ~displaced_tag];
 }
 
 void BlockTable::free_vacated(BlockIndex block) {
@@ -200,20 +229,54 @@ void BlockTable::free_vacated(BlockIndex block) {
     vacated_[block] = 0;
     const BlockIndex cell = cell_[block];
     if (block == cell) return;
-    if (occupied_[block] == 0) {
-        unlink(block);
-        next_[block] = previous_[block] = block;
-        free_blocks_.push_back(block);
-    } else if (was_full) {
+    if (occupied_[block] == 0 && !is_idle_.test(block)) {
+        is_idle_.set(block);
+        idle_.push_back({block, ticks_});
+    }
+    if (was_full) {
         unlink(block);
         link_after(block, cell);
     }
 }
 
+void BlockTable::recycle(BlockIndex block) {
+    const BlockIndex cell = cell_[block];
+    unlink(block);
+    next_[block] = previous_[block] = block;
+    free_blocks_.push_back(block);
+    if (next_[cell] == cell) overflowing_.reset(cell);
+    change_ring(cell);  // windows that hold the block must let it go
+}
+
+bool BlockTable::recycle_idle(std::uint32_t since_at_most) {
+    bool found = false;
+    while (!found && idle_begin_ < idle_.size() && idle_[idle_begin_].since <= since_at_most) {
+        const BlockIndex block = idle_[idle_begin_++].block;
+        is_idle_.reset(block);
+        found = (occupied_[block] | vacated_[block]) == 0;
+        if (found) recycle(block);
+    }
+    if (idle_begin_ * 2 > idle_.size()) {
+        idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(idle_begin_));
+        idle_begin_ = 0;
+    }
+    return found;
+}
+
 void BlockTable::end_tick() {
+    constexpr std::uint32_t idle_ticks = 64;
+    if (any_dirty_) {
+        dirty_.clear_all();
+        unsettled_.clear_all();
+        ring_changed_.clear_all();
+    }
+    any_dirty_ = false;
     for (const BlockIndex block : vacated_blocks_) free_vacated(block);
-    vacated_blocks_.clear();
-    displaced_.clear();
+    clear_and_trim(vacated_blocks_);
+    clear_and_trim(displaced_);
+    ++ticks_;
+    while (ticks_ > idle_ticks && recycle_idle(ticks_ - idle_ticks)) {
+    }
 }
 
 void BlockTable::shuffle_cell(BlockIndex cell) {
@@ -233,7 +296,7 @@ std::size_t BlockTable::memory_bytes() const noexcept {
     std::size_t bytes =
         coordinates_.capacity() * sizeof(float) +
         (occupied_.capacity() + vacated_.capacity()) * sizeof(Mask) +
-        entity_.capacity() * sizeof(EntityId) + home_.capacity() * sizeof(Slot) +
+        index_.capacity() * sizeof(std::uint32_t) + home_.capacity() * sizeof(Home) +
         (next_.capacity() + previous_.capacity() + cell_.capacity()) * sizeof(BlockIndex);
     for (const auto& column : flags_) bytes += column.capacity() * sizeof(Mask);
     for (const auto& column : keys_) bytes += column.capacity() * sizeof(Key);

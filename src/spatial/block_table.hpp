@@ -7,6 +7,7 @@
 //   cells of all layers        base block = cell, so a row of cells is a run of blocks
 //   0 1 2 3 ... C-1 | C ...    from C on: overflow blocks, chained to a full cell in a ring
 //   one block: x[16] y[16] (z[16]) as floats, an empty lane has x = +infinity
+//   grid: a ring of border cells around the bounds takes what lies outside
 //
 // Flags, keys and whatever else interest asks by slot are columns over the same numbering; they
 // move with their entity. Must not know: observers, rules. Keeps: a lane that was left this tick
@@ -15,6 +16,7 @@
 // any crowd.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "core/bitset.hpp"
 #include "purview/ids.hpp"
 
 namespace purview {
@@ -33,7 +36,8 @@ using Slot = std::uint32_t;  ///< block * 16 + lane
 inline constexpr unsigned lanes_per_block = 16;
 inline constexpr Mask all_lanes = 0xffff;
 inline constexpr Slot no_slot = 0xffffffffU;
-inline constexpr std::uint32_t no_entity = 0xffffffffU;
+/// Entity indices stay below this: the bit above tells a lane that was left from one that is taken.
+inline constexpr std::uint32_t entity_index_end = 0x80000000U;
 
 constexpr BlockIndex block_of(Slot slot) noexcept {
     return slot / lanes_per_block;
@@ -48,9 +52,10 @@ constexpr Mask lane_bit(unsigned lane) noexcept {
     return static_cast<Mask>(1U << lane);
 }
 
-/// A uniform grid of cells over a rectangle (or box). What lies outside belongs to the border cell.
+/// A uniform grid of cells over a rectangle (or box), with a ring of cells around it that takes
+/// what lies outside: ring cells reach to infinity, all others are as large as they look.
 struct GridLayer {
-    Vec3 origin;
+    Vec3 origin;  ///< of the ring
     float cell_m = 1;
     float inverse_cell = 1;
     std::uint32_t nx = 1;
@@ -61,9 +66,9 @@ struct GridLayer {
     /// floor, clamped to 0..n-1; monotonic in value, so a border point has exactly one cell (P22).
     static std::uint32_t axis_cell(float value, float origin, float inverse,
                                    std::uint32_t n) noexcept {
-        const float scaled = (value - origin) * inverse;
-        if (!(scaled > 0)) return 0;
-        return scaled >= static_cast<float>(n) ? n - 1 : static_cast<std::uint32_t>(scaled);
+        const float scaled = std::max((value - origin) * inverse, 0.0F);
+        return static_cast<std::uint32_t>(
+            static_cast<std::int32_t>(std::min(scaled, static_cast<float>(n - 1))));
     }
     std::uint32_t cell_x(float x) const noexcept {
         return axis_cell(x, origin.x, inverse_cell, nx);
@@ -78,12 +83,15 @@ struct GridLayer {
         return first_cell + (cell_z(p.z) * ny + cell_y(p.y)) * nx + cell_x(p.x);
     }
     std::uint32_t cell_count() const noexcept { return nx * ny * nz; }
+    /// Cells of an axis that end where they seem to: [1, n - 1), none of a layer without a ring.
+    static bool is_bounded(std::uint32_t i, std::uint32_t n) noexcept { return i > 0 && i + 1 < n; }
 };
 
-/// An entity that left a slot this tick. Where it is now, slot_of() says.
+/// An entity that left a slot this tick.
 struct Displaced {
     EntityId entity;
     Slot from = no_slot;
+    Slot to = no_slot;    ///< where it is now; no_slot: it is gone
     bool silent = false;  ///< whoever removed it has told the observers: its bits end here
 };
 
@@ -120,18 +128,51 @@ class BlockTable {
     /// The next block of the same cell; the ring comes back to the base block.
     BlockIndex next(BlockIndex block) const noexcept { return next_[block]; }
     BlockIndex cell_of_block(BlockIndex block) const noexcept { return cell_[block]; }
+    /// [block_end()], contiguous: a run of cells reads a run of masks.
+    std::span<const Mask> occupied() const noexcept { return occupied_; }
+    std::span<const Mask> vacated() const noexcept { return vacated_; }
+    /// Cells, by base block, of which a window's memory must be looked through: a lane was left
+    /// this tick, or a block joined or left the ring (then ring_changed, too).
+    const Bitset& unsettled() const noexcept { return unsettled_; }
+    const Bitset& ring_changed() const noexcept { return ring_changed_; }
+    /// Cells whose ring has more than its base block.
+    const Bitset& overflowing() const noexcept { return overflowing_; }
+    /// Blocks of which anything changed since the last end_tick(): a place, a flag, a key, a lane.
+    /// The base block is marked with its overflow blocks.
+    const Bitset& dirty() const noexcept { return dirty_; }
+    bool is_any_dirty() const noexcept { return any_dirty_; }
+    void mark_dirty(BlockIndex block) noexcept {
+        dirty_.set(block);
+        if (block >= cell_count_) dirty_.set(cell_[block]);
+        any_dirty_ = true;
+    }
+    BlockIndex cell_end() const noexcept { return cell_count_; }
     /// Of an occupied lane.
-    EntityId entity(Slot slot) const noexcept { return entity_[slot]; }
+    EntityId entity(Slot slot) const noexcept {
+        const std::uint32_t index = index_[slot];
+        return make_entity_id(index, home_[index].generation);
+    }
+    /// Who stands on the lane, or left it this tick.
+    EntityId last_entity(Slot slot) const noexcept {
+        return (index_[slot] & displaced_tag) != 0 ? displaced_from(slot).entity : entity(slot);
+    }
+    void prefetch_entity(Slot slot) const noexcept { __builtin_prefetch(&index_[slot]); }
+    void prefetch_home(Slot slot) const noexcept {
+        if ((index_[slot] & displaced_tag) == 0) __builtin_prefetch(&home_[index_[slot]]);
+    }
+    void prefetch_home_of(EntityId entity) const noexcept {
+        if (index_of(entity) < home_.size()) __builtin_prefetch(&home_[index_of(entity)]);
+    }
     /// The home of an entity, or no_slot for one that has none (or a stale id). One look-up.
     Slot slot_of(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
-        if (index >= home_.size() || home_[index] == no_slot) return no_slot;
-        return entity_[home_[index]] == entity ? home_[index] : no_slot;
+        if (index >= home_.size()) return no_slot;
+        return home_[index].generation == generation_of(entity) ? home_[index].slot : no_slot;
     }
     /// The entity that lives under an index, or none.
     EntityId entity_at(std::uint32_t index) const noexcept {
-        if (index >= home_.size() || home_[index] == no_slot) return EntityId::none;
-        return entity_[home_[index]];
+        if (index >= home_.size() || home_[index].slot == no_slot) return EntityId::none;
+        return make_entity_id(index, home_[index].generation);
     }
     std::span<const Mask> flags(std::uint32_t column) const noexcept { return flags_[column]; }
     std::span<const Key> keys(std::uint32_t column) const noexcept { return keys_[column]; }
@@ -139,16 +180,33 @@ class BlockTable {
         return (flags_[column][block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
     Key key(std::uint32_t column, Slot slot) const noexcept { return keys_[column][slot]; }
-    std::uint32_t layer_of(BlockIndex block) const noexcept;
+    std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
+    std::uint32_t layer_of_cell(BlockIndex cell) const noexcept {
+        std::uint32_t layer = 0;
+        while (layer + 1 < layers_.size() && layers_[layer + 1].first_cell <= cell) ++layer;
+        return layer;
+    }
 
     // -- edits, one thread ----------------------------------------------------------------------
     /// Columns of the new lane are zero. place must be finite. Its index must be free.
     Slot insert(EntityId entity, std::uint32_t layer, Vec3 place);
-    /// The new slot: the same while it stays in its cell.
-    Slot move(Slot slot, Vec3 place);
+    /// Writes the places of entities that have one. Whoever leaves his cell changes slot with the
+    /// next settle_moves(), so of several moves the last wins. Ids that are not there and places
+    /// that are not finite are left out and counted.
+    struct Refused {
+        std::uint64_t stale_ids = 0;
+        std::uint64_t bad_positions = 0;
+    };
+    template <class Moves>
+    Refused write_places(const Moves& moves);
+    /// Whoever stands outside of its cell gets a lane of the right one.
+    void settle_moves();
     void remove(Slot slot, bool silent);
     void set_flag(std::uint32_t column, Slot slot, bool value) noexcept;
-    void set_key(std::uint32_t column, Slot slot, Key key) noexcept { keys_[column][slot] = key; }
+    void set_key(std::uint32_t column, Slot slot, Key key) noexcept {
+        keys_[column][slot] = key;
+        mark_dirty(block_of(slot));
+    }
 
     /// What left its slot since the last end_tick(), in order.
     std::span<const Displaced> displaced() const noexcept { return displaced_; }
@@ -162,17 +220,35 @@ class BlockTable {
     std::size_t memory_bytes() const noexcept;
 
   private:
-    static constexpr std::uint64_t displaced_tag = std::uint64_t{1} << 63;
+    static constexpr std::uint32_t displaced_tag = entity_index_end;
+    struct Home {
+        Slot slot = no_slot;
+        std::uint32_t generation = 0;
+    };
 
+    template <unsigned axes, class Moves>
+    Refused write_places_of(const Moves& moves);
+    std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
     Slot relocate(Slot slot, Vec3 place, BlockIndex cell);
-    void vacate(Slot slot, bool silent);
+    void vacate(Slot slot, Slot to, bool silent);
     void write_place(Slot slot, Vec3 place) noexcept;
     BlockIndex new_block(BlockIndex cell);
     void append_block();
     void link_after(BlockIndex block, BlockIndex position) noexcept;
     void unlink(BlockIndex block) noexcept;
     void free_vacated(BlockIndex block);
+    void recycle(BlockIndex block);
+    /// Recycles the longest idle block; false: there is none that is still empty.
+    bool recycle_idle(std::uint32_t since_at_most);
+    void unsettle(BlockIndex cell) noexcept {
+        unsettled_.set(cell);
+        mark_dirty(cell);
+    }
+    void change_ring(BlockIndex cell) noexcept {
+        ring_changed_.set(cell);
+        unsettle(cell);
+    }
     Mask free_lanes(BlockIndex block) const noexcept {
         return static_cast<Mask>(~(occupied_[block] | vacated_[block]));
     }
@@ -181,21 +257,108 @@ class BlockTable {
     std::vector<GridLayer> layers_;
     BlockIndex cell_count_ = 0;
     BlockIndex unplaced_cell_ = 0xffffffffU;
+    bool any_dirty_ = false;
     LineVector<float> coordinates_;
     LineVector<Mask> occupied_;
     LineVector<Mask> vacated_;
-    /// By slot. A lane that was left this tick holds displaced_tag | index into displaced_.
-    LineVector<EntityId> entity_;
-    std::vector<Slot> home_;  ///< by entity index
-    std::vector<BlockIndex> next_;
-    std::vector<BlockIndex> previous_;
-    std::vector<BlockIndex> cell_;
+    /// By slot: entity index. A lane that was left this tick holds displaced_tag | index into
+    /// displaced_.
+    LineVector<std::uint32_t> index_;
+    LineVector<Home> home_;         ///< by entity index
+    Bitset overflowing_;            ///< by cell
+    Bitset unsettled_;              ///< by cell
+    Bitset ring_changed_;           ///< by cell
+    Bitset dirty_;                  ///< by block
+    LineVector<EntityId> leaving_;  ///< stand outside of their cell; some twice
+    LineVector<BlockIndex> next_;
+    LineVector<BlockIndex> previous_;
+    LineVector<BlockIndex> cell_;
     std::vector<LineVector<Mask>> flags_;
     std::vector<LineVector<Key>> keys_;
-    std::vector<BlockIndex> free_blocks_;
-    std::vector<Displaced> displaced_;
-    std::vector<BlockIndex> vacated_blocks_;  ///< each once
+    LineVector<BlockIndex> free_blocks_;
+    /// Overflow blocks that are or were empty, longest first; they stay in their ring for a while,
+    /// as cells that were full soon are again.
+    struct Idle {
+        BlockIndex block;
+        std::uint32_t since;
+    };
+    LineVector<Idle> idle_;
+    std::size_t idle_begin_ = 0;
+    Bitset is_idle_;  ///< by block: stands in idle_
+    std::uint32_t ticks_ = 0;
+    LineVector<Displaced> displaced_;
+    LineVector<BlockIndex> vacated_blocks_;  ///< each once
     std::vector<Slot> shuffle_slots_;
 };
+
+inline void BlockTable::write_place(Slot slot, Vec3 place) noexcept {
+    float* at =
+        coordinates_.data() + std::size_t{block_of(slot)} * floats_per_block() + lane_of(slot);
+    at[0] = place.x;
+    at[lanes_per_block] = place.y;
+    if (axes_ == 3) at[2 * lanes_per_block] = place.z;
+}
+
+template <class Moves>
+BlockTable::Refused BlockTable::write_places(const Moves& moves) {
+    any_dirty_ = any_dirty_ || moves.size() > 0;
+    return axes_ == 2 ? write_places_of<2>(moves) : write_places_of<3>(moves);
+}
+
+template <unsigned axes, class Moves>
+BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
+    // Two look-ups ahead of the writes: homes, then the lanes they name.
+    constexpr std::size_t homes_ahead = 24, lanes_ahead = 12;
+    constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
+    Refused refused;
+    const std::size_t n = moves.size(), home_count = home_.size();
+    const Home* const homes = home_.data();
+    float* const coordinates = coordinates_.data();
+    std::uint64_t* const dirty = dirty_.words().data();
+    const GridLayer only = layers_.front();
+    const bool one_layer = layers_.size() <= 2;  // and the unplaced
+    const auto prefetch_lane = [&](std::uint32_t index) {
+        if (index >= home_count) return;
+        // Of an index without a home: some address, which a prefetch may have.
+        const float* at = coordinates + std::size_t{block_of(homes[index].slot)} * block_floats;
+        for (unsigned a = 0; a < axes; ++a) __builtin_prefetch(at + a * lanes_per_block, 1);
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i + homes_ahead < n) {
+            __builtin_prefetch(
+                homes + std::min<std::size_t>(index_of(moves[i + homes_ahead].entity), home_count));
+            prefetch_lane(index_of(moves[i + lanes_ahead].entity));
+        }
+        const EntityId entity = moves[i].entity;
+        const Vec3 place = moves[i].place;
+        // A difference with itself is zero unless it is not finite.
+        if (!((place.x - place.x) + (place.y - place.y) + (place.z - place.z) == 0)) {
+            ++refused.bad_positions;
+            continue;
+        }
+        const std::uint32_t index = index_of(entity);
+        const Home home = index < home_count ? homes[index] : Home{};
+        if (home.generation != generation_of(entity) || home.slot == no_slot) {
+            ++refused.stale_ids;
+            continue;
+        }
+        const BlockIndex block = block_of(home.slot);
+        const BlockIndex cell = block < cell_count_ ? block : cell_[block];
+        if (cell == unplaced_cell_) continue;
+        float* const lane = coordinates + block * block_floats + lane_of(home.slot);
+        lane[0] = place.x;
+        lane[lanes_per_block] = place.y;
+        if (axes == 3) lane[(axes - 1) * lanes_per_block] = place.z;
+        dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
+        if (block != cell)
+            dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
+        const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
+        BlockIndex row = layer.cell_y(place.y);
+        if (axes == 3) row += layer.cell_z(place.z) * layer.ny;
+        if (layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell)
+            leaving_.push_back(entity);
+    }
+    return refused;
+}
 
 }  // namespace purview

@@ -12,33 +12,72 @@ namespace purview {
 
 namespace {
 
-/// Room for rounding: a cell's border is known to about 1e-4 of its side, a distance to 1e-6 of
-/// itself.
-constexpr float cell_slack = 1e-3F;
+/// Room for rounding: with 2^14 cells an axis, a cell's border is known to 2e-3 of its side; a
+/// distance is known to 1e-6 of itself.
+constexpr float cell_slack = 4e-3F;
 constexpr float reach_slack = 1 + 1e-5F;
+constexpr float boxes_per_cell = 4;
+/// Beyond this many boxes from the origin a float no longer tells boxes apart.
+constexpr float box_end = 1 << 17;
 
-/// Distance from a coordinate to cell `i` of an axis; border cells reach to infinity.
-float distance_to_cell(float value, float origin, float cell_m, std::uint32_t i, std::uint32_t n) {
-    const float low = origin + (static_cast<float>(i) - cell_slack) * cell_m;
-    const float high = origin + (static_cast<float>(i + 1) + cell_slack) * cell_m;
-    if (i != 0 && value < low) return low - value;
-    if (i + 1 != n && value > high) return value - high;
+struct Edges {
+    float low, high;
+};
+
+/// The borders of cell `i` of an axis, a little wider than they are.
+Edges edges_of(float origin, float cell_m, std::uint32_t i) noexcept {
+    return {origin + (static_cast<float>(i) - cell_slack) * cell_m,
+            origin + (static_cast<float>(i + 1) + cell_slack) * cell_m};
+}
+
+/// From the nearest place of [low, high] to cell `i`; ring cells reach to infinity.
+float nearest(float low, float high, Edges cell, std::uint32_t i, std::uint32_t n) noexcept {
+    if (i != 0 && high < cell.low) return cell.low - high;
+    if (i + 1 != n && low > cell.high) return low - cell.high;
     return 0;
 }
 
+/// From the place of [low, high] that is farthest from cell `i` to the cell's far border.
+float farthest(float low, float high, Edges cell) noexcept {
+    return std::max(cell.high - low, high - cell.low);
+}
+
 struct Span {
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
+    std::uint32_t first = 0, last = 0;
+    std::uint32_t inside_first = 0, inside_end = 0;  ///< cells; empty: equal
 };
 
-/// The cells of one row that the reach touches; false when it passes the row by.
-bool row_span(const GridLayer& layer, const Reach& reach, float off_axis_squared, Span& out) {
+struct Row {
+    std::uint32_t y, z;
+};
+
+bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
+              Span& out) noexcept {
+    const Edges y = edges_of(layer.origin.y, layer.cell_m, row.y);
+    const Edges z = edges_of(layer.origin.z, layer.cell_m, row.z);
+    const float dy = nearest(reach.low.y, reach.high.y, y, row.y, layer.ny);
+    const float dz = three_d ? nearest(reach.low.z, reach.high.z, z, row.z, layer.nz) : 0;
     const float radius = reach.radius_m * reach_slack;
-    const float rest = radius * radius - off_axis_squared;
+    const float rest = radius * radius - (dy * dy + dz * dz);
     if (!(rest >= 0)) return false;
     const float half = std::sqrt(rest);
-    out.first = layer.cell_x(reach.centre.x - half);
-    out.last = layer.cell_x(reach.centre.x + half);
+    out.first = layer.cell_x(reach.low.x - half);
+    out.last = layer.cell_x(reach.high.x + half);
+    out.inside_first = out.inside_end = 0;
+    const bool bounded = GridLayer::is_bounded(row.y, layer.ny) &&
+                         (!three_d || GridLayer::is_bounded(row.z, layer.nz));
+    if (!bounded || reach.inside_m < 0) return true;
+    const float fy = farthest(reach.low.y, reach.high.y, y);
+    const float fz = three_d ? farthest(reach.low.z, reach.high.z, z) : 0;
+    const float inside = reach.inside_m / reach_slack;
+    const float inside_rest = inside * inside - (fy * fy + fz * fz);
+    if (!(inside_rest > 0)) return true;
+    const float inside_half = std::sqrt(inside_rest) - 2 * cell_slack * layer.cell_m;
+    if (reach.low.x + inside_half <= reach.high.x - inside_half) return true;
+    const std::uint32_t first = layer.cell_x(reach.high.x - inside_half) + 1;
+    const std::uint32_t end = layer.cell_x(reach.low.x + inside_half);
+    out.inside_first = std::max({first, out.first, 1U});
+    out.inside_end = std::max(out.inside_first, std::min({end, out.last + 1, layer.nx - 1}));
     return true;
 }
 
@@ -49,14 +88,57 @@ void emit(BlockIndex row, std::span<Span> spans, std::vector<CellRun>& out) {
     }
     for (std::size_t i = 0; i < spans.size();) {
         Span merged = spans[i++];
-        while (i < spans.size() && spans[i].first <= merged.last + 1) {
-            merged.last = std::max(merged.last, spans[i++].last);
+        for (; i < spans.size() && spans[i].first <= merged.last + 1; ++i) {
+            merged.last = std::max(merged.last, spans[i].last);
+            const Span& other = spans[i];
+            if (other.inside_end - other.inside_first > merged.inside_end - merged.inside_first) {
+                merged.inside_first = other.inside_first;
+                merged.inside_end = other.inside_end;
+            }
         }
-        out.push_back({row + merged.first, merged.last - merged.first + 1});
+        CellRun run{row + merged.first, static_cast<std::uint16_t>(merged.last - merged.first + 1),
+                    0, 0};
+        if (merged.inside_end > merged.inside_first) {
+            run.inside_first = static_cast<std::uint16_t>(merged.inside_first - merged.first);
+            run.inside_count = static_cast<std::uint16_t>(merged.inside_end - merged.inside_first);
+        }
+        out.push_back(run);
     }
 }
 
 }  // namespace
+
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, Vec3 place) noexcept {
+    const float scale = finest.inverse_cell * boxes_per_cell;
+    const float x = (place.x - finest.origin.x) * scale;
+    const float y = (place.y - finest.origin.y) * scale;
+    const float z = three_d ? (place.z - finest.origin.z) * scale : 0;
+    const bool fits =
+        x > -box_end && x < box_end && y > -box_end && y < box_end && z > -box_end && z < box_end;
+    if (!fits) return {0, 0, 0, true};
+    const auto floor_of = [](float v) {
+        const auto whole = static_cast<std::int32_t>(v);
+        return whole - (static_cast<float>(whole) > v ? 1 : 0);
+    };
+    return {floor_of(x), floor_of(y), floor_of(z), false};
+}
+
+Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
+               float inside_m) noexcept {
+    const SubCell box = sub_cell_of(finest, three_d, place);
+    Reach reach{place, place, radius_m, inside_m};
+    if (box.alone) return reach;
+    const float side = finest.cell_m / boxes_per_cell;
+    const auto spread = [&](float& low, float& high, float origin, std::int32_t i) {
+        low = std::min(low, origin + (static_cast<float>(i) - boxes_per_cell * cell_slack) * side);
+        high = std::max(high,
+                        origin + (static_cast<float>(i + 1) + boxes_per_cell * cell_slack) * side);
+    };
+    spread(reach.low.x, reach.high.x, finest.origin.x, box.x);
+    spread(reach.low.y, reach.high.y, finest.origin.y, box.y);
+    if (three_d) spread(reach.low.z, reach.high.z, finest.origin.z, box.z);
+    return reach;
+}
 
 void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
            std::vector<CellRun>& out) {
@@ -65,10 +147,10 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
     std::uint32_t y0 = layer.ny, y1 = 0, z0 = layer.nz, z1 = 0;
     for (const Reach& reach : reaches) {
         const float radius = reach.radius_m * reach_slack;
-        y0 = std::min(y0, layer.cell_y(reach.centre.y - radius));
-        y1 = std::max(y1, layer.cell_y(reach.centre.y + radius));
-        z0 = std::min(z0, three_d ? layer.cell_z(reach.centre.z - radius) : 0);
-        z1 = std::max(z1, three_d ? layer.cell_z(reach.centre.z + radius) : 0);
+        y0 = std::min(y0, layer.cell_y(reach.low.y - radius));
+        y1 = std::max(y1, layer.cell_y(reach.high.y + radius));
+        z0 = std::min(z0, three_d ? layer.cell_z(reach.low.z - radius) : 0);
+        z1 = std::max(z1, three_d ? layer.cell_z(reach.high.z + radius) : 0);
     }
     // One cell more on either side: a coordinate just over a border may count to either cell.
     y0 = y0 == 0 ? 0 : y0 - 1;
@@ -82,29 +164,12 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
         for (std::uint32_t y = y0; y <= y1; ++y) {
             std::size_t count = 0;
             for (const Reach& reach : reaches) {
-                const float dy =
-                    distance_to_cell(reach.centre.y, layer.origin.y, layer.cell_m, y, layer.ny);
-                const float dz = three_d ? distance_to_cell(reach.centre.z, layer.origin.z,
-                                                            layer.cell_m, z, layer.nz)
-                                         : 0;
-                if (row_span(layer, reach, dy * dy + dz * dz, spans[count])) ++count;
+                if (row_span(layer, three_d, reach, {y, z}, spans[count])) ++count;
             }
             if (count > 0) {
                 emit(layer.first_cell + (z * layer.ny + y) * layer.nx,
                      std::span(spans).first(count), out);
             }
-        }
-    }
-}
-
-void expand(const BlockTable& table, std::span<const CellRun> runs, std::vector<BlockIndex>& out) {
-    for (const CellRun& run : runs) {
-        for (BlockIndex cell = run.first; cell < run.first + run.count; ++cell) {
-            BlockIndex block = cell;
-            do {
-                if ((table.occupied(block) | table.vacated(block)) != 0) out.push_back(block);
-                block = table.next(block);
-            } while (block != cell);
         }
     }
 }

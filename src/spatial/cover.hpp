@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where must an observer look? Regions in, runs of cells out, and from these the blocks of a
-// window, each once. A cover may name too many cells, never too few. Must not know: who asks, what
-// for.
+// Where must an observer look? Regions in, runs of cells out. A region is made for a small box of
+// places, so that a window keeps its cells until the observer leaves the box. A cover may name too
+// many cells, never too few. Must not know: who asks, what for.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,33 @@
 
 namespace purview {
 
-/// A ball (a disc in 2D) that must be covered.
-struct Reach {
-    Vec3 centre;
-    float radius_m = 0;
+/// A quarter of a cell (of the finest layer) along each axis: the box that a place is in. `alone`:
+/// too far out for boxes, good for this very place only.
+struct SubCell {
+    std::int32_t x = 0, y = 0, z = 0;
+    bool alone = false;
+    friend bool operator==(const SubCell& a, const SubCell& b) noexcept {
+        return a.x == b.x && a.y == b.y && a.z == b.z && !a.alone && !b.alone;
+    }
 };
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, Vec3 place) noexcept;
 
-/// Consecutive cells.
+/// A ball (a disc in 2D) around every place of a box.
+struct Reach {
+    Vec3 low, high;       ///< the box
+    float radius_m = 0;   ///< must be covered
+    float inside_m = -1;  ///< cells wholly within this of every place of the box are told apart
+};
+Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
+               float inside_m) noexcept;
+
+/// Consecutive cells of one row; those of [inside_first, inside_first + inside_count) are wholly
+/// inside.
 struct CellRun {
     BlockIndex first = 0;
-    std::uint32_t count = 0;
+    std::uint16_t count = 0;
+    std::uint16_t inside_first = 0;  ///< from `first` on
+    std::uint16_t inside_count = 0;
 };
 
 /// Regions of one observer that are covered at once.
@@ -32,9 +49,5 @@ inline constexpr std::size_t reaches_max = 64;
 /// Appends the runs of one layer that the reaches touch: ascending, disjoint, none empty.
 void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
            std::vector<CellRun>& out);
-
-/// Appends the blocks of the runs that hold or held anything this tick, rings included; no block
-/// twice when the runs are disjoint.
-void expand(const BlockTable& table, std::span<const CellRun> runs, std::vector<BlockIndex>& out);
 
 }  // namespace purview

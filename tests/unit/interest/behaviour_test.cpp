@@ -111,7 +111,7 @@ TEST_CASE("interest: M32 becoming ready twice changes nothing") {
     for (int i = 0; i < 100; ++i) CHECK(manager.set_ready(observer, true) == Status::ok);
     manager.tick();
     CHECK(manager.events().empty());
-    CHECK(manager.counters().windows_scanned == scanned + 1);
+    CHECK(manager.counters().windows_scanned == scanned);  // it rests
 }
 
 TEST_CASE(

@@ -2,43 +2,49 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "core/hash.hpp"
+#include "purview/interest.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
 
 namespace purview::test {
 
 TEST_CASE(
-    "grid: a border point belongs to one cell, a negative or distant one to the border cell "
-    "(P22)") {
+    "grid: a border point belongs to one cell, a negative or distant one to the ring around the "
+    "grid (P22)") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {40, 40, 0}, 10);
     const GridLayer& layer = table.layers()[0];
-    CHECK(layer.cell_x(9.999F) == 0);
-    CHECK(layer.cell_x(10) == 1);
+    CHECK(layer.nx == 6);
+    CHECK(layer.cell_x(0) == 1);
+    CHECK(layer.cell_x(9.999F) == 1);
+    CHECK(layer.cell_x(10) == 2);
     CHECK(layer.cell_x(-0.001F) == 0);
     CHECK(layer.cell_x(-5) == 0);
     CHECK(layer.cell_x(-1e30F) == 0);
-    CHECK(layer.cell_x(40) == 3);
-    CHECK(layer.cell_x(1e30F) == 3);
-    CHECK(layer.cell_at({25, 35, 0}) == 3 * 4 + 2);
+    CHECK(layer.cell_x(39.99F) == 4);
+    CHECK(layer.cell_x(1e30F) == 5);
+    CHECK(layer.cell_at({25, 35, 0}) == 4 * 6 + 3);
 }
 
 TEST_CASE(
-    "grid: every entity within reach lies in a covered cell, whatever the place, and no cell comes "
-    "twice") {
+    "grid: every entity within reach of any place of the box lies in a covered cell, every one in "
+    "an inside cell is within reach, and no cell comes twice") {
     SplitMix random(21);
-    for (int round = 0; round < 400; ++round) {
+    std::size_t inside_checked = 0;
+    for (int round = 0; round < 600; ++round) {
         const bool three_d = random.chance(0.3F);
         BlockTable table(three_d);
         const float cell = random.between(2, 30);
         table.add_layer({-20, -20, -20}, {80, 120, 40}, cell);
         table.add_unplaced_layer();
+        const GridLayer& layer = table.layers()[0];
         std::vector<Vec3> places;
         std::vector<Slot> slots;
         for (std::uint32_t i = 0; i < 150; ++i) {
@@ -48,29 +54,51 @@ TEST_CASE(
             places.push_back(at);
             slots.push_back(table.insert(make_entity_id(i, 1), 0, at));
         }
-        std::vector<Reach> reaches(1 + random.below(4));
-        for (Reach& reach : reaches) {
-            reach.centre = {random.between(-80, 160), random.between(-80, 180),
-                            three_d ? random.between(-60, 80) : 0};
-            reach.radius_m = random.between(0.5F, 60);
+        std::vector<Reach> reaches;
+        std::vector<Vec3> centres;
+        const float radius = random.between(0.5F, 90), inside = radius * random.between(0.5F, 1);
+        for (std::uint32_t r = 0; r <= random.below(4); ++r) {
+            const Vec3 made_at{random.between(-80, 160), random.between(-80, 180),
+                               three_d ? random.between(-60, 80) : 0};
+            reaches.push_back(reach_of(layer, three_d, made_at, radius, inside));
+            // Anywhere in the same box.
+            Vec3 now = made_at;
+            for (int step = 0; step < 50; ++step) {
+                const Vec3 there{made_at.x + random.between(-cell, cell) / 4,
+                                 made_at.y + random.between(-cell, cell) / 4,
+                                 three_d ? made_at.z + random.between(-cell, cell) / 4 : 0};
+                if (sub_cell_of(layer, three_d, there) == sub_cell_of(layer, three_d, made_at))
+                    now = there;
+            }
+            centres.push_back(now);
         }
         std::vector<CellRun> runs;
-        cover(table.layers()[0], three_d, reaches, runs);
-        std::vector<BlockIndex> blocks;
-        expand(table, runs, blocks);
-        const std::set<BlockIndex> once(blocks.begin(), blocks.end());
-        REQUIRE(once.size() == blocks.size());
+        cover(layer, three_d, reaches, runs);
+        std::set<BlockIndex> covered, within;
+        for (const CellRun& run : runs) {
+            for (BlockIndex i = 0; i < run.count; ++i) {
+                REQUIRE(covered.insert(run.first + i).second);
+                if (i - run.inside_first < run.inside_count) within.insert(run.first + i);
+            }
+        }
         for (std::size_t i = 0; i < places.size(); ++i) {
-            for (const Reach& reach : reaches) {
-                const float dx = places[i].x - reach.centre.x;
-                const float dy = places[i].y - reach.centre.y;
-                const float dz = places[i].z - reach.centre.z;
-                if (dx * dx + dy * dy + dz * dz <= reach.radius_m * reach.radius_m) {
-                    REQUIRE(once.count(block_of(slots[i])) == 1);
-                }
+            bool is_near = false;
+            const BlockIndex at = table.cell_of_block(block_of(slots[i]));
+            for (const Vec3 centre : centres) {
+                const float dx = places[i].x - centre.x;
+                const float dy = places[i].y - centre.y;
+                const float dz = places[i].z - centre.z;
+                const float squared = dx * dx + dy * dy + dz * dz;
+                if (squared <= radius * radius) REQUIRE(covered.count(at) == 1);
+                is_near |= squared <= inside * inside;
+            }
+            if (within.count(at) == 1) {
+                REQUIRE(is_near);
+                ++inside_checked;
             }
         }
     }
+    CHECK(inside_checked > 1000);
 }
 
 TEST_CASE("blocks: random inserts, moves and removals keep every entity findable where it is") {
@@ -109,16 +137,22 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                 } else {
                     const Vec3 at{random.between(0, 30), random.between(0, 30), 0};
                     const Slot from = table.slot_of(there);
-                    const Slot to = table.move(from, at);
+                    const Move elsewhere{there, {random.between(-90, 90), 15, 0}};
+                    const Move last{there, at};
+                    const std::array moves{elsewhere, last};  // the last wins
+                    table.write_places(std::span<const Move>(moves));
+                    table.settle_moves();
+                    const Slot to = table.slot_of(there);
                     if (to != from) {
                         left.insert(from);
                         REQUIRE(left.count(to) == 0);
                         REQUIRE(table.displaced_from(from).entity == there);
+                        REQUIRE(table.displaced_from(from).to == to);
                     }
-                    twin[there].place = at;
+                    if (!table.is_unplaced(block_of(to))) twin[there].place = at;
                 }
             }
-            if (tick % 3 == 0) table.shuffle_cell(random.below(9));
+            if (tick % 3 == 0) table.shuffle_cell(random.below(25));
             for (const auto& [entity, expected] : twin) {
                 const Slot slot = table.slot_of(entity);
                 REQUIRE(slot != no_slot);
@@ -154,13 +188,21 @@ TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again"
         if (round == 0) most = table.block_end();
         CHECK(table.block_end() == most);
     }
-    // All empty: a cover finds nothing at all.
-    std::vector<CellRun> runs;
-    const Reach all{{10, 5, 0}, 100};
-    cover(table.layers()[0], false, std::span(&all, 1), runs);
-    std::vector<BlockIndex> blocks;
-    expand(table, runs, blocks);
-    CHECK(blocks.empty());
+}
+
+TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a while") {
+    BlockTable table(false);
+    table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
+    table.add_unplaced_layer();
+    for (std::uint32_t i = 0; i < 40; ++i) table.insert(make_entity_id(i, 1), 0, {5, 5, 0});
+    const BlockIndex base = table.layers()[0].cell_at({5, 5, 0});
+    CHECK(table.overflowing().test(base));
+    for (std::uint32_t i = 0; i < 40; ++i) table.remove(table.slot_of(table.entity_at(i)), false);
+    int ticks = 0;
+    for (; ticks < 200 && table.overflowing().test(base); ++ticks) table.end_tick();
+    CHECK(ticks > 10);
+    CHECK(ticks < 200);
+    CHECK(table.ring_changed().test(base));  // whoever holds the blocks is told
 }
 
 }  // namespace purview::test

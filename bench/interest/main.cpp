@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// ./dev bench interest: our engine beside others on the same moves, and what must hold.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "runner.hpp"
+
+namespace purview::bench {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+    std::vector<std::string> scenes;
+    std::vector<std::string> engines;
+    bool quick = false;
+    std::uint32_t ticks = 0;  ///< of one turn; 0: as many as suit the scene
+    std::string json_path;
+};
+
+/// A ratio or an amount with its bound, computed from rows.
+struct Figure {
+    std::string name;
+    double value = 0;
+    double gate = 0;
+    double target = 0;  ///< 0: none
+    bool at_most = false;
+    std::string counts = "yes";  ///< or why it does not
+    bool holds() const { return counts == "yes" && (at_most ? value <= gate : value >= gate); }
+    bool reaches_target() const { return at_most ? value <= target : value >= target; }
+};
+
+class Report {
+  public:
+    std::vector<Row> rows;
+    std::vector<Figure> figures;
+    json limits = json::object();
+
+    const Row* find(const std::string& scene, const std::string& engine) const {
+        for (const Row& row : rows) {
+            if (row.scene == scene && row.engine == engine) return &row;
+        }
+        return nullptr;
+    }
+    /// How many times slower a peer is. A peer that did not run does not hold.
+    void at_least(const std::string& scene, const std::string& peer, double gate, double target) {
+        const Row* ours = find(scene, "purview");
+        const Row* other = find(scene, peer);
+        Figure f{scene + " " + peer + "/ours", 0, gate, target};
+        if (ours == nullptr) return;
+        if (other == nullptr) {
+            f.counts = "peer did not run";
+        } else {
+            f.value = ratio(*other, *ours);
+        }
+        figures.push_back(f);
+    }
+    void at_most(const std::string& name, double value, double gate, double target) {
+        figures.push_back({name, value, gate, target, true});
+    }
+};
+
+std::uint32_t sample_of(const std::string& engine, const Scene& scene) {
+    const double pairs = 1.0 * scene.entities * scene.observers;
+    if (engine == "brute" && pairs > 1e9) return 200;
+    if (engine == "rfc-node" && pairs > 1e8) return 20;
+    return 0;
+}
+
+bool wanted(const std::vector<std::string>& list, const std::string& name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+}
+
+Entry ours(const std::string& name, OurRules rules, bool exact = true) {
+    return {name, [rules] { return make_purview(rules); }, 0, exact};
+}
+
+void print_table(const std::vector<Row>& rows) {
+    std::printf("\n%-9s %-14s %10s %10s %9s %9s %8s %8s %9s %8s %s\n", "scene", "engine", "ms p50",
+                "ms p99", "update", "query", "x ours", "ns/pair", "events", "allocs", "hash");
+    for (const Row& row : rows) {
+        std::printf("%-9s %-14s %10.3f %10.3f %9.3f %9.3f %8.1f %8.2f %9.0f %8.1f %s%s%s\n",
+                    row.scene.c_str(), row.engine.c_str(), row.ms_p50, row.ms_p99, row.update_ms,
+                    row.query_ms, ratio(row, rows.front()), row.ns_per_pair, row.events_per_tick,
+                    row.allocations_per_tick, row.hash.c_str(), row.hash_agrees ? "" : " DIFFERS",
+                    row.sampled ? " sampled" : "");
+    }
+    std::printf(
+        "          %.0f relevant, %.0f moves a tick; ours: %.1f B an entity, %.0f B an observer\n",
+        rows.front().relevant_mean, rows.front().moves_per_tick, rows.front().bytes_entities,
+        rows.front().bytes_observers);
+    std::fflush(stdout);
+}
+
+void add_limit(Report& report, const std::string& scene) {
+    const Row* row = report.find(scene, "purview");
+    if (row == nullptr) return;
+    const Scene s = scene_named(scene);
+    const double bytes = row->moves_per_tick * 256 + row->distinct_relevant * 8 +
+                         s.observers * row->relevant_mean / 8 + row->events_per_tick * 8;
+    const double ms = bytes / copy_bandwidth(bytes) * 1e3;
+    report.limits[scene] = ms;
+    std::printf("          limit %.3f ms (%.1f MB); ours takes %.1f of it\n", ms, bytes / 1e6,
+                row->ms_p50 / ms);
+}
+
+Plan plan_of(const std::string& name, const Options& options, std::uint32_t ticks) {
+    Plan plan;
+    plan.name = name;
+    plan.scene = scene_named(name);
+    plan.ticks = options.ticks > 0 ? options.ticks
+                 : options.quick   ? std::max(2U, ticks / 4)
+                                   : ticks;
+    return plan;
+}
+
+void scene_with_peers(Report& report, const std::string& name, const Options& options,
+                      std::uint32_t ticks) {
+    Plan plan = plan_of(name, options, ticks);
+    plan.entries.push_back(ours("purview", {}));
+    for (const std::string& peer : peer_names()) {
+        if (!wanted(options.engines, peer)) continue;
+        // What takes most of a second a tick and is in no gate.
+        if (options.quick && plan.scene.entities > 100'000 &&
+            (peer == "box2d" || peer == "bullet" || peer == "rfc-node")) {
+            continue;
+        }
+        plan.entries.push_back(
+            {peer, [peer] { return make_peer(peer); }, sample_of(peer, plan.scene), true});
+    }
+    const auto rows = run(plan);
+    print_table(rows);
+    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+    add_limit(report, name);
+}
+
+/// Two or more of our own configurations in one run; the first is the bare rule.
+void scene_of_ours(Report& report, const std::string& name, const std::string& base,
+                   std::vector<Entry> entries, const Options& options, std::uint32_t ticks) {
+    Plan plan = plan_of(base, options, ticks);
+    plan.name = name;
+    plan.entries = std::move(entries);
+    const auto rows = run(plan);
+    print_table(rows);
+    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+}
+
+void run_scenes(Report& report, const Options& options) {
+    const auto asked = [&](const char* name) { return wanted(options.scenes, name); };
+    if (asked("W1")) scene_with_peers(report, "W1", options, 60);
+    if (asked("W2")) scene_with_peers(report, "W2", options, 8);
+    if (asked("W3")) scene_with_peers(report, "W3", options, 24);
+    if (asked("W4")) scene_with_peers(report, "W4", options, 12);
+    if (asked("W5")) scene_with_peers(report, "W5", options, 8);
+    if (asked("composed")) {
+        scene_of_ours(report, "composed", "W2",
+                      {ours("purview", {}), ours("composed", {.composed = true}, false),
+                       ours("margin", {.margin = true}, false)},
+                      options, 12);
+    }
+}
+
+void add_figures(Report& report) {
+    report.at_least("W1", "textbook", 8, 15);
+    report.at_least("W1", "rfc-node", 300, 650);
+    report.at_least("W2", "textbook", 10, 22);
+    report.at_least("W2", "boost-rtree", 35, 80);
+    report.at_least("W2", "nanoflann", 35, 80);
+    report.at_least("W3", "textbook", 20, 50);
+    report.at_least("W3", "boost-rtree", 40, 70);
+    report.at_least("W4", "textbook", 40, 95);
+    report.at_least("W4", "boost-rtree", 50, 125);
+    report.at_least("W5", "textbook", 15, 30);
+    if (const Row* w5 = report.find("W5", "purview")) {
+        if (const Row* w2 = report.find("W2", "purview")) {
+            report.at_most("W5 ours/W2 ours", ratio(*w5, *w2), 2.5, 1.5);
+        }
+    }
+    if (const Row* bare = report.find("composed", "purview")) {
+        const Row* composed = report.find("composed", "composed");
+        report.at_most("composed/bare on W2", ratio(*composed, *bare), 2.5, 1.7);
+        std::printf("composed: %.0f ns an event, bare %.0f\n",
+                    composed->ms_p50 * 1e6 / composed->events_per_tick,
+                    bare->ms_p50 * 1e6 / bare->events_per_tick);
+    }
+    if (const Row* w2 = report.find("W2", "purview")) {
+        report.at_most("memory W2, B per entity", w2->bytes_entities, 32, 30);
+        report.at_most("memory W2, B per observer", w2->bytes_observers, 1024, 700);
+    }
+    if (const Row* w1 = report.find("W1", "purview")) {
+        report.at_most("memory W1, MB",
+                       (w1->bytes_entities * 50'000 + w1->bytes_observers * 100) / 1e6, 2, 1.8);
+    }
+    std::size_t different = 0;
+    for (const Row& row : report.rows) different += row.hash_agrees ? 0 : 1;
+    report.at_most("rows whose hash differs", static_cast<double>(different), 0, 0);
+    // A baseline that is slow on purpose proves nothing.
+    const auto anchor = [&](const char* scene, const char* ours, double bound) {
+        const Row* a = report.find(scene, ours);
+        const Row* b = report.find(scene, "boost-rtree");
+        if (a == nullptr || b == nullptr) return;
+        const double value = ratio(*a, *b);
+        report.at_most(std::string(scene) + " anchor " + ours + "/boost-rtree", value, bound,
+                       bound);
+        if (value <= bound) return;
+        for (Figure& f : report.figures) {
+            if (f.name == std::string(scene) + " " + ours + "/ours") f.counts = "baseline too slow";
+        }
+    };
+    anchor("W2", "textbook", 0.35);
+    anchor("W3", "textbook", 0.9);
+    anchor("W1", "rfc-node", 10);
+}
+
+bool print_figures(const Report& report) {
+    bool all = true;
+    std::printf("\n%-34s %10s %10s %10s\n", "figure", "value", "gate", "target");
+    for (const Figure& f : report.figures) {
+        std::printf("%-34s %10.2f %s%9.2f %10.2f  %s%s\n", f.name.c_str(), f.value,
+                    f.at_most ? "<" : ">", f.gate, f.target,
+                    f.holds() ? (f.reaches_target() ? "target" : "holds") : "DOES NOT HOLD",
+                    f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
+        all = all && f.holds();
+    }
+    return all;
+}
+
+json machine() {
+    std::string model = "unknown";
+    std::ifstream cpu("/proc/cpuinfo");
+    for (std::string line; std::getline(cpu, line);) {
+        if (line.rfind("model name", 0) == 0) {
+            model = line.substr(line.find(':') + 2);
+            break;
+        }
+    }
+    return {
+        {"cpu", model}, {"cores", std::thread::hardware_concurrency()}, {"compiler", __VERSION__}};
+}
+
+json to_json(const Report& report, const std::string& command) {
+    json rows = json::array(), figures = json::array();
+    for (const Row& r : report.rows) {
+        rows.push_back({{"scene", r.scene},
+                        {"engine", r.engine},
+                        {"threads", r.threads},
+                        {"isa", r.isa},
+                        {"sampled", r.sampled},
+                        {"ms_p50", r.ms_p50},
+                        {"ms_p99", r.ms_p99},
+                        {"ms_max", r.ms_max},
+                        {"update_ms", r.update_ms},
+                        {"query_ms", r.query_ms},
+                        {"round_ms", r.round_ms},
+                        {"ns_per_pair", r.ns_per_pair},
+                        {"relevant_mean", r.relevant_mean},
+                        {"events_per_tick", r.events_per_tick},
+                        {"moves_per_tick", r.moves_per_tick},
+                        {"bytes_per_entity", r.bytes_entities},
+                        {"bytes_per_observer", r.bytes_observers},
+                        {"allocations_per_tick", r.allocations_per_tick},
+                        {"hash", r.hash},
+                        {"hash_agrees", r.hash_agrees}});
+    }
+    for (const Figure& f : report.figures) {
+        figures.push_back({{"name", f.name},
+                           {"value", f.value},
+                           {"gate", f.gate},
+                           {"target", f.target},
+                           {"at_most", f.at_most},
+                           {"counts", f.counts},
+                           {"holds", f.holds()}});
+    }
+    return {{"machine", machine()},
+            {"command", command},
+            {"rows", rows},
+            {"limits", report.limits},
+            {"figures", figures}};
+}
+
+}  // namespace
+}  // namespace purview::bench
+
+int main(int argc, char** argv) {
+    using namespace purview::bench;
+    Options options;
+    CLI::App app{"Our interest engine beside others, on the same moves"};
+    app.add_option("--scene", options.scenes, "only these: W1 W2 W3 W4 W5 composed");
+    app.add_option("--engine", options.engines, "only these beside ours");
+    app.add_flag("--quick", options.quick, "fewer ticks; peers that take seconds a tick stay out");
+    app.add_option("--ticks", options.ticks, "of one engine's turn");
+    app.add_option("--json", options.json_path, "report");
+    CLI11_PARSE(app, argc, argv);
+    std::string command = "bench interest";
+    for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+    use_counted_huge_pages();
+    Report report;
+    run_scenes(report, options);
+    add_figures(report);
+    const bool holds = print_figures(report);
+    if (!options.json_path.empty()) {
+        std::ofstream out(options.json_path);
+        out << to_json(report, command).dump(2) << '\n';
+    }
+    return holds ? 0 : 3;
+}

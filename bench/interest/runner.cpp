@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "runner.hpp"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "net/huge_pages.hpp"
+
+namespace {
+std::atomic<std::size_t> g_bytes{0};
+std::atomic<std::size_t> g_allocations{0};
+void* counted(void* p) {
+    if (p == nullptr) std::abort();
+    g_bytes.fetch_add(malloc_usable_size(p), std::memory_order_relaxed);
+    g_allocations.fetch_add(1, std::memory_order_relaxed);
+    return p;
+}
+void uncounted(void* p) noexcept {
+    if (p != nullptr) g_bytes.fetch_sub(malloc_usable_size(p), std::memory_order_relaxed);
+    std::free(p);
+}
+}  // namespace
+
+void* operator new(std::size_t n) {
+    return counted(std::malloc(n));
+}
+void* operator new(std::size_t n, std::align_val_t a) {
+    const auto align = static_cast<std::size_t>(a);
+    return counted(std::aligned_alloc(align, (n + align - 1) / align * align));
+}
+void operator delete(void* p) noexcept {
+    uncounted(p);
+}
+void operator delete(void* p, std::size_t) noexcept {
+    uncounted(p);
+}
+void operator delete(void* p, std::align_val_t) noexcept {
+    uncounted(p);
+}
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+    uncounted(p);
+}
+
+namespace purview::bench {
+
+namespace {
+
+MemoryHooks g_inner;
+
+void* counted_allocate(std::size_t bytes, std::size_t alignment, void* user) {
+    g_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    g_allocations.fetch_add(1, std::memory_order_relaxed);
+    return g_inner.allocate(bytes, alignment, user);
+}
+void counted_release(void* memory, std::size_t bytes, std::size_t alignment, void* user) {
+    g_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    g_inner.release(memory, bytes, alignment, user);
+}
+
+}  // namespace
+
+void use_counted_huge_pages() {
+    g_inner = net::huge_page_hooks();
+    set_memory_hooks({counted_allocate, counted_release, nullptr});
+}
+
+std::size_t heap_bytes() noexcept {
+    return g_bytes.load();
+}
+std::size_t heap_allocations() noexcept {
+    return g_allocations.load();
+}
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+double percentile(std::vector<double> values, double q) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    return values[std::min(values.size() - 1,
+                           static_cast<std::size_t>(q * static_cast<double>(values.size())))];
+}
+
+struct Runner {
+    const Entry* entry;
+    std::unique_ptr<Engine> engine;
+    std::uint32_t observers;
+    std::vector<double> ticks, updates, queries, rounds;
+    std::vector<std::uint64_t> event_hash;  ///< by prefix: see `prefixes`
+    std::size_t events = 0, allocations = 0, timed_ticks = 0;
+    double bytes_entities = 0, bytes_all = 0;
+};
+
+/// Observers whose hashes are kept apart, so that sampled engines compare over theirs.
+constexpr std::uint32_t prefixes[] = {20, 200, 0xffffffffU};
+
+std::uint64_t set_hash(const Engine& engine, std::uint32_t observers) {
+    std::uint64_t hash = 0;
+    for (std::uint32_t o = 0; o < observers; ++o) {
+        engine.for_each_relevant(o, [&](std::uint32_t e) { hash += pair_hash(o, e); });
+    }
+    return hash;
+}
+
+}  // namespace
+
+std::vector<Row> run(const Plan& plan) {
+    Workload workload(plan.scene);
+    std::vector<Runner> runners;
+    for (const Entry& entry : plan.entries) {
+        std::fprintf(stderr, "%-10s %-14s loading\r", plan.name.c_str(), entry.name.c_str());
+        Runner r{&entry, entry.make(), 0, {}, {}, {}, {}, {0, 0, 0}};
+        r.observers =
+            entry.sample == 0 ? plan.scene.observers : std::min(entry.sample, plan.scene.observers);
+        const std::size_t before = heap_bytes();
+        r.engine->load(workload, r.observers);
+        r.bytes_entities = static_cast<double>(heap_bytes() - before);
+        runners.push_back(std::move(r));
+    }
+    std::uint32_t tick = 0;
+    std::vector<std::vector<Move>> moves;
+    double moved = 0;
+    const auto turn = [&](Runner& r, bool timed) {
+        std::vector<double> turn_ms;
+        for (const auto& batch : moves) {
+            const std::size_t allocations = heap_allocations();
+            const auto start = Clock::now();
+            r.engine->update(batch);
+            const double update = ms_since(start);
+            const auto middle = Clock::now();
+            r.engine->query();
+            const double query = ms_since(middle);
+            r.engine->for_each_event([&](std::uint32_t o, std::uint32_t e, bool enter) {
+                ++r.events;
+                for (std::size_t p = 0; p < 3; ++p) {
+                    if (o < prefixes[p]) r.event_hash[p] += event_hash(o, e, enter);
+                }
+            });
+            if (!timed) continue;
+            const double scale = static_cast<double>(plan.scene.observers) / r.observers;
+            turn_ms.push_back(update + query * scale);
+            r.updates.push_back(update);
+            r.queries.push_back(query * scale);
+            r.allocations += heap_allocations() - allocations;
+            ++r.timed_ticks;
+        }
+        if (timed) {
+            r.rounds.push_back(median(turn_ms));
+            r.ticks.insert(r.ticks.end(), turn_ms.begin(), turn_ms.end());
+        }
+    };
+    const auto generate = [&](std::uint32_t count) {
+        moves.clear();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto step = workload.step(++tick);
+            moves.emplace_back(step.begin(), step.end());
+        }
+    };
+    generate(plan.warm_up);
+    for (Runner& r : runners) {
+        const std::size_t before = heap_bytes();
+        turn(r, false);
+        r.bytes_all =
+            r.bytes_entities + static_cast<double>(heap_bytes()) - static_cast<double>(before);
+        r.events = 0;
+    }
+    for (std::uint32_t round = 0; round < plan.rounds; ++round) {
+        generate(plan.ticks);
+        for (const auto& batch : moves) moved += static_cast<double>(batch.size());
+        for (Runner& r : runners) {
+            std::fprintf(stderr, "%-10s %-14s round %u of %u\r", plan.name.c_str(),
+                         r.entry->name.c_str(), round + 1, plan.rounds);
+            turn(r, true);
+        }
+    }
+    std::fprintf(stderr, "%60s\r", "");
+    std::vector<Row> rows;
+    const Runner& ours = runners.front();
+    for (const Runner& r : runners) {
+        Row row;
+        row.scene = plan.name;
+        row.engine = r.entry->name;
+        row.isa = r.engine->isa();
+        row.sampled = r.observers != plan.scene.observers;
+        row.ms_p50 = median(r.ticks);
+        row.ms_p99 = percentile(r.ticks, 0.99);
+        row.ms_max = percentile(r.ticks, 1);
+        row.update_ms = median(r.updates);
+        row.query_ms = median(r.queries);
+        row.round_ms = r.rounds;
+        std::size_t pairs = 0;
+        std::vector<bool> seen(plan.scene.entities);
+        for (std::uint32_t o = 0; o < r.observers; ++o) {
+            r.engine->for_each_relevant(o, [&](std::uint32_t e) {
+                ++pairs;
+                if (!seen[e]) {
+                    seen[e] = true;
+                    ++row.distinct_relevant;
+                }
+            });
+        }
+        row.relevant_mean = static_cast<double>(pairs) / r.observers;
+        row.events_per_tick = static_cast<double>(r.events) / static_cast<double>(r.timed_ticks);
+        row.moves_per_tick = moved / static_cast<double>(r.timed_ticks);
+        row.ns_per_pair = row.ms_p50 * 1e6 / (row.relevant_mean * plan.scene.observers);
+        row.bytes_entities = r.bytes_entities / plan.scene.entities;
+        row.bytes_observers = (r.bytes_all - r.bytes_entities) / r.observers;
+        row.allocations_per_tick =
+            static_cast<double>(r.allocations) / static_cast<double>(r.timed_ticks);
+        std::size_t prefix = 2;
+        for (std::size_t p = 0; p < 3; ++p) {
+            if (r.observers == prefixes[p]) prefix = p;
+        }
+        const std::uint64_t hash = mix(set_hash(*r.engine, r.observers)) + r.event_hash[prefix];
+        char text[20];
+        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+        row.hash = text;
+        if (r.entry->exact) {
+            const std::uint64_t reference =
+                mix(set_hash(*ours.engine, r.observers)) + ours.event_hash[prefix];
+            row.hash_agrees = hash == reference;
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+double ratio(const Row& peer, const Row& ours) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < std::min(peer.round_ms.size(), ours.round_ms.size()); ++i) {
+        ratios.push_back(peer.round_ms[i] / ours.round_ms[i]);
+    }
+    return median(ratios);
+}
+
+double copy_bandwidth(double bytes) {
+    const std::size_t half = std::max<std::size_t>(4096, static_cast<std::size_t>(bytes / 2));
+    std::vector<char> from(half, 1), to(half, 2);
+    std::vector<double> rates;
+    for (int round = 0; round < 7; ++round) {
+        const int repeats = static_cast<int>(std::max<std::size_t>(1, 64'000'000 / half));
+        const auto start = Clock::now();
+        for (int i = 0; i < repeats; ++i) {
+            std::memcpy(to.data(), from.data(), half);
+            asm volatile("" : : "r"(to.data()) : "memory");
+        }
+        rates.push_back(2.0 * static_cast<double>(half) * repeats / (ms_since(start) / 1000));
+    }
+    return median(rates);
+}
+
+}  // namespace purview::bench

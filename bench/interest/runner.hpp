@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Runs engines in turn over one workload, A B A B, and keeps what came out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace purview::bench {
+
+struct Entry {
+    std::string name;
+    std::function<std::unique_ptr<Engine>()> make;
+    std::uint32_t sample = 0;  ///< 0: all observers; else the first so many, and time is scaled
+    bool exact = true;         ///< same question as the others: its hashes must be theirs
+};
+
+struct Plan {
+    std::string name;
+    Scene scene;
+    std::vector<Entry> entries;  ///< the first is ours
+    std::uint32_t ticks = 8;     ///< of one engine's turn
+    std::uint32_t rounds = 3;
+    std::uint32_t warm_up = 4;
+};
+
+struct Row {
+    std::string scene, engine, isa;
+    std::uint32_t threads = 1;
+    bool sampled = false;
+    double ms_p50 = 0, ms_p99 = 0, ms_max = 0;
+    double update_ms = 0, query_ms = 0;
+    std::vector<double> round_ms;  ///< median of each turn
+    double ns_per_pair = 0;
+    double relevant_mean = 0, events_per_tick = 0, moves_per_tick = 0;
+    double bytes_entities = 0, bytes_observers = 0;  ///< heap growth, per entity and per observer
+    double allocations_per_tick = 0;                 ///< after warm-up
+    double distinct_relevant = 0;
+    std::string hash;
+    bool hash_agrees = true;
+};
+
+/// Rows in the order of the plan's entries.
+std::vector<Row> run(const Plan& plan);
+
+/// Median over rounds of peer's time over ours.
+double ratio(const Row& peer, const Row& ours);
+double median(std::vector<double> values);
+
+/// Copied bytes (read plus written) per second at a working set.
+double copy_bandwidth(double bytes);
+
+/// The memory of our engine as the ready server has it, counted.
+void use_counted_huge_pages();
+/// The heap, counted by this program's own operator new.
+std::size_t heap_bytes() noexcept;
+std::size_t heap_allocations() noexcept;
+
+}  // namespace purview::bench
