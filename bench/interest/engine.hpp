@@ -29,6 +29,8 @@ class Engine {
     virtual ~Engine() = default;
     /// Not timed. `observers`: it is asked for the first so many only.
     virtual void load(const Workload& workload, std::uint32_t observers) = 0;
+    /// Heap of the entities alone, where load can tell.
+    virtual double entity_bytes() const { return 0; }
     /// Timed, in two parts: take the moves in; sets and events of all observers.
     virtual void update(std::span<const Move> moves) = 0;
     virtual void query() = 0;

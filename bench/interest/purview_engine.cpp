@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine.hpp"
+#include "runner.hpp"
 
 namespace purview::bench {
 
@@ -32,6 +32,7 @@ class PurviewEngine final : public Engine {
             def.rules.nodes[0].steps.push_back(
                 {StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
         }
+        const std::size_t before = heap_bytes();
         auto made = InterestManager::create(def);
         if (!made) std::abort();
         manager_.emplace(std::move(made).value());
@@ -45,6 +46,8 @@ class PurviewEngine final : public Engine {
             }
             if (manager_->spawn(entity_of(i), entity) != Status::ok) std::abort();
         }
+        manager_->tick();
+        entity_bytes_ = static_cast<double>(heap_bytes() - before);
         observers_.clear();
         for (std::uint32_t o = 0; o < observers; ++o) {
             observers_.push_back(*manager_->add_observer());
@@ -64,10 +67,12 @@ class PurviewEngine final : public Engine {
         manager_->relevant(observers_[o], out);
         for (const EntityId e : out) visit(index_of(e));
     }
+    double entity_bytes() const override { return entity_bytes_; }
     std::string isa() const override { return "shipped"; }
 
   private:
     OurRules rules_;
+    double entity_bytes_ = 0;
     std::optional<InterestManager> manager_;
     std::vector<ObserverId> observers_;
 };

@@ -106,7 +106,7 @@ struct Runner {
     std::vector<double> ticks, updates, queries, rounds;
     std::vector<std::uint64_t> event_hash;  ///< by prefix: see `prefixes`
     std::size_t events = 0, allocations = 0, timed_ticks = 0;
-    double bytes_entities = 0, bytes_all = 0;
+    double bytes_loaded = 0, bytes_entities = 0, bytes_all = 0;
 };
 
 /// Observers whose hashes are kept apart, so that sampled engines compare over theirs.
@@ -132,7 +132,8 @@ std::vector<Row> run(const Plan& plan) {
             entry.sample == 0 ? plan.scene.observers : std::min(entry.sample, plan.scene.observers);
         const std::size_t before = heap_bytes();
         r.engine->load(workload, r.observers);
-        r.bytes_entities = static_cast<double>(heap_bytes() - before);
+        r.bytes_loaded = static_cast<double>(heap_bytes() - before);
+        r.bytes_entities = r.engine->entity_bytes() > 0 ? r.engine->entity_bytes() : r.bytes_loaded;
         runners.push_back(std::move(r));
     }
     std::uint32_t tick = 0;
@@ -178,8 +179,7 @@ std::vector<Row> run(const Plan& plan) {
     for (Runner& r : runners) {
         const std::size_t before = heap_bytes();
         turn(r, false);
-        r.bytes_all =
-            r.bytes_entities + static_cast<double>(heap_bytes()) - static_cast<double>(before);
+        r.bytes_all = r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
         r.events = 0;
     }
     for (std::uint32_t round = 0; round < plan.rounds; ++round) {

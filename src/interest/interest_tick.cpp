@@ -91,10 +91,14 @@ void InterestData::update_windows() {
     if (!table_.is_any_dirty() && !any_needs_scan_) return;
     any_needs_scan_ = false;
     // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
-    constexpr std::size_t observer_ahead = 12, home_ahead = 8, window_ahead = 4;
+    constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = order_.size();
     for (std::size_t i = 0; i < n; ++i) {
-        if (i + observer_ahead < n) __builtin_prefetch(&observers_[order_[i + observer_ahead]]);
+        if (i + observer_ahead < n) {
+            const auto* ahead = reinterpret_cast<const std::byte*>(&observers_[order_[i + observer_ahead]]);
+            __builtin_prefetch(ahead, 1);
+            __builtin_prefetch(ahead + cache_line_bytes);
+        }
         if (i + home_ahead < n) table_.prefetch_home_of(observers_[order_[i + home_ahead]].main);
         if (i + window_ahead < n) prefetch_window(observers_[order_[i + window_ahead]]);
         if (observers_[order_[i]].ready) update_window(order_[i]);
@@ -105,9 +109,11 @@ void InterestData::update_windows() {
 }
 
 void InterestData::prefetch_window(const Observer& observer) const noexcept {
-    const std::byte* data = observer.window.data();
-    for (std::size_t line = 0; line < 4; ++line)
-        __builtin_prefetch(data + line * cache_line_bytes, 1);
+    constexpr std::size_t lines_max = 10;  // beyond that the machine sees the stream itself
+    const std::span<const std::byte> data = observer.window.data();
+    const std::size_t end = std::min(data.size(), lines_max * cache_line_bytes);
+    for (std::size_t at = 0; at < end; at += cache_line_bytes)
+        __builtin_prefetch(data.data() + at, 1);
     const Slot slot = table_.slot_of(observer.main);
     if (slot != no_slot) __builtin_prefetch(table_.coordinates(block_of(slot)));
 }
@@ -121,8 +127,9 @@ void InterestData::tell_toggles() {
     for (std::size_t i = 0; i < toggles.size(); ++i) {
         if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
         if (i + ahead < toggles.size()) table_.prefetch_home(toggles[i + ahead].slot);
-        const auto [o, slot, enter] = toggles[i];
-        const EntityId unit = table_.last_entity(slot);
+        const std::uint32_t o = toggles[i].observer;
+        const bool enter = toggles[i].enter;
+        const EntityId unit = table_.last_entity(toggles[i].slot);
         if (x_possible && x_holds(o, unit)) continue;
         Reason reason = Reason::entered;
         if (!enter) {

@@ -125,7 +125,10 @@ std::size_t find_blocks(const ScanInput& input, ScanScratch& scratch) {
             const auto base = static_cast<BlockIndex>(cell);
             const bool is_inside = base - run.first - run.inside_first < run.inside_count;
             auto& out = is_inside ? scratch.blocks : scratch.outside;
+            const auto ring = static_cast<std::ptrdiff_t>(out.size());
             for (BlockIndex b = table.next(base); b != base; b = table.next(b)) out.push_back(b);
+            // Rings change their order; windows of the same cells have the same blocks in the same.
+            std::sort(out.begin() + ring, out.end());
         });
     }
     const std::size_t inside = scratch.blocks.size();
@@ -254,40 +257,65 @@ void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScr
     window.assign(scratch.boxes, scratch.cells, scratch.blocks, inside, scratch.masks);
 }
 
+/// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities, in
+/// the order in which they left, takes their bits along.
+void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratch) {
+    const std::size_t n = window.size();
+    const std::uint32_t plane_end = 1 + input.program.plane_count;
+    const std::span<Mask> masks = window.masks();
+    const std::uint32_t* position = scratch.position.data();
+    for (const Displaced& gone : input.table.displaced()) {
+        const std::uint32_t from = position[block_of(gone.from)];
+        if (from == 0) continue;
+        const Mask bit = lane_bit(lane_of(gone.from));
+        const std::uint32_t to = gone.to == no_slot ? 0 : position[block_of(gone.to)];
+        for (std::uint32_t p = 0; p < plane_end; ++p) {
+            Mask& mask = masks[p * n + from - 1];
+            if ((mask & bit) == 0) continue;
+            mask = static_cast<Mask>(mask & ~bit);
+            if (to != 0) {
+                add_bits(masks[p * n + to - 1], lane_bit(lane_of(gone.to)));
+            } else if (p == 0 && !gone.silent) {
+                scratch.toggles.push_back({input.observer_index, gone.from, false});
+            }
+        }
+    }
+}
+
 /// Carries what left its lane within the window's own blocks. False: a ring has changed, the window
 /// must be rebuilt (and nothing was done).
 bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
-    constexpr std::size_t mapped_from = 64;
     const BlockTable& table = input.table;
+    const std::size_t n = window.size();
+    constexpr std::size_t large = 64;  // blocks: looked up in a map, not in the window
+    const bool is_crowd = n >= large && table.displaced().size() < 2 * n;
     scratch.blocks.clear();
-    bool is_settled = true;
+    bool is_settled = true, any = false;
     for (const CellSpan& cells : window.cells()) {
         for_each_bit_in(table.unsettled(), cells.first, cells.count, [&](std::size_t cell) {
+            any = true;
             is_settled &= !table.ring_changed().test(cell);
             const auto base = static_cast<BlockIndex>(cell);
-            BlockIndex block = base;
-            do {
+            for (BlockIndex block = base; !is_crowd;) {
                 if (table.vacated(block) != 0) scratch.blocks.push_back(block);
                 block = table.next(block);
-            } while (block != base);
+                if (block == base) break;
+            }
         });
     }
-    if (!is_settled) return false;
-    if (scratch.blocks.empty()) return true;
-    const auto carry_all = [&](auto&& find) {
-        for (const BlockIndex block : scratch.blocks) {
-            carry_vacated(input, block, find(block), window.masks(), window.size(), scratch, find);
-        }
+    if (!is_settled || !any) return is_settled;
+    if (n >= large) map_blocks(input, window.blocks(), scratch);
+    if (is_crowd) {
+        carry_displaced(input, window, scratch);
+        return true;
+    }
+    const auto find = [&](BlockIndex block) {
+        if (n < large) return window.find(block, table.cell_end());
+        const std::uint32_t at = scratch.position[block];
+        return at == 0 ? n : std::size_t{at} - 1;
     };
-    if (window.size() < mapped_from) {
-        carry_all([&](BlockIndex block) { return window.find(block, table.cell_end()); });
-    } else {
-        map_blocks(input, window.blocks(), scratch);
-        carry_all([&, n = window.size()](BlockIndex block) {
-            const std::uint32_t at = scratch.position[block];
-            return at == 0 ? n : std::size_t{at} - 1;
-        });
-    }
+    for (const BlockIndex block : scratch.blocks)
+        carry_vacated(input, block, find(block), window.masks(), n, scratch, find);
     return true;
 }
 
@@ -479,10 +507,12 @@ void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Re
     }
     const std::size_t n = window.size();
     const std::span<Mask> result = window.masks().first(n);
-    scratch.before.assign(result.begin(), result.end());
+    if (scratch.before.size() < n) scratch.before.resize(n + n / 2);
+    const std::span<Mask> before = std::span(scratch.before).first(n);
+    for (std::size_t i = 0; i < n; ++i) before[i] = result[i];
     evaluate(input, window.blocks(), window.inside_count(), window.masks(), scratch);
     resolve_denied(input, resolve, window.blocks(), result);
-    compare(input, window.blocks(), scratch.before, result, scratch);
+    compare(input, window.blocks(), before, result, scratch);
     if (scratch.count_tested)
         count_tested(input, window.blocks().subspan(window.inside_count()), scratch);
 }

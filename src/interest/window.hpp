@@ -64,7 +64,7 @@ class Window {
     void assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
                 std::span<const BlockIndex> blocks, std::size_t inside,
                 std::span<const Mask> masks);
-    const std::byte* data() const noexcept { return data_.data(); }
+    std::span<const std::byte> data() const noexcept { return data_; }
 
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
     std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;

@@ -71,11 +71,11 @@ Vec3 BlockTable::place(Slot slot) const noexcept {
 
 namespace {
 
-/// Grows by an eighth: what is appended now and then must not cost twice its room.
+/// Grows by a sixteenth: what is appended now and then must not cost twice its room.
 template <class Vector>
 void make_room(Vector& vector, std::size_t more) {
     const std::size_t wanted = vector.size() + more;
-    if (wanted > vector.capacity()) vector.reserve(wanted + wanted / 8 + 64);
+    if (wanted > vector.capacity()) vector.reserve(wanted + wanted / 16 + 64);
 }
 
 }  // namespace
@@ -217,11 +217,6 @@ void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) noexcept 
     const Mask bit = lane_bit(lane_of(slot));
     mask = static_cast<Mask>(value ? mask | bit : mask & ~bit);
     mark_dirty(block_of(slot));
-}
-
-const Displaced& BlockTable::displaced_from(Slot slot) const noexcept {
-    PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
-    return displaced_[index_[slot] & ~displaced_tag];
 }
 
 void BlockTable::free_vacated(BlockIndex block) {

@@ -26,6 +26,7 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "purview/ids.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -210,8 +211,13 @@ class BlockTable {
 
     /// What left its slot since the last end_tick(), in order.
     std::span<const Displaced> displaced() const noexcept { return displaced_; }
+    /// Blocks with a lane that was left, each once.
+    std::span<const BlockIndex> vacated_blocks() const noexcept { return vacated_blocks_; }
     /// The record of a lane whose vacated bit is set.
-    const Displaced& displaced_from(Slot slot) const noexcept;
+    const Displaced& displaced_from(Slot slot) const noexcept {
+        PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
+        return displaced_[index_[slot] & ~displaced_tag];
+    }
     /// Lanes that were left are free again; overflow blocks that are empty are recycled.
     void end_tick();
     /// Debug: every entity of the cell goes to another lane, as if it had moved. Finds slots that
