@@ -33,6 +33,7 @@ class PurviewEngine final : public Engine {
                 {StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
         }
         const std::size_t before = heap_bytes();
+        if (const char* r = std::getenv("PVR")) def.refresh = static_cast<Refresh>(std::atoi(r));
         auto made = InterestManager::create(def);
         if (!made) std::abort();
         manager_.emplace(std::move(made).value());

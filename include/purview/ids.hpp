@@ -48,6 +48,12 @@ struct Vec3 {
     friend constexpr bool operator==(const Vec3&, const Vec3&) = default;
 };
 
+/// An entity goes to a place.
+struct Move {
+    EntityId entity;
+    Vec3 place;
+};
+
 constexpr EntityId make_entity_id(std::uint32_t index, std::uint32_t generation) noexcept {
     return EntityId{(std::uint64_t{generation} << 32) | index};
 }

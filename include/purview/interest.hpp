@@ -51,9 +51,11 @@ struct EntityDef {
     std::span<const Key> keys = {};
 };
 
-struct Move {
-    EntityId entity;
-    Vec3 place;
+/// How windows are brought up to date. Both give the same answers; for tests and measurements.
+enum class Refresh : std::uint8_t {
+    automatic = 0,  ///< by what a tick would cost
+    pull = 1,       ///< every observer looks at what changed in its window
+    push = 2,       ///< every mover looks up the observers to whom its move matters
 };
 
 struct InterestDef {
@@ -63,6 +65,7 @@ struct InterestDef {
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
     std::uint32_t areas_max = 16;
+    Refresh refresh = Refresh::automatic;
 };
 
 struct InterestCounters {

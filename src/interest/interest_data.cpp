@@ -40,15 +40,18 @@ InterestData::InterestData(const InterestDef& def)
     : def_(def),
       program_(compile(def.rules)),
       table_(false),
-      observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1) {
+      observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1),
+      regions_(false, def.rules.bounds_min, def.rules.bounds_max, program_.reach_m) {
     table_.add_layer(def.rules.bounds_min, def.rules.bounds_max,
                      derive_cell(def.rules, program_.reach_m));
     unplaced_layer_ = table_.add_unplaced_layer();
+    table_.reserve(def.rules.entities_expected);
     for (std::uint32_t f = 0; f < def.flag_count; ++f) table_.add_flag_column();
     for (std::uint32_t k = 0; k < def.key_count; ++k) table_.add_key_column();
     force_hidden_ = table_.add_flag_column();
     global_ = table_.add_flag_column();
     special_ = table_.add_flag_column();
+    watched_ = table_.add_flag_column();
     rows_.reserve(program_.rows.size());
     for (const RowSource& source : program_.rows) {
         rows_.emplace_back(source);
@@ -258,6 +261,7 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
     for (std::uint32_t d = 0; d < def_.key_count && d < def.keys.size(); ++d) {
         table_.set_key(d, slot, def.keys[d]);
     }
+    if (mains_.contains(index_of(unit))) table_.set_flag(watched_, slot, true);
     update_rows(unit);
     return slot;
 }
@@ -609,14 +613,19 @@ void InterestData::update_observer_keys(std::uint32_t o) {
 
 void InterestData::update_observers_of_main(EntityId entity) {
     if (!mains_.contains(index_of(entity))) return;
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (observers_[o].main != entity) continue;
-        if (!is_known(entity)) {
-            (void)set_main_entity(id_of(o), EntityId::none);
-        } else {
-            edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
-        }
+    if (!is_known(entity)) {
+        while (const std::uint32_t* first = mains_.find(index_of(entity)))
+            (void)set_main_entity(id_of(*first), EntityId::none);
+        return;
     }
+    for_each_watcher(entity, [&](std::uint32_t o) {
+        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
+    });
+}
+
+void InterestData::set_watched(EntityId entity) {
+    const Slot slot = table_.slot_of(entity);
+    if (slot != no_slot) table_.set_flag(watched_, slot, mains_.contains(index_of(entity)));
 }
 
 Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
@@ -625,8 +634,20 @@ Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
     const std::uint32_t o = index_of(id);
     const EntityId old = observers_[o].main;
     if (old == entity) return Status::ok;
-    if (old != EntityId::none && --mains_[index_of(old)] == 0) mains_.erase(index_of(old));
-    if (entity != EntityId::none) ++mains_[index_of(entity)];
+    if (old != EntityId::none) {
+        std::uint32_t* link = mains_.find(index_of(old));
+        while (*link != o) link = &observers_[*link].next_of_main;
+        *link = observers_[o].next_of_main;
+        if (*mains_.find(index_of(old)) == IdPool::no_index) mains_.erase(index_of(old));
+        set_watched(old);
+    }
+    observers_[o].next_of_main = IdPool::no_index;
+    if (entity != EntityId::none) {
+        const std::uint32_t* first = mains_.find(index_of(entity));
+        observers_[o].next_of_main = first == nullptr ? IdPool::no_index : *first;
+        mains_[index_of(entity)] = o;
+        set_watched(entity);
+    }
     edit_observer(o, Reason::entered, Reason::left, [&] {
         observers_[o].main = entity;
         update_observer_keys(o);

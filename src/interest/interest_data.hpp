@@ -26,6 +26,7 @@
 #include "interest/window.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "spatial/region_grid.hpp"
 
 namespace purview {
 
@@ -43,6 +44,7 @@ struct alignas(cache_line_bytes) Observer {
     bool had_place = false;  ///< at the last scan
     bool sees_everything = false;
     Window window;
+    std::uint32_t next_of_main = IdPool::no_index;  ///< another observer with the same main entity
     std::vector<Area> areas;
     std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
@@ -156,6 +158,20 @@ class InterestData final : private Resolve {
     void update_window(std::uint32_t observer);
     void tell_toggles();
     void prefetch_window(const Observer& observer) const noexcept;
+    bool can_push() const noexcept;
+    void choose_refresh();
+    void wake();
+    void wake_cell(BlockIndex cell);
+    void wake_watchers(EntityId main);
+    template <class Visit>
+    void for_each_watcher(EntityId main, Visit&& visit) const {
+        const std::uint32_t* first = mains_.find(index_of(main));
+        for (std::uint32_t o = first == nullptr ? IdPool::no_index : *first; o != IdPool::no_index;
+             o = observers_[o].next_of_main) {
+            if (observers_[o].main == main) visit(o);
+        }
+    }
+    void set_watched(EntityId entity);
     void must_scan(std::uint32_t observer) noexcept {
         observers_[observer].needs_scan = any_needs_scan_ = true;
     }
@@ -173,6 +189,7 @@ class InterestData final : private Resolve {
     std::uint32_t force_hidden_ = 0;  ///< flag columns beyond those of the schema
     std::uint32_t global_ = 0;
     std::uint32_t special_ = 0;
+    std::uint32_t watched_ = 0;  ///< it is the main entity of some observer
     std::uint32_t global_count_ = 0;
     std::uint32_t everything_count_ = 0;  ///< observers that see everything
     std::uint32_t force_hidden_count_ = 0;
@@ -188,13 +205,15 @@ class InterestData final : private Resolve {
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
     std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;
-    FlatMap<std::uint32_t, std::uint32_t> mains_;  ///< entity index -> observers it stands for
+    /// Entity index -> the first of the observers it stands for; Observer::next_of_main is the next.
+    FlatMap<std::uint32_t, std::uint32_t> mains_;
     Bitset spawned_;                               ///< this tick, by index
     std::vector<std::uint32_t> spawned_list_;
 
     IdPool observer_pool_;
     LineVector<Observer> observers_;
     std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
+    std::vector<std::uint32_t> active_;  ///< those of them that have something to look at this tick
     std::vector<std::uint64_t> order_keys_;
     std::uint32_t ticks_to_order_ = 0;
 
@@ -203,6 +222,12 @@ class InterestData final : private Resolve {
     std::vector<Touched> touched_;
     std::vector<std::uint32_t> touch_stamp_;
     std::uint32_t stamp_ = 0;
+
+    RegionGrid regions_;
+    bool is_pushing_ = false;  ///< this tick's moves were kept as nudges
+    bool wakes_all_ = false;
+    Bitset woken_;             ///< by observer
+    std::size_t moved_observers_ = 0;
 
     ScanScratch scratch_;
     std::vector<Vec3> places_;

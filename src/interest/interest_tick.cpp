@@ -30,7 +30,9 @@ void InterestData::collect_places(const Observer& observer, std::vector<Vec3>& o
 
 /// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.
 Mask InterestData::resolve(std::uint32_t observer, BlockIndex block, Mask mask) const noexcept {
-    Mask special = mask & table_.flags(special_)[block];
+    const auto denied = table_.flags(special_);
+    Mask special = denied.empty() ? Mask{0} : mask;
+    if (special != 0) special &= denied[block];
     for (; special != 0; special &= static_cast<Mask>(special - 1)) {
         const auto lane = static_cast<unsigned>(std::countr_zero(special));
         const PairEntry* pair = pairs_.find(observer, table_.entity(slot_at(block, lane)));
@@ -68,19 +70,117 @@ void InterestData::update_window(std::uint32_t o) {
             pulled_.push_back(&rows_[s].row(observer.rows[s]));
         }
     }
-    const ScanInput input{
-        o,      id_of(o), places_,       std::span(observer.keys).first(def_.key_count),
-        table_, program_, force_hidden_, force_hidden_count_ > 0,
-        pulled_};
+    const ScanInput input{o,
+                          id_of(o),
+                          places_,
+                          std::span(observer.keys).first(def_.key_count),
+                          table_,
+                          program_,
+                          force_hidden_,
+                          force_hidden_count_ > 0,
+                          pulled_};
     const Resolve* resolve = pairs_.size() > 0 ? this : nullptr;
     if (moved || observer.needs_scan || !observer.window.is_made() || has_pulled_rows_) {
         ++counters.windows_scanned;
+        ++moved_observers_;
         scan(input, observer.window, scratch_, resolve);
         observer.had_place = has_place;
         if (has_place) observer.looked_from = places_.front();
         observer.needs_scan = false;
+        if (is_pushing_) regions_.set(o, places_);
     } else {
         rescan_dirty(input, observer.window, scratch_, resolve);
+    }
+}
+
+// -- push: movers wake the observers to whom it matters ----------------------------------------
+
+bool InterestData::can_push() const noexcept {
+    // A member of a group that moves with its root is no mover of its own.
+    return def_.refresh != Refresh::pull && !has_pulled_rows_ && member_ids_.size() == 0 &&
+           program_.reach_m > 0;
+}
+
+/// A mover that looks its observers up costs less than half of an observer that looks for movers.
+void InterestData::choose_refresh() {
+    constexpr double pull_over_push = 2.3, hysteresis = 0.7;
+    const auto movers = static_cast<double>(table_.moves_seen());
+    const double resting =
+        static_cast<double>(order_.size()) - static_cast<double>(moved_observers_);
+    const double bound = pull_over_push * resting * (is_pushing_ ? 1 : hysteresis);
+    const bool pushes = can_push() && (def_.refresh == Refresh::push || movers < bound);
+    if (pushes && !is_pushing_) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (observers_[o].ready) collect_places(observers_[o], places_);
+            regions_.set(o, observers_[o].ready ? std::span<const Vec3>(places_) : std::span<const Vec3>{});
+        }
+        regions_.end_tick();
+    }
+    is_pushing_ = pushes;
+    table_.keep_nudges(pushes);
+    moved_observers_ = 0;
+}
+
+void InterestData::wake_watchers(EntityId main) {
+    for_each_watcher(main, [&](std::uint32_t o) {
+        must_scan(o);
+        woken_.set(o);
+    });
+}
+
+/// Everybody whose window may hold the cell.
+void InterestData::wake_cell(BlockIndex cell) {
+    if (table_.layer_of_cell(cell) == unplaced_layer_) return;
+    const GridLayer& layer = table_.layers()[table_.layer_of_cell(cell)];
+    const std::uint32_t i = cell - layer.first_cell;
+    const std::uint32_t x = i % layer.nx, y = i / layer.nx % layer.ny, z = i / layer.nx / layer.ny;
+    const bool three_d = table_.is_three_d();
+    if (!GridLayer::is_bounded(x, layer.nx) || !GridLayer::is_bounded(y, layer.ny) ||
+        (three_d && !GridLayer::is_bounded(z, layer.nz))) {
+        wakes_all_ = true;  // it reaches to infinity
+        return;
+    }
+    const auto middle = [&](float origin, std::uint32_t c) {
+        return origin + (static_cast<float>(c) + 0.5F) * layer.cell_m;
+    };
+    // Half a diagonal of the cell, and one of the box that the window was made for; and some room.
+    const float diagonal = layer.cell_m * (three_d ? 1.35F : 1.1F);
+    regions_.for_each_within({middle(layer.origin.x, x), middle(layer.origin.y, y),
+                              three_d ? middle(layer.origin.z, z) : 0},
+                             program_.reach_m * 1.001F + diagonal,
+                             [&](std::uint32_t o) { woken_.set(o); });
+}
+
+void InterestData::wake() {
+    woken_.clear_all();
+    woken_.resize(observers_.size());
+    wakes_all_ = false;
+    for (const Displaced& gone : table_.displaced()) wake_watchers(gone.entity);
+    const std::size_t cells = table_.cell_end();
+    const auto words = table_.dirty().words();
+    for (std::size_t w = 0; w * bits_per_word < cells && !wakes_all_; ++w) {
+        for_each_bit(words[w], w * bits_per_word, [&](std::size_t cell) {
+            if (cell < cells) wake_cell(static_cast<BlockIndex>(cell));
+        });
+    }
+    const auto watched = table_.flags(watched_);
+    constexpr std::size_t nudge_ahead = 8;
+    const auto nudges = table_.nudges();
+    for (std::size_t i = 0; i < nudges.size(); ++i) {
+        if (i + nudge_ahead < nudges.size())
+            __builtin_prefetch(table_.coordinates(block_of(nudges[i + nudge_ahead].slot)));
+        const Nudge& nudge = nudges[i];
+        const BlockIndex block = block_of(nudge.slot);
+        const Mask bit = lane_bit(lane_of(nudge.slot));
+        if ((table_.occupied(block) & bit) == 0) continue;  // it left: its cells are dirty
+        if (!watched.empty() && (watched[block] & bit) != 0) wake_watchers(table_.entity(nudge.slot));
+        bool matters = false;
+        regions_.for_each_crossed(nudge.before, table_.place(nudge.slot), program_.edges_m,
+                                  [&](std::uint32_t o) {
+                                      woken_.set(o);
+                                      matters = true;
+                                  });
+        if (matters) table_.mark_dirty(block);
     }
 }
 
@@ -88,21 +188,34 @@ void InterestData::update_windows() {
     clear_and_trim(scratch_.toggles);
     if (program_.nodes.empty()) return;
     order_observers();
-    if (!table_.is_any_dirty() && !any_needs_scan_) return;
+    const bool anything =
+        table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty();
     any_needs_scan_ = false;
+    if (anything && is_pushing_) wake();
+    active_.clear();
+    if (anything) {
+        const bool all = !is_pushing_ || wakes_all_;
+        for (const std::uint32_t o : order_) {
+            if (all || woken_.test(o) || observers_[o].needs_scan) active_.push_back(o);
+        }
+    }
     // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
-    const std::size_t n = order_.size();
+    const std::size_t n = active_.size();
     for (std::size_t i = 0; i < n; ++i) {
         if (i + observer_ahead < n) {
-            const auto* ahead = reinterpret_cast<const std::byte*>(&observers_[order_[i + observer_ahead]]);
+            const auto* ahead =
+                reinterpret_cast<const std::byte*>(&observers_[active_[i + observer_ahead]]);
             __builtin_prefetch(ahead, 1);
             __builtin_prefetch(ahead + cache_line_bytes);
+            table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
+            prefetch_window(observers_[active_[i + window_ahead]]);
         }
-        if (i + home_ahead < n) table_.prefetch_home_of(observers_[order_[i + home_ahead]].main);
-        if (i + window_ahead < n) prefetch_window(observers_[order_[i + window_ahead]]);
-        if (observers_[order_[i]].ready) update_window(order_[i]);
+        if (observers_[active_[i]].ready) update_window(active_[i]);
     }
+    any_needs_scan_ = false;
+    choose_refresh();
+    regions_.end_tick();
     counters.blocks_tested += scratch_.blocks_tested;
     counters.lanes_tested += scratch_.lanes_tested;
     scratch_.blocks_tested = scratch_.lanes_tested = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "purview/ids.hpp"
 #include "purview/rules.hpp"
@@ -52,6 +53,8 @@ class InterestKernel {
     virtual float reach_m() const noexcept { return 0; }
     /// A spatial kernel: up to here from a place it always says yes. Negative: nowhere.
     virtual float inside_m() const noexcept { return -1; }
+    /// Radii around the observer's places at which the answer changes; nothing else of a move matters.
+    virtual std::vector<float> edges_m() const { return {}; }
     /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
     virtual bool test_entity(const BlockTable&, Slot) const noexcept { return false; }
     virtual KeyDomain domain() const noexcept { return KeyDomain::none; }

@@ -38,6 +38,10 @@ class DistanceKernel final : public InterestKernel {
     bool remembers() const noexcept override { return leave_squared_ > enter_squared_; }
     float reach_m() const noexcept override { return leave_m_; }
     float inside_m() const noexcept override { return enter_m_; }
+    std::vector<float> edges_m() const override {
+        if (!remembers()) return {enter_m_};
+        return {enter_m_, leave_m_};
+    }
 
   private:
     float enter_squared_;
@@ -81,6 +85,7 @@ class FlagKernel final : public InterestKernel {
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const auto flags = q.table.flags(index_of(flag_));
+        if (flags.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = flags[q.blocks[i]];
     }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }

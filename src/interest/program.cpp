@@ -79,8 +79,11 @@ Program compile(const InterestRules& rules) {
             if (step.kernel->inside_m() >
                 (out.inside_kernel == nullptr ? 0 : out.inside_kernel->inside_m()))
                 out.inside_kernel = step.kernel;
+            for (const float edge : step.kernel->edges_m()) out.edges_m.push_back(edge);
         }
     }
+    std::sort(out.edges_m.begin(), out.edges_m.end());
+    out.edges_m.erase(std::unique(out.edges_m.begin(), out.edges_m.end()), out.edges_m.end());
     return out;
 }
 

@@ -48,6 +48,9 @@ struct Program {
     float reach_m = 0;  ///< the farthest a window must look by place
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
+    /// Radii at which some answer changes: whoever moved without crossing one of them around a place of
+    /// the observer looks the same to him.
+    std::vector<float> edges_m;
     std::vector<std::string> warnings;  ///< what the dry run reports
     std::vector<std::unique_ptr<InterestKernel>> kernels;
 };

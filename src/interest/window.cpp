@@ -12,8 +12,9 @@
 namespace purview {
 
 void Window::assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
-                    std::span<const BlockIndex> blocks, std::size_t inside,
+                    std::span<const BlockIndex> blocks, std::size_t inside, bool has_pulled,
                     std::span<const Mask> masks) {
+    has_pulled_ = has_pulled;
     boxes_ = static_cast<std::uint32_t>(boxes.size());
     cells_ = static_cast<std::uint32_t>(cells.size());
     blocks_ = static_cast<std::uint32_t>(blocks.size());
@@ -254,7 +255,8 @@ void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScr
         if (input.table.vacated(scratch.blocks[i]) != 0)
             carry_vacated(input, scratch.blocks[i], i, scratch.masks, n, scratch, find);
     }
-    window.assign(scratch.boxes, scratch.cells, scratch.blocks, inside, scratch.masks);
+    window.assign(scratch.boxes, scratch.cells, scratch.blocks, inside, !input.pulled.empty(),
+                  scratch.masks);
 }
 
 /// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities, in
@@ -497,7 +499,7 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Resolve* resolve) {
     if (input.program.nodes.empty()) return;
     find_boxes(input, scratch);
-    const bool is_at_home = window.is_made() && input.pulled.empty() &&
+    const bool is_at_home = window.is_made() && input.pulled.empty() && !window.has_pulled() &&
                             std::equal(scratch.boxes.begin(), scratch.boxes.end(),
                                        window.boxes().begin(), window.boxes().end());
     if (!is_at_home || !settle(input, window, scratch)) {

@@ -62,8 +62,10 @@ class Window {
     bool is_made() const noexcept { return made_; }
 
     void assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
-                std::span<const BlockIndex> blocks, std::size_t inside,
+                std::span<const BlockIndex> blocks, std::size_t inside, bool has_pulled,
                 std::span<const Mask> masks);
+    /// Some block belongs to none of its cells.
+    bool has_pulled() const noexcept { return has_pulled_; }
     std::span<const std::byte> data() const noexcept { return data_; }
 
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
@@ -89,6 +91,7 @@ class Window {
     std::uint32_t inside_ = 0;
     std::uint32_t masks_ = 0;
     bool made_ = false;
+    bool has_pulled_ = false;
 };
 
 /// A bit that changed with this scan, before rows and pairs have been looked at. The entity is

@@ -53,7 +53,7 @@ std::uint32_t BlockTable::add_unplaced_layer() {
 }
 
 std::uint32_t BlockTable::add_flag_column() {
-    flags_.emplace_back(block_end(), Mask{0});
+    flags_.emplace_back();
     return static_cast<std::uint32_t>(flags_.size() - 1);
 }
 
@@ -65,6 +65,19 @@ std::uint32_t BlockTable::add_key_column() {
 Vec3 BlockTable::place(Slot slot) const noexcept {
     const float* at = coordinates(block_of(slot)) + lane_of(slot);
     return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
+}
+
+void BlockTable::reserve(std::size_t entities) {
+    // At twelve to a cell one cell in ten overflows.
+    const std::size_t blocks = block_end() + std::min<std::size_t>(block_end(), entities / 12) / 9;
+    coordinates_.reserve(blocks * floats_per_block());
+    occupied_.reserve(blocks);
+    vacated_.reserve(blocks);
+    index_.reserve(blocks * lanes_per_block);
+    next_.reserve(blocks);
+    previous_.reserve(blocks);
+    cell_.reserve(blocks);
+    home_.reserve(entities);
 }
 
 // -- lanes --------------------------------------------------------------------------------------
@@ -89,7 +102,9 @@ void BlockTable::append_block() {
     make_room(next_, 1);
     make_room(previous_, 1);
     make_room(cell_, 1);
-    for (auto& column : flags_) make_room(column, 1);
+    for (auto& column : flags_) {
+        if (!column.empty()) make_room(column, 1);
+    }
     for (auto& column : keys_) make_room(column, lanes_per_block);
     dirty_.resize(block + 1);
     is_idle_.resize(block + 1);
@@ -101,7 +116,9 @@ void BlockTable::append_block() {
     next_.push_back(block);
     previous_.push_back(block);
     cell_.push_back(block);
-    for (auto& column : flags_) column.push_back(0);
+    for (auto& column : flags_) {
+        if (!column.empty()) column.push_back(0);
+    }
     for (auto& column : keys_) column.resize(column.size() + lanes_per_block, Key::none);
 }
 
@@ -159,7 +176,9 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     index_[slot] = displaced_tag | static_cast<std::uint32_t>(displaced_.size() - 1);
     mark_dirty(block);
     write_place(slot, {empty_lane, 0, 0});
-    for (auto& column : flags_) column[block] = static_cast<Mask>(column[block] & ~bit);
+    for (auto& column : flags_) {
+        if (!column.empty()) column[block] = static_cast<Mask>(column[block] & ~bit);
+    }
     for (auto& column : keys_) column[slot] = Key::none;
 }
 
@@ -198,6 +217,7 @@ Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
     write_place(to, place);
     const Mask from_bit = lane_bit(lane_of(slot));
     for (auto& column : flags_) {
+        if (column.empty()) continue;
         if ((column[block_of(slot)] & from_bit) != 0) column[block_of(to)] |= lane_bit(lane_of(to));
     }
     for (auto& column : keys_) column[to] = column[slot];
@@ -212,7 +232,11 @@ void BlockTable::remove(Slot slot, bool silent) {
     home_[index] = Home{};
 }
 
-void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) noexcept {
+void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) {
+    if (flags_[column].empty()) {
+        if (!value) return;
+        flags_[column].resize(block_end(), 0);
+    }
     auto& mask = flags_[column][block_of(slot)];
     const Mask bit = lane_bit(lane_of(slot));
     mask = static_cast<Mask>(value ? mask | bit : mask & ~bit);
@@ -266,6 +290,8 @@ void BlockTable::end_tick() {
         ring_changed_.clear_all();
     }
     any_dirty_ = false;
+    moves_seen_ = 0;
+    clear_and_trim(nudges_);
     for (const BlockIndex block : vacated_blocks_) free_vacated(block);
     clear_and_trim(vacated_blocks_);
     clear_and_trim(displaced_);

@@ -96,6 +96,12 @@ struct Displaced {
     bool silent = false;  ///< whoever removed it has told the observers: its bits end here
 };
 
+/// A move within a cell, kept where that is asked for instead of marking the block dirty.
+struct Nudge {
+    Slot slot;
+    Vec3 before;
+};
+
 class BlockTable {
   public:
     /// `three_d`: blocks have a third line and cells a third axis.
@@ -106,6 +112,8 @@ class BlockTable {
     /// A layer of one block ring for entities without a place; no region covers it.
     std::uint32_t add_unplaced_layer();
     std::span<const GridLayer> layers() const noexcept { return layers_; }
+    /// Room for about so many entities, after the layers.
+    void reserve(std::size_t entities);
     /// Columns by slot, added before the first entity.
     std::uint32_t add_flag_column();
     std::uint32_t add_key_column();
@@ -175,10 +183,12 @@ class BlockTable {
         if (index >= home_.size() || home_[index].slot == no_slot) return EntityId::none;
         return make_entity_id(index, home_[index].generation);
     }
+    /// [block_end()], or empty while nobody ever had the flag.
     std::span<const Mask> flags(std::uint32_t column) const noexcept { return flags_[column]; }
     std::span<const Key> keys(std::uint32_t column) const noexcept { return keys_[column]; }
     bool flag(std::uint32_t column, Slot slot) const noexcept {
-        return (flags_[column][block_of(slot)] & lane_bit(lane_of(slot))) != 0;
+        return !flags_[column].empty() &&
+               (flags_[column][block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
     Key key(std::uint32_t column, Slot slot) const noexcept { return keys_[column][slot]; }
     std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
@@ -200,10 +210,16 @@ class BlockTable {
     };
     template <class Moves>
     Refused write_places(const Moves& moves);
+    /// From now on write_places keeps nudges (true), or marks blocks dirty (false).
+    void keep_nudges(bool value) noexcept { keeps_nudges_ = value; }
+    /// Since the last end_tick(). Whoever has left his cell is not among them.
+    std::span<const Nudge> nudges() const noexcept { return nudges_; }
+    /// Places written since the last end_tick().
+    std::size_t moves_seen() const noexcept { return moves_seen_; }
     /// Whoever stands outside of its cell gets a lane of the right one.
     void settle_moves();
     void remove(Slot slot, bool silent);
-    void set_flag(std::uint32_t column, Slot slot, bool value) noexcept;
+    void set_flag(std::uint32_t column, Slot slot, bool value);
     void set_key(std::uint32_t column, Slot slot, Key key) noexcept {
         keys_[column][slot] = key;
         mark_dirty(block_of(slot));
@@ -264,6 +280,9 @@ class BlockTable {
     BlockIndex cell_count_ = 0;
     BlockIndex unplaced_cell_ = 0xffffffffU;
     bool any_dirty_ = false;
+    bool keeps_nudges_ = false;
+    std::size_t moves_seen_ = 0;
+    LineVector<Nudge> nudges_;
     LineVector<float> coordinates_;
     LineVector<Mask> occupied_;
     LineVector<Mask> vacated_;
@@ -307,7 +326,8 @@ inline void BlockTable::write_place(Slot slot, Vec3 place) noexcept {
 
 template <class Moves>
 BlockTable::Refused BlockTable::write_places(const Moves& moves) {
-    any_dirty_ = any_dirty_ || moves.size() > 0;
+    moves_seen_ += moves.size();
+    any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
     return axes_ == 2 ? write_places_of<2>(moves) : write_places_of<3>(moves);
 }
 
@@ -352,17 +372,24 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
         const BlockIndex cell = block < cell_count_ ? block : cell_[block];
         if (cell == unplaced_cell_) continue;
         float* const lane = coordinates + block * block_floats + lane_of(home.slot);
+        const Vec3 before{lane[0], lane[lanes_per_block],
+                          axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0};
         lane[0] = place.x;
         lane[lanes_per_block] = place.y;
         if (axes == 3) lane[(axes - 1) * lanes_per_block] = place.z;
-        dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
-        if (block != cell)
-            dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
         const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
         BlockIndex row = layer.cell_y(place.y);
         if (axes == 3) row += layer.cell_z(place.z) * layer.ny;
-        if (layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell)
+        if (layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell) {
             leaving_.push_back(entity);
+        } else if (keeps_nudges_) {
+            nudges_.push_back({home.slot, before});
+            continue;
+        }
+        dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
+        if (block != cell)
+            dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
+        any_dirty_ = true;
     }
     return refused;
 }

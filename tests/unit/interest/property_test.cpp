@@ -23,8 +23,13 @@ void run_worlds(std::uint64_t first_seed, std::uint32_t worlds, std::uint32_t ti
         def.observers = 2 + random.below(8);
         def.step_m = random.chance(0.3F) ? 60.0F : 3.0F;
         def.shuffle_cells = shuffle_cells;
+        def.refresh = static_cast<Refresh>(random.below(3));
+        def.groups = random.chance(0.5F);
+        def.move_chance = random.chance(0.5F) ? 0.4F : 0.05F;
         RandomWorld world(def);
-        for (std::uint32_t t = 0; t < ticks; ++t) {
+        // Some long enough for blocks that were given up to come back.
+        const std::uint32_t end = random.chance(0.1F) ? ticks + 100 : ticks;
+        for (std::uint32_t t = 0; t < end; ++t) {
             const std::string wrong = world.step();
             REQUIRE_MESSAGE(wrong.empty(), wrong, ", operations:", world.trace);
         }

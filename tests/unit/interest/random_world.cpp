@@ -18,6 +18,7 @@ InterestManager make_manager(const RandomWorldDef& def) {
     interest.flag_count = def.flags;
     interest.key_count = def.keys;
     interest.observers_max = 64;
+    interest.refresh = def.refresh;
     auto made = InterestManager::create(interest);
     if (!made) std::abort();
     return std::move(made).value();
@@ -227,7 +228,8 @@ void RandomWorld::edit() {
         case 1:
             return despawn(entity->id);
         case 2:
-            return attach();
+            if (def_.groups) attach();
+            return;
         case 3:
             if (!is_unit) detach(*entity);
             return;
@@ -332,7 +334,7 @@ std::string RandomWorld::step() {
     resting_.clear();
     removed_.clear();
     for (auto& entity : entities_) {
-        if (entity.id == EntityId::none || !random_.chance(0.4F)) continue;
+        if (entity.id == EntityId::none || !random_.chance(def_.move_chance)) continue;
         entity.place.x += random_.between(-def_.step_m, def_.step_m);
         entity.place.y += random_.between(-def_.step_m, def_.step_m);
         must(manager_.move(entity.id, entity.place));

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "spatial/region_grid.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace purview {
+
+namespace {
+
+/// As wide as two reaches, and no more cells than are worth having.
+float cell_of(Vec3 min, Vec3 max, float reach_m) {
+    constexpr float cells_per_axis_max = 512;
+    const float side = std::max({max.x - min.x, max.y - min.y, 1.0F});
+    return std::max({2 * reach_m, side / cells_per_axis_max, 1e-3F});
+}
+
+}  // namespace
+
+RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m) : table_(three_d) {
+    table_.add_layer(min, max, cell_of(min, max, reach_m));
+    table_.add_unplaced_layer();
+}
+
+void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> places) {
+    if (regions_.size() <= observer) regions_.resize(observer + 1);
+    auto& regions = regions_[observer];
+    while (regions.size() > places.size()) {
+        table_.remove(table_.slot_of(make_entity_id(regions.back(), 1)), false);
+        free_.push_back(regions.back());
+        regions.pop_back();
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (i < regions.size()) {
+            const std::array one{Move{make_entity_id(regions[i], 1), places[i]}};
+            table_.write_places(std::span<const Move>(one));
+            continue;
+        }
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint32_t>(owner_.size()));
+            owner_.push_back(0);
+        }
+        const std::uint32_t region = free_.back();
+        free_.pop_back();
+        owner_[region] = observer;
+        regions.push_back(region);
+        (void)table_.insert(make_entity_id(region, 1), 0, places[i]);
+    }
+    table_.settle_moves();
+}
+
+void RegionGrid::find_blocks(Vec3 low, Vec3 high) {
+    const GridLayer& layer = table_.layers().front();
+    const bool three_d = table_.is_three_d();
+    blocks_.clear();
+    // A coordinate near a border may count to either cell: the corners are taken a little wider.
+    const float slack = layer.cell_m * 0.01F;
+    const std::uint32_t x0 = layer.cell_x(low.x - slack), x1 = layer.cell_x(high.x + slack);
+    const std::uint32_t y0 = layer.cell_y(low.y - slack), y1 = layer.cell_y(high.y + slack);
+    const std::uint32_t z0 = three_d ? layer.cell_z(low.z - slack) : 0;
+    const std::uint32_t z1 = three_d ? layer.cell_z(high.z + slack) : 0;
+    for (std::uint32_t z = z0; z <= z1; ++z) {
+        for (std::uint32_t y = y0; y <= y1; ++y) {
+            for (std::uint32_t x = x0; x <= x1; ++x) {
+                const BlockIndex base = layer.first_cell + (z * layer.ny + y) * layer.nx + x;
+                BlockIndex block = base;
+                do {
+                    if (table_.occupied(block) != 0) blocks_.push_back(block);
+                    block = table_.next(block);
+                } while (block != base);
+            }
+        }
+    }
+}
+
+}  // namespace purview

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where observers look from, sixteen to a block: who may care about a place? The same table as the
+// entities', with a region (one place of an observer) in every lane. Must not know: rules, windows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spatial/block_table.hpp"
+#include "spatial/lane_test.hpp"
+
+namespace purview {
+
+class RegionGrid {
+  public:
+    RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m);
+
+    /// The observer looks from these places; none: from nowhere.
+    void set(std::uint32_t observer, std::span<const Vec3> places);
+    /// Once a tick: lanes that were left may be taken again.
+    void end_tick() { table_.end_tick(); }
+
+    /// visit(observer) for all with a place within `radius_m` of the centre. Some twice.
+    template <class Visit>
+    void for_each_within(Vec3 centre, float radius_m, Visit&& visit);
+    /// visit(observer) for all to whom one of the circles around their places was crossed between `a`
+    /// and `b`: inside of it before, outside now, or the other way round. Some twice.
+    template <class Visit>
+    void for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m, Visit&& visit);
+
+  private:
+    void find_blocks(Vec3 low, Vec3 high);
+    template <class Visit>
+    void visit_found(Visit&& visit);
+
+    BlockTable table_;
+    std::vector<std::uint32_t> owner_;                ///< by region
+    std::vector<std::uint32_t> free_;                 ///< regions
+    std::vector<std::vector<std::uint32_t>> regions_;  ///< by observer
+    std::vector<BlockIndex> blocks_;
+    std::vector<Mask> found_;
+    std::vector<Mask> before_;
+    std::vector<Mask> after_;
+};
+
+template <class Visit>
+void RegionGrid::visit_found(Visit&& visit) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        for (Mask rest = found_[i] & table_.occupied(blocks_[i]); rest != 0;
+             rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot =
+                slot_at(blocks_[i], static_cast<unsigned>(std::countr_zero(rest)));
+            visit(owner_[index_of(table_.entity(slot))]);
+        }
+    }
+}
+
+template <class Visit>
+void RegionGrid::for_each_within(Vec3 centre, float radius_m, Visit&& visit) {
+    const Vec3 reach{radius_m, radius_m, radius_m};
+    find_blocks({centre.x - reach.x, centre.y - reach.y, centre.z - reach.z},
+                {centre.x + reach.x, centre.y + reach.y, centre.z + reach.z});
+    found_.assign(blocks_.size(), 0);
+    add_lanes_within(table_, blocks_, centre, radius_m * radius_m, found_);
+    visit_found(visit);
+}
+
+template <class Visit>
+void RegionGrid::for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m, Visit&& visit) {
+    float reach = 0;
+    for (const float radius : radii_m) reach = std::max(reach, radius);
+    find_blocks({std::min(a.x, b.x) - reach, std::min(a.y, b.y) - reach, std::min(a.z, b.z) - reach},
+                {std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, std::max(a.z, b.z) + reach});
+    found_.assign(blocks_.size(), 0);
+    for (const float radius : radii_m) {
+        before_.assign(blocks_.size(), 0);
+        after_.assign(blocks_.size(), 0);
+        add_lanes_within(table_, blocks_, a, radius * radius, before_);
+        add_lanes_within(table_, blocks_, b, radius * radius, after_);
+        for (std::size_t i = 0; i < blocks_.size(); ++i) {
+            const auto crossed = static_cast<Mask>(before_[i] ^ after_[i]);
+            found_[i] |= crossed;
+        }
+    }
+    visit_found(visit);
+}
+
+}  // namespace purview
