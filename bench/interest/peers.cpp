@@ -122,49 +122,58 @@ class Brute final : public QueryEngine {
     }
 };
 
-/// What a textbook says: cells as wide as the radius, nine of them asked.
+/// What a textbook says: cells as wide as the radius, nine of them asked. Places lie in the cells.
 class TextbookGrid final : public QueryEngine {
     struct Home {
         std::uint32_t cell, at;
+    };
+    struct Item {
+        float x, y;
+        std::uint32_t id;
     };
     void build() override {
         nx_ = static_cast<std::uint32_t>(side_ / radius_) + 1;
         cells_.assign(std::size_t{nx_} * nx_, {});
         home_.resize(x_.size());
-        for (std::uint32_t i = 0; i < x_.size(); ++i) insert(i);
+        for (std::uint32_t i = 0; i < x_.size(); ++i) insert({x_[i], y_[i], i});
     }
     std::uint32_t axis(float v) const { return static_cast<std::uint32_t>(v / radius_); }
-    void insert(std::uint32_t i) {
-        const std::uint32_t c = axis(y_[i]) * nx_ + axis(x_[i]);
-        home_[i] = {c, static_cast<std::uint32_t>(cells_[c].size())};
-        cells_[c].push_back(i);
+    std::uint32_t cell_of(float x, float y) const { return axis(y) * nx_ + axis(x); }
+    void insert(const Item& item) {
+        auto& cell = cells_[cell_of(item.x, item.y)];
+        home_[item.id] = {cell_of(item.x, item.y), static_cast<std::uint32_t>(cell.size())};
+        cell.push_back(item);
     }
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
-            const std::uint32_t i = index_of(m.entity);
-            x_[i] = m.place.x;
-            y_[i] = m.place.y;
-            if (axis(y_[i]) * nx_ + axis(x_[i]) == home_[i].cell) continue;
-            auto& old = cells_[home_[i].cell];
-            old[home_[i].at] = old.back();
-            home_[old.back()].at = home_[i].at;
-            old.pop_back();
-            insert(i);
+            const Item item{m.place.x, m.place.y, index_of(m.entity)};
+            const Home home = home_[item.id];
+            auto& cell = cells_[home.cell];
+            if (cell_of(item.x, item.y) == home.cell) {
+                cell[home.at] = item;
+                continue;
+            }
+            cell[home.at] = cell.back();
+            home_[cell.back().id].at = home.at;
+            cell.pop_back();
+            insert(item);
         }
     }
     void find(std::uint32_t o, std::vector<std::uint32_t>& out) override {
-        const float ox = x_[o], oy = y_[o];
+        const Item& own = cells_[home_[o].cell][home_[o].at];
+        const float ox = own.x, oy = own.y, r2 = radius_ * radius_;
         const std::uint32_t cx = axis(ox), cy = axis(oy);
         for (std::uint32_t y = cy == 0 ? 0 : cy - 1; y <= std::min(cy + 1, nx_ - 1); ++y) {
             for (std::uint32_t x = cx == 0 ? 0 : cx - 1; x <= std::min(cx + 1, nx_ - 1); ++x) {
-                for (const std::uint32_t e : cells_[y * nx_ + x]) {
-                    if (is_near(e, ox, oy)) out.push_back(e);
+                for (const Item& e : cells_[y * nx_ + x]) {
+                    const float dx = e.x - ox, dy = e.y - oy;
+                    if (dx * dx + dy * dy <= r2) out.push_back(e.id);
                 }
             }
         }
     }
     std::uint32_t nx_ = 0;
-    std::vector<std::vector<std::uint32_t>> cells_;
+    std::vector<std::vector<Item>> cells_;
     std::vector<Home> home_;
 };
 

@@ -264,17 +264,16 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     if (!observer.ready) return;
     const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
     const Window& window = observer.window;
-    for (std::size_t i = 0; i < window.size(); ++i) {
-        for (Mask rest = window.masks()[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot =
-                slot_at(window.blocks()[i], static_cast<unsigned>(std::countr_zero(rest)));
+    window.for_each_block([&](std::size_t at, BlockIndex block) {
+        for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             if (!table_.is_vacated(slot)) {
                 tell(table_.entity(slot));
             } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {
                 visit(gone.entity);  // despawned since the last tick, and not told yet
             }
         }
-    }
+    });
     if (program_.everything || observer.sees_everything || global_count_ > 0) {
         for (BlockIndex block = 0; block < table_.block_end(); ++block) {
             for (Mask rest = table_.occupied(block); rest != 0;

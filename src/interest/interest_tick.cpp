@@ -49,12 +49,19 @@ void InterestData::order_observers() {
     order_keys_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
-        const BlockIndex cell = table_.layers().front().cell_at(observers_[o].looked_from);
+        collect_places(observers_[o], places_);
+        const BlockIndex cell =
+            places_.empty() ? 0 : table_.layers().front().cell_at(places_.front());
         order_keys_.push_back((std::uint64_t{cell} << 32) | o);
     }
     std::sort(order_keys_.begin(), order_keys_.end());
     order_.clear();
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
+    std::size_t bytes = 0;
+    for (const std::uint32_t o : order_) bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
+    scratch_.arena.begin_repack(bytes);
+    for (const std::uint32_t o : order_) observers_[o].window.repack(scratch_.arena);
+    scratch_.arena.end_repack();
 }
 
 void InterestData::update_window(std::uint32_t o) {
@@ -222,11 +229,10 @@ void InterestData::update_windows() {
 }
 
 void InterestData::prefetch_window(const Observer& observer) const noexcept {
-    constexpr std::size_t lines_max = 10;  // beyond that the machine sees the stream itself
-    const std::span<const std::byte> data = observer.window.data();
-    const std::size_t end = std::min(data.size(), lines_max * cache_line_bytes);
-    for (std::size_t at = 0; at < end; at += cache_line_bytes)
-        __builtin_prefetch(data.data() + at, 1);
+    constexpr std::size_t lines_max = 8;  // beyond that the machine sees the stream itself
+    const std::byte* data = observer.window.data();
+    const std::size_t end = std::min(observer.window.bytes(), lines_max * cache_line_bytes);
+    for (std::size_t at = 0; at < end; at += cache_line_bytes) __builtin_prefetch(data + at, 1);
     const Slot slot = table_.slot_of(observer.main);
     if (slot != no_slot) __builtin_prefetch(table_.coordinates(block_of(slot)));
 }

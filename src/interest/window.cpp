@@ -11,39 +11,84 @@
 
 namespace purview {
 
-void Window::assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
-                    std::span<const BlockIndex> blocks, std::size_t inside, bool has_pulled,
-                    std::span<const Mask> masks) {
-    has_pulled_ = has_pulled;
-    boxes_ = static_cast<std::uint32_t>(boxes.size());
-    cells_ = static_cast<std::uint32_t>(cells.size());
-    blocks_ = static_cast<std::uint32_t>(blocks.size());
-    inside_ = static_cast<std::uint32_t>(inside);
-    masks_ = static_cast<std::uint32_t>(masks.size());
-    const std::size_t bytes = masks_at() + masks.size_bytes();
-    if (bytes > data_.capacity()) {  // room to grow: windows come and go by a row or two
-        data_.clear();
-        data_.reserve((bytes + bytes / 4 + 127) / cache_line_bytes * cache_line_bytes);
+void Window::assign(const Parts& parts, WindowArena& arena) {
+    boxes_ = static_cast<std::uint16_t>(parts.boxes.size());
+    cells_ = static_cast<std::uint32_t>(parts.cells.size());
+    inside_loose_ = static_cast<std::uint32_t>(parts.inside_loose.size());
+    outside_loose_ = static_cast<std::uint32_t>(parts.outside_loose.size());
+    masks_ = static_cast<std::uint32_t>(parts.masks.size());
+    has_pulled_ = parts.has_pulled;
+    inside_bases_ = outside_bases_ = 0;
+    for (const CellRun& run : parts.cells) {
+        inside_bases_ += run.inside_count;
+        outside_bases_ += run.count - run.inside_count;
     }
-    data_.resize(bytes);
+    if (data_ == nullptr || bytes() > capacity_) {
+        capacity_ = static_cast<std::uint32_t>(WindowArena::rounded(bytes() + 1));
+        data_ = arena.take(capacity_);
+    }
     const auto put = [&](std::size_t offset, const auto& list) {
-        if (!list.empty()) std::memcpy(data_.data() + offset, list.data(), list.size_bytes());
+        if (!list.empty()) std::memcpy(data_ + offset, list.data(), list.size_bytes());
+        return offset + list.size_bytes();
     };
-    put(0, boxes);
-    put(cells_at(), cells);
-    put(blocks_at(), blocks);
-    put(masks_at(), masks);
-    made_ = true;
+    std::size_t at = put(0, parts.boxes);
+    at = put(at, parts.cells);
+    at = put(at, parts.inside_loose);
+    at = put(at, parts.outside_loose);
+    put(at, parts.masks);
+}
+
+void Window::repack(WindowArena& arena) {
+    if (data_ == nullptr) return;
+    const std::byte* old = data_;
+    capacity_ = static_cast<std::uint32_t>(WindowArena::rounded(bytes() + 1));
+    data_ = arena.take(capacity_);
+    std::memcpy(data_, old, bytes());
+}
+
+void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
+                 std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks) {
+    constexpr std::uint32_t stride = 8;  // written whole, so that no run has a tail of its own
+    std::size_t bases = 0;
+    for (const CellRun& run : cells) bases += run.count;
+    const std::size_t n = bases + inside_loose.size() + outside_loose.size();
+    if (blocks.size() < n + stride) blocks.resize(n + stride);
+    const auto put = [&](std::size_t at, BlockIndex first, std::uint32_t count) {
+        BlockIndex* out = blocks.data() + at;
+        for (std::uint32_t k = 0; k < count; k += stride) {
+            for (std::uint32_t j = 0; j < stride; ++j) out[k + j] = first + k + j;
+        }
+        return at + count;
+    };
+    // What is written beyond a run is written over by the next.
+    std::size_t at = 0;
+    for (const CellRun& run : cells) at = put(at, run.first + run.inside_first, run.inside_count);
+    std::copy(inside_loose.begin(), inside_loose.end(), blocks.data() + at);
+    at += inside_loose.size();
+    for (const CellRun& run : cells) {
+        at = put(at, run.first, run.inside_first);
+        const std::uint32_t behind = std::uint32_t{run.inside_first} + run.inside_count;
+        at = put(at, run.first + behind, run.count - behind);
+    }
+    std::copy(outside_loose.begin(), outside_loose.end(), blocks.data() + at);
+    blocks.resize(n);
 }
 
 std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
     if (block < cell_end) {
-        for (const CellSpan& span : cells()) {
-            if (span.has(block)) return span.position(block);
+        std::size_t inside = 0, outside = inside_count();
+        for (const CellRun& run : cells()) {
+            const std::uint32_t i = block - run.first, in = i - run.inside_first;
+            if (i < run.count) {
+                if (in < run.inside_count) return inside + in;
+                return outside + (i < run.inside_first ? i : i - run.inside_count);
+            }
+            inside += run.inside_count;
+            outside += run.count - std::size_t{run.inside_count};
         }
     }
     // Overflow, or pulled. Sixteen at a time without a branch: most look-ups find nothing.
-    const auto all = blocks();
+    const auto all = loose();
     std::size_t at = 0;
     for (; at + lanes_per_block <= all.size(); at += lanes_per_block) {
         std::uint32_t any = 0;
@@ -51,7 +96,8 @@ std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
         if (any != 0) break;
     }
     while (at < all.size() && all[at] != block) ++at;
-    return at;
+    if (at == all.size()) return size();
+    return at < inside_loose_ ? inside_bases_ + at : inside_bases_ + outside_bases_ + at;
 }
 
 namespace {
@@ -104,56 +150,36 @@ void find_runs(const ScanInput& input, ScanScratch& scratch) {
     }
 }
 
-/// Blocks and cells of the runs, rings and pulled rows included. Returns how many are wholly
-/// inside.
-std::size_t find_blocks(const ScanInput& input, ScanScratch& scratch) {
+/// The overflow of the runs' cells, and pulled blocks.
+void find_loose(const ScanInput& input, ScanScratch& scratch) {
     const BlockTable& table = input.table;
-    scratch.blocks.clear();
-    scratch.outside.clear();
-    scratch.cells.clear();
-    for (const CellRun& run : scratch.runs) {
-        const BlockIndex inside = run.first + run.inside_first, end = run.first + run.count;
-        const BlockIndex inside_end = inside + run.inside_count;
-        scratch.cells.push_back({run.first, run.count, run.inside_first, run.inside_count,
-                                 static_cast<std::uint32_t>(scratch.blocks.size()),
-                                 static_cast<std::uint32_t>(scratch.outside.size())});
-        for (BlockIndex b = run.first; b < inside; ++b) scratch.outside.push_back(b);
-        for (BlockIndex b = inside; b < inside_end; ++b) scratch.blocks.push_back(b);
-        for (BlockIndex b = inside_end; b < end; ++b) scratch.outside.push_back(b);
-    }
+    scratch.inside_loose.clear();
+    scratch.outside_loose.clear();
     for (const CellRun& run : scratch.runs) {
         for_each_bit_in(table.overflowing(), run.first, run.count, [&](std::size_t cell) {
             const auto base = static_cast<BlockIndex>(cell);
             const bool is_inside = base - run.first - run.inside_first < run.inside_count;
-            auto& out = is_inside ? scratch.blocks : scratch.outside;
+            auto& out = is_inside ? scratch.inside_loose : scratch.outside_loose;
             const auto ring = static_cast<std::ptrdiff_t>(out.size());
             for (BlockIndex b = table.next(base); b != base; b = table.next(b)) out.push_back(b);
             // Rings change their order; windows of the same cells have the same blocks in the same.
             std::sort(out.begin() + ring, out.end());
         });
     }
-    const std::size_t inside = scratch.blocks.size();
-    for (CellSpan& span : scratch.cells)
-        span.outside_position += static_cast<std::uint32_t>(inside);
-    scratch.blocks.insert(scratch.blocks.end(), scratch.outside.begin(), scratch.outside.end());
-    if (input.pulled.empty()) return inside;
-    const auto add = [&](BlockIndex block) {
-        const BlockIndex cell = table.cell_of_block(block);
-        for (const CellSpan& span : scratch.cells) {
-            if (span.has(cell)) return;
-        }
-        if (!scratch.pulled.contains(block)) {
-            scratch.pulled[block] = 1;
-            scratch.blocks.push_back(block);
-        }
-    };
     for (const Row* row : input.pulled) {
         for (const EntityId member : row->members) {
-            if (member != EntityId::none) add(block_of(table.slot_of(member)));
+            if (member == EntityId::none) continue;
+            const BlockIndex block = block_of(table.slot_of(member));
+            const BlockIndex cell = table.cell_of_block(block);
+            const bool is_covered =
+                std::any_of(scratch.runs.begin(), scratch.runs.end(),
+                            [&](const CellRun& run) { return cell - run.first < run.count; });
+            if (is_covered || scratch.pulled.contains(block)) continue;
+            scratch.pulled[block] = 1;
+            scratch.outside_loose.push_back(block);
         }
     }
     scratch.pulled.clear();
-    return inside;
 }
 
 // -- carry --------------------------------------------------------------------------------------
@@ -224,10 +250,11 @@ void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, Scan
     scratch.mapped.assign(blocks.begin(), blocks.end());
 }
 
-/// Gives the window the blocks of scratch; what it knew of the old ones goes along.
-void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScratch& scratch) {
-    const std::size_t n = scratch.blocks.size(), old_n = window.size();
+/// Gives the window the cells and loose blocks of scratch; what it knew of the old ones goes along.
+void rebuild(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::uint32_t plane_end = 1 + input.program.plane_count;
+    list_blocks(scratch.runs, scratch.inside_loose, scratch.outside_loose, scratch.blocks);
+    const std::size_t n = scratch.blocks.size(), old_n = window.size();
     map_blocks(input, scratch.blocks, scratch);
     const auto find = [&](BlockIndex block) {
         const std::uint32_t at = scratch.position[block];
@@ -235,8 +262,7 @@ void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScr
     };
     scratch.masks.assign(plane_end * n, 0);
     const auto old_masks = std::as_const(window).masks();
-    for (std::size_t i = 0; i < old_n; ++i) {
-        const BlockIndex block = window.blocks()[i];
+    window.for_each_block([&](std::size_t i, BlockIndex block) {
         const std::size_t to = find(block);
         Mask any = 0;
         for (std::uint32_t p = 0; p < plane_end; ++p) {
@@ -250,13 +276,14 @@ void rebuild(const ScanInput& input, Window& window, std::size_t inside, ScanScr
                        planes_of(old_masks, old_n, i, lane_bit(lane), plane_end), scratch.masks, n,
                        scratch, find);
         }
-    }
+    });
     for (std::size_t i = 0; i < n; ++i) {
         if (input.table.vacated(scratch.blocks[i]) != 0)
             carry_vacated(input, scratch.blocks[i], i, scratch.masks, n, scratch, find);
     }
-    window.assign(scratch.boxes, scratch.cells, scratch.blocks, inside, !input.pulled.empty(),
-                  scratch.masks);
+    window.assign({scratch.boxes, scratch.runs, scratch.inside_loose, scratch.outside_loose,
+                   scratch.masks, !input.pulled.empty()},
+                  scratch.arena);
 }
 
 /// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities, in
@@ -293,7 +320,7 @@ bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const bool is_crowd = n >= large && table.displaced().size() < 2 * n;
     scratch.blocks.clear();
     bool is_settled = true, any = false;
-    for (const CellSpan& cells : window.cells()) {
+    for (const CellRun& cells : window.cells()) {
         for_each_bit_in(table.unsettled(), cells.first, cells.count, [&](std::size_t cell) {
             any = true;
             is_settled &= !table.ring_changed().test(cell);
@@ -306,7 +333,12 @@ bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
         });
     }
     if (!is_settled || !any) return is_settled;
-    if (n >= large) map_blocks(input, window.blocks(), scratch);
+    if (is_crowd || n >= large) {
+        scratch.left.swap(scratch.blocks);
+        list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
+        map_blocks(input, scratch.blocks, scratch);
+        scratch.left.swap(scratch.blocks);
+    }
     if (is_crowd) {
         carry_displaced(input, window, scratch);
         return true;
@@ -499,24 +531,27 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Resolve* resolve) {
     if (input.program.nodes.empty()) return;
     find_boxes(input, scratch);
-    const bool is_at_home = window.is_made() && input.pulled.empty() && !window.has_pulled() &&
-                            std::equal(scratch.boxes.begin(), scratch.boxes.end(),
-                                       window.boxes().begin(), window.boxes().end());
+    const bool is_at_home =
+        window.is_made() && input.pulled.empty() && !window.has_pulled() &&
+        std::equal(scratch.boxes.begin(), scratch.boxes.end(), window.boxes().begin(),
+                   window.boxes().end());
     if (!is_at_home || !settle(input, window, scratch)) {
         find_runs(input, scratch);
-        const std::size_t inside = find_blocks(input, scratch);
-        rebuild(input, window, inside, scratch);
+        find_loose(input, scratch);
+        rebuild(input, window, scratch);
+    } else {
+        list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
     }
     const std::size_t n = window.size();
+    const std::span<const BlockIndex> blocks = scratch.blocks;
     const std::span<Mask> result = window.masks().first(n);
     if (scratch.before.size() < n) scratch.before.resize(n + n / 2);
     const std::span<Mask> before = std::span(scratch.before).first(n);
     for (std::size_t i = 0; i < n; ++i) before[i] = result[i];
-    evaluate(input, window.blocks(), window.inside_count(), window.masks(), scratch);
-    resolve_denied(input, resolve, window.blocks(), result);
-    compare(input, window.blocks(), before, result, scratch);
-    if (scratch.count_tested)
-        count_tested(input, window.blocks().subspan(window.inside_count()), scratch);
+    evaluate(input, blocks, window.inside_count(), window.masks(), scratch);
+    resolve_denied(input, resolve, blocks, result);
+    compare(input, blocks, before, result, scratch);
+    if (scratch.count_tested) count_tested(input, blocks.subspan(window.inside_count()), scratch);
 }
 
 void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
@@ -524,7 +559,7 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
     const BlockTable& table = input.table;
     bool is_settled = true;
     scratch.blocks.clear();
-    for (const CellSpan& cells : window.cells()) {
+    for (const CellRun& cells : window.cells()) {
         for_each_bit_in(table.dirty(), cells.first, cells.count, [&](std::size_t cell) {
             const auto base = static_cast<BlockIndex>(cell);
             is_settled &= !table.unsettled().test(cell);
@@ -562,14 +597,13 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
 
 void clear_window(std::uint32_t observer, Window& window, const BlockTable& table,
                   std::vector<Toggle>& toggles) {
-    for (std::size_t i = 0; i < window.size(); ++i) {
+    window.for_each_block([&](std::size_t i, BlockIndex block) {
         for (Mask rest = window.masks()[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot =
-                slot_at(window.blocks()[i], static_cast<unsigned>(std::countr_zero(rest)));
+            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             if (table.is_vacated(slot) && table.displaced_from(slot).silent) continue;
             toggles.push_back({observer, slot, false});
         }
-    }
+    });
     window = Window{};
 }
 

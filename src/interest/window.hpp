@@ -17,57 +17,44 @@
 #include "core/flat_map.hpp"
 #include "interest/program.hpp"
 #include "interest/row_store.hpp"
+#include "interest/window_arena.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
 
 namespace purview {
 
-/// Neighbouring cells of a row that a window looks at, and where their base blocks stand in it:
-/// those that are wholly inside one after another, and the others, too.
-struct CellSpan {
-    BlockIndex first = 0;
-    std::uint16_t count = 0;
-    std::uint16_t inside_first = 0;  ///< from `first` on
-    std::uint16_t inside_count = 0;
-    std::uint32_t inside_position = 0;
-    std::uint32_t outside_position = 0;
-
-    bool has(BlockIndex cell) const noexcept { return cell - first < count; }
-    std::size_t position(BlockIndex cell) const noexcept {
-        const std::uint32_t i = cell - first, in = i - inside_first;
-        if (in < inside_count) return inside_position + in;
-        return outside_position + (i < inside_first ? i : i - inside_count);
-    }
-};
-
-/// One piece of memory: boxes, cells, blocks, masks. The common tick touches nothing else.
+/// One piece of memory: boxes, cells, loose blocks, masks. The common tick touches nothing else.
 class Window {
   public:
     /// The boxes of the places that it was made for.
     std::span<const SubCell> boxes() const noexcept { return {at<SubCell>(0), boxes_}; }
-    std::span<const CellSpan> cells() const noexcept { return {at<CellSpan>(cells_at()), cells_}; }
-    /// First those that lie wholly inside, then the others of the cells and their rings, then
-    /// pulled ones.
-    std::span<const BlockIndex> blocks() const noexcept {
-        return {at<BlockIndex>(blocks_at()), blocks_};
+    /// Cells it looks at: ascending, disjoint.
+    std::span<const CellRun> cells() const noexcept { return {at<CellRun>(cells_at()), cells_}; }
+    /// Overflow of these cells, those of inside cells first; then pulled blocks.
+    std::span<const BlockIndex> loose() const noexcept {
+        return {at<BlockIndex>(loose_at()), std::size_t{inside_loose_} + outside_loose_};
     }
-    std::size_t inside_count() const noexcept { return inside_; }
-    /// [1 + planes][size()]: the nodes' answer, then each memory.
+    /// [1 + planes][size()]: the nodes' answer, then each memory. Positions: base blocks of inside
+    /// cells, their overflow, base blocks of the other cells, their overflow, pulled blocks.
     std::span<Mask> masks() noexcept {
         return {const_cast<Mask*>(std::as_const(*this).masks().data()), masks_};
     }
     std::span<const Mask> masks() const noexcept { return {at<Mask>(masks_at()), masks_}; }
-    std::size_t size() const noexcept { return blocks_; }
+    std::size_t size() const noexcept { return inside_count() + outside_bases_ + outside_loose_; }
+    /// So many, from the first on, lie wholly inside.
+    std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
     /// Whether it was ever scanned.
-    bool is_made() const noexcept { return made_; }
-
-    void assign(std::span<const SubCell> boxes, std::span<const CellSpan> cells,
-                std::span<const BlockIndex> blocks, std::size_t inside, bool has_pulled,
-                std::span<const Mask> masks);
+    bool is_made() const noexcept { return data_ != nullptr; }
     /// Some block belongs to none of its cells.
     bool has_pulled() const noexcept { return has_pulled_; }
-    std::span<const std::byte> data() const noexcept { return data_; }
 
+    std::span<const BlockIndex> inside_loose() const noexcept { return loose().first(inside_loose_); }
+    std::span<const BlockIndex> outside_loose() const noexcept {
+        return loose().subspan(inside_loose_);
+    }
+    /// visit(position, block) for all.
+    template <class Visit>
+    void for_each_block(Visit&& visit) const;
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
     std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;
     bool contains(Slot slot, BlockIndex cell_end) const noexcept {
@@ -75,24 +62,58 @@ class Window {
         return position < size() && (masks()[position] & lane_bit(lane_of(slot))) != 0;
     }
 
+    struct Parts {
+        std::span<const SubCell> boxes;
+        std::span<const CellRun> cells;
+        std::span<const BlockIndex> inside_loose;
+        std::span<const BlockIndex> outside_loose;  ///< pulled ones last
+        std::span<const Mask> masks;
+        bool has_pulled;
+    };
+    void assign(const Parts& parts, WindowArena& arena);
+    /// Takes its memory anew, between begin_repack and end_repack.
+    void repack(WindowArena& arena);
+    std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
+    const std::byte* data() const noexcept { return data_; }
+
   private:
     template <class T>
     const T* at(std::size_t offset) const noexcept {
-        return reinterpret_cast<const T*>(data_.data() + offset);
+        return reinterpret_cast<const T*>(data_ + offset);
     }
     std::size_t cells_at() const noexcept { return boxes_ * sizeof(SubCell); }
-    std::size_t blocks_at() const noexcept { return cells_at() + cells_ * sizeof(CellSpan); }
-    std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
+    std::size_t loose_at() const noexcept { return cells_at() + cells_ * sizeof(CellRun); }
+    std::size_t masks_at() const noexcept {
+        return loose_at() + (std::size_t{inside_loose_} + outside_loose_) * sizeof(BlockIndex);
+    }
 
-    LineVector<std::byte> data_;
-    std::uint32_t boxes_ = 0;
-    std::uint32_t cells_ = 0;
-    std::uint32_t blocks_ = 0;
-    std::uint32_t inside_ = 0;
+    std::byte* data_ = nullptr;
+    std::uint32_t capacity_ = 0;
     std::uint32_t masks_ = 0;
-    bool made_ = false;
+    std::uint32_t inside_bases_ = 0;
+    std::uint32_t inside_loose_ = 0;
+    std::uint32_t outside_bases_ = 0;
+    std::uint32_t outside_loose_ = 0;
+    std::uint16_t boxes_ = 0;
     bool has_pulled_ = false;
+    std::uint32_t cells_ = 0;
 };
+
+template <class Visit>
+void Window::for_each_block(Visit&& visit) const {
+    std::size_t inside = 0, outside = inside_count();
+    for (const CellRun& run : cells()) {
+        for (std::uint32_t i = 0; i < run.count; ++i) {
+            visit(i - run.inside_first < run.inside_count ? inside++ : outside++, run.first + i);
+        }
+    }
+    for (std::uint32_t i = 0; i < inside_loose_; ++i) visit(inside++, loose()[i]);
+    for (std::uint32_t i = 0; i < outside_loose_; ++i) visit(outside++, loose()[inside_loose_ + i]);
+}
+
+/// The blocks of a window by position; `blocks` is resized.
+void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
+                 std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks);
 
 /// A bit that changed with this scan, before rows and pairs have been looked at. The entity is
 /// table.last_entity(slot).
@@ -104,11 +125,13 @@ struct Toggle {
 
 /// Room to work in, one per worker.
 struct ScanScratch {
+    WindowArena arena;
     std::vector<SubCell> boxes;
     std::vector<CellRun> runs;
-    std::vector<CellSpan> cells;
+    std::vector<BlockIndex> inside_loose;
+    std::vector<BlockIndex> outside_loose;
     std::vector<BlockIndex> blocks;
-    std::vector<BlockIndex> outside;  ///< blocks that are not wholly inside, then appended
+    std::vector<BlockIndex> left;  ///< blocks that somebody left
     std::vector<Mask> masks;          ///< [1 + planes][n]
     std::vector<Mask> before;         ///< [n] the answer of last tick, by this tick's slots
     std::vector<Mask> node_result;

@@ -212,7 +212,7 @@ class BlockTable {
     Refused write_places(const Moves& moves);
     /// From now on write_places keeps nudges (true), or marks blocks dirty (false).
     void keep_nudges(bool value) noexcept { keeps_nudges_ = value; }
-    /// Since the last end_tick(). Whoever has left his cell is not among them.
+    /// Since the last end_tick(); some of them have left their cell since.
     std::span<const Nudge> nudges() const noexcept { return nudges_; }
     /// Places written since the last end_tick().
     std::size_t moves_seen() const noexcept { return moves_seen_; }
@@ -343,6 +343,7 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
     std::uint64_t* const dirty = dirty_.words().data();
     const GridLayer only = layers_.front();
     const bool one_layer = layers_.size() <= 2;  // and the unplaced
+    const bool keeps_nudges = keeps_nudges_;
     const auto prefetch_lane = [&](std::uint32_t index) {
         if (index >= home_count) return;
         // Of an index without a home: some address, which a prefetch may have.
@@ -372,8 +373,11 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
         const BlockIndex cell = block < cell_count_ ? block : cell_[block];
         if (cell == unplaced_cell_) continue;
         float* const lane = coordinates + block * block_floats + lane_of(home.slot);
-        const Vec3 before{lane[0], lane[lanes_per_block],
-                          axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0};
+        if (keeps_nudges) {
+            nudges_.push_back({home.slot,
+                               {lane[0], lane[lanes_per_block],
+                                axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}});
+        }
         lane[0] = place.x;
         lane[lanes_per_block] = place.y;
         if (axes == 3) lane[(axes - 1) * lanes_per_block] = place.z;
@@ -382,10 +386,8 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
         if (axes == 3) row += layer.cell_z(place.z) * layer.ny;
         if (layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell) {
             leaving_.push_back(entity);
-        } else if (keeps_nudges_) {
-            nudges_.push_back({home.slot, before});
-            continue;
         }
+        if (keeps_nudges) continue;
         dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
         if (block != cell)
             dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
