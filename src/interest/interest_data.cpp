@@ -41,7 +41,7 @@ InterestData::InterestData(const InterestDef& def)
       program_(compile(def.rules)),
       table_(false),
       observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1),
-      regions_(false, def.rules.bounds_min, def.rules.bounds_max, program_.reach_m) {
+      regions_(false, def.rules.bounds_min, def.rules.bounds_max, program_.reach_m, 1) {
     table_.add_layer(def.rules.bounds_min, def.rules.bounds_max,
                      derive_cell(def.rules, program_.reach_m));
     unplaced_layer_ = table_.add_unplaced_layer();

@@ -172,8 +172,10 @@ class InterestData final : private Resolve {
         }
     }
     void set_watched(EntityId entity);
-    void must_scan(std::uint32_t observer) noexcept {
+    void must_scan(std::uint32_t observer) {
         observers_[observer].needs_scan = any_needs_scan_ = true;
+        if (woken_.size() <= observer) woken_.resize(observer + 1);
+        woken_.set(observer);
     }
     bool is_x_possible() const noexcept {
         return program_.everything || everything_count_ > 0 || global_count_ > 0 ||
@@ -226,7 +228,7 @@ class InterestData final : private Resolve {
     RegionGrid regions_;
     bool is_pushing_ = false;  ///< this tick's moves were kept as nudges
     bool wakes_all_ = false;
-    Bitset woken_;             ///< by observer
+    Bitset woken_;             ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
     ScanScratch scratch_;

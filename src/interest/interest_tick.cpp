@@ -117,6 +117,11 @@ void InterestData::choose_refresh() {
     const double bound = pull_over_push * resting * (is_pushing_ ? 1 : hysteresis);
     const bool pushes = can_push() && (def_.refresh == Refresh::push || movers < bound);
     if (pushes && !is_pushing_) {
+        const std::size_t now = order_.size(), then = regions_.made_for();
+        if (now > 2 * then || 4 * now < then) {
+            regions_ = RegionGrid(table_.is_three_d(), def_.rules.bounds_min, def_.rules.bounds_max,
+                                  program_.reach_m, now);
+        }
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
             if (observers_[o].ready) collect_places(observers_[o], places_);
             regions_.set(o, observers_[o].ready ? std::span<const Vec3>(places_) : std::span<const Vec3>{});
@@ -129,10 +134,7 @@ void InterestData::choose_refresh() {
 }
 
 void InterestData::wake_watchers(EntityId main) {
-    for_each_watcher(main, [&](std::uint32_t o) {
-        must_scan(o);
-        woken_.set(o);
-    });
+    for_each_watcher(main, [&](std::uint32_t o) { must_scan(o); });
 }
 
 /// Everybody whose window may hold the cell.
@@ -159,8 +161,6 @@ void InterestData::wake_cell(BlockIndex cell) {
 }
 
 void InterestData::wake() {
-    woken_.clear_all();
-    woken_.resize(observers_.size());
     wakes_all_ = false;
     for (const Displaced& gone : table_.displaced()) wake_watchers(gone.entity);
     const std::size_t cells = table_.cell_end();
@@ -198,14 +198,16 @@ void InterestData::update_windows() {
     const bool anything =
         table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty();
     any_needs_scan_ = false;
+    woken_.resize(observers_.size());
     if (anything && is_pushing_) wake();
     active_.clear();
     if (anything) {
         const bool all = !is_pushing_ || wakes_all_;
         for (const std::uint32_t o : order_) {
-            if (all || woken_.test(o) || observers_[o].needs_scan) active_.push_back(o);
+            if (all || woken_.test(o)) active_.push_back(o);
         }
     }
+    if (anything) woken_.clear_all();
     // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size();

@@ -63,14 +63,13 @@ void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> ins
     // What is written beyond a run is written over by the next.
     std::size_t at = 0;
     for (const CellRun& run : cells) at = put(at, run.first + run.inside_first, run.inside_count);
-    std::copy(inside_loose.begin(), inside_loose.end(), blocks.data() + at);
-    at += inside_loose.size();
+    for (const BlockIndex block : inside_loose) blocks[at++] = block;
     for (const CellRun& run : cells) {
         at = put(at, run.first, run.inside_first);
         const std::uint32_t behind = std::uint32_t{run.inside_first} + run.inside_count;
         at = put(at, run.first + behind, run.count - behind);
     }
-    std::copy(outside_loose.begin(), outside_loose.end(), blocks.data() + at);
+    for (const BlockIndex block : outside_loose) blocks[at++] = block;
     blocks.resize(n);
 }
 

@@ -10,17 +10,23 @@ namespace purview {
 
 namespace {
 
-/// As wide as two reaches, and no more cells than are worth having.
-float cell_of(Vec3 min, Vec3 max, float reach_m) {
-    constexpr float cells_per_axis_max = 512;
-    const float side = std::max({max.x - min.x, max.y - min.y, 1.0F});
-    return std::max({2 * reach_m, side / cells_per_axis_max, 1e-3F});
+/// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few), nor
+/// more of them than are worth having.
+float cell_of(Vec3 min, Vec3 max, float reach_m, std::size_t observers) {
+    constexpr float per_cell = 12, cells_per_axis_max = 512;
+    const float width = max.x - min.x, height = max.y - min.y;
+    const float shared = std::sqrt(per_cell * width * height /
+                                   static_cast<float>(std::max<std::size_t>(observers, 1)));
+    const float side = std::max(width, height);
+    const float cell = std::max({2 * reach_m, side / cells_per_axis_max, 1e-3F});
+    return std::max(cell, std::min(shared, side));
 }
 
 }  // namespace
 
-RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m) : table_(three_d) {
-    table_.add_layer(min, max, cell_of(min, max, reach_m));
+RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers)
+    : table_(three_d), made_for_(observers) {
+    table_.add_layer(min, max, cell_of(min, max, reach_m, observers));
     table_.add_unplaced_layer();
 }
 

@@ -16,7 +16,9 @@ namespace purview {
 
 class RegionGrid {
   public:
-    RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m);
+    /// Cells are as wide as suits so many observers.
+    RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers);
+    std::size_t made_for() const noexcept { return made_for_; }
 
     /// The observer looks from these places; none: from nowhere.
     void set(std::uint32_t observer, std::span<const Vec3> places);
@@ -37,6 +39,7 @@ class RegionGrid {
     void visit_found(Visit&& visit);
 
     BlockTable table_;
+    std::size_t made_for_;
     std::vector<std::uint32_t> owner_;                ///< by region
     std::vector<std::uint32_t> free_;                 ///< regions
     std::vector<std::vector<std::uint32_t>> regions_;  ///< by observer
