@@ -43,7 +43,7 @@ Mask InterestData::resolve(std::uint32_t observer, BlockIndex block, Mask mask) 
 
 /// Neighbours one after another: they share the blocks that the caches hold.
 void InterestData::order_observers() {
-    constexpr std::uint32_t every = 32;
+    constexpr std::uint32_t every = 128;
     if (ticks_to_order_-- > 0) return;
     ticks_to_order_ = every;
     order_keys_.clear();

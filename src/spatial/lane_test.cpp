@@ -53,6 +53,18 @@ void add_within_any(const float* coordinates, unsigned axes, const BlockIndex* b
     }
 }
 
+void add_crossed_any(const float* coordinates, unsigned axes, const BlockIndex* blocks, std::size_t n,
+                     Vec3 a, Vec3 b, float radius_squared, Mask* out) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        const std::uint32_t bits =
+            axes == 2
+                ? bits_within<2>(block, a, radius_squared) ^ bits_within<2>(block, b, radius_squared)
+                : bits_within<3>(block, a, radius_squared) ^ bits_within<3>(block, b, radius_squared);
+        out[i] = static_cast<Mask>(out[i] | bits);
+    }
+}
+
 }  // namespace purview::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
@@ -63,28 +75,34 @@ namespace purview {
 #ifdef PURVIEW_HIGHWAY
 namespace {
 HWY_EXPORT(add_within_any);
+HWY_EXPORT(add_crossed_any);
 }
 #endif
 
 namespace {
 
 /// Loops that any compiler understands.
+std::uint32_t bits_within_plain(const float* block, unsigned axes, Vec3 centre,
+                                float radius_squared) noexcept {
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < lanes_per_block; ++i) {
+        const float dx = block[i] - centre.x;
+        const float dy = block[lanes_per_block + i] - centre.y;
+        float sum = dx * dx + dy * dy;
+        if (axes == 3) {
+            const float dz = block[2 * lanes_per_block + i] - centre.z;
+            sum = sum + dz * dz;
+        }
+        bits |= static_cast<std::uint32_t>(sum <= radius_squared) << i;
+    }
+    return bits;
+}
+
 void add_within_plain(const float* coordinates, unsigned axes, const BlockIndex* blocks,
                       std::size_t n, Vec3 centre, float radius_squared, Mask* out) noexcept {
     for (std::size_t b = 0; b < n; ++b) {
         const float* block = coordinates + std::size_t{blocks[b]} * axes * lanes_per_block;
-        std::uint32_t bits = 0;
-        for (unsigned i = 0; i < lanes_per_block; ++i) {
-            const float dx = block[i] - centre.x;
-            const float dy = block[lanes_per_block + i] - centre.y;
-            float sum = dx * dx + dy * dy;
-            if (axes == 3) {
-                const float dz = block[2 * lanes_per_block + i] - centre.z;
-                sum = sum + dz * dz;
-            }
-            bits |= static_cast<std::uint32_t>(sum <= radius_squared) << i;
-        }
-        out[b] = static_cast<Mask>(out[b] | bits);
+        out[b] = static_cast<Mask>(out[b] | bits_within_plain(block, axes, centre, radius_squared));
     }
 }
 
@@ -105,6 +123,24 @@ void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> block
 #endif
     add_within_plain(table.coordinates(0), axes, blocks.data(), blocks.size(), centre,
                      radius_squared, out.data());
+}
+
+void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
+                       float radius_squared, std::span<Mask> out) noexcept {
+    const unsigned axes = table.is_three_d() ? 3 : 2;
+#ifdef PURVIEW_HIGHWAY
+    if (!g_plain) {
+        HWY_DYNAMIC_DISPATCH(add_crossed_any)
+        (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
+        return;
+    }
+#endif
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const float* block = table.coordinates(blocks[i]);
+        const std::uint32_t bits = bits_within_plain(block, axes, a, radius_squared) ^
+                                   bits_within_plain(block, axes, b, radius_squared);
+        out[i] = static_cast<Mask>(out[i] | bits);
+    }
 }
 
 #ifdef PURVIEW_HIGHWAY

@@ -17,6 +17,10 @@ namespace purview {
 void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 centre,
                       float radius_squared, std::span<Mask> out) noexcept;
 
+/// Adds to out[i] the lanes of blocks[i] that are within sqrt(radius_squared) of exactly one of a and b.
+void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
+                       float radius_squared, std::span<Mask> out) noexcept;
+
 /// Name of the instruction set in use.
 std::string_view instruction_set() noexcept;
 /// Uses nothing wider than this name ("AVX2", "SSE4", "scalar"); an empty name: the best there is.

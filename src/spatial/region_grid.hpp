@@ -45,8 +45,6 @@ class RegionGrid {
     std::vector<std::vector<std::uint32_t>> regions_;  ///< by observer
     std::vector<BlockIndex> blocks_;
     std::vector<Mask> found_;
-    std::vector<Mask> before_;
-    std::vector<Mask> after_;
 };
 
 template <class Visit>
@@ -79,14 +77,7 @@ void RegionGrid::for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m
                 {std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, std::max(a.z, b.z) + reach});
     found_.assign(blocks_.size(), 0);
     for (const float radius : radii_m) {
-        before_.assign(blocks_.size(), 0);
-        after_.assign(blocks_.size(), 0);
-        add_lanes_within(table_, blocks_, a, radius * radius, before_);
-        add_lanes_within(table_, blocks_, b, radius * radius, after_);
-        for (std::size_t i = 0; i < blocks_.size(); ++i) {
-            const auto crossed = static_cast<Mask>(before_[i] ^ after_[i]);
-            found_[i] |= crossed;
-        }
+        add_lanes_crossed(table_, blocks_, a, b, radius * radius, found_);
     }
     visit_found(visit);
 }
