@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "purview/explain.hpp"
 #include "purview/ids.hpp"
 #include "purview/rules.hpp"
 #include "purview/status.hpp"
@@ -147,6 +148,10 @@ class InterestManager {
     /// Appends all relevant entities, each once, in no particular order.
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;
     std::size_t relevant_count(ObserverId observer) const noexcept;
+    /// The whole path to the answer, and what would turn it. The code that decides gives it, on a
+    /// copy of the entity; some 10 us. Places and facts are those of now: ask before the next
+    /// tick's changes.
+    Explanation explain(ObserverId observer, EntityId entity) const;
     const InterestCounters& counters() const noexcept;
 
     /// Counts blocks and entities that were tested, for measurements: a tenth of a scan's time.

@@ -96,16 +96,26 @@ bool InterestData::in_rows(std::uint32_t observer, EntityId unit) const noexcept
     return false;
 }
 
-bool InterestData::x_holds(std::uint32_t o, EntityId unit) const noexcept {
+PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) const noexcept {
     const Observer& observer = observers_[o];
-    const Slot slot = table_.slot_of(unit);
-    if (!observer.ready || slot == no_slot) return false;
     const PairEntry* pair = pairs_.find(o, unit);
-    if (pair != nullptr && pair->deny) return false;
-    if (pair != nullptr && pair->owned > 0) return true;
-    if (table_.flag(force_hidden_, slot)) return false;
-    if (table_.flag(global_, slot) || (pair != nullptr && pair->allow)) return true;
-    return program_.everything || observer.sees_everything || in_rows(o, unit);
+    PairFacts facts;
+    facts.ready = observer.ready;
+    facts.denied = pair != nullptr && pair->deny;
+    facts.owned = pair != nullptr && pair->owned > 0;
+    facts.allowed = pair != nullptr && pair->allow;
+    facts.force_hidden = table_.flag(force_hidden_, slot);
+    facts.shown_to_all = table_.flag(global_, slot);
+    facts.sees_everything = observer.sees_everything;
+    return facts;
+}
+
+bool InterestData::x_holds(std::uint32_t o, EntityId unit) const noexcept {
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot || !observers_[o].ready) return false;
+    const Stage stage = facts_of(o, unit, slot).decide(false);
+    if (stage != Stage::no_node) return is_yes(stage);
+    return program_.everything || in_rows(o, unit);
 }
 
 Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {

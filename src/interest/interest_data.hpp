@@ -35,6 +35,33 @@ struct Area {
     Vec3 centre;
 };
 
+/// What is said of a pair besides its nodes.
+struct PairFacts {
+    bool ready = false;
+    bool denied = false;
+    bool owned = false;
+    bool force_hidden = false;
+    bool shown_to_all = false;
+    bool allowed = false;
+    bool sees_everything = false;
+
+    /// The one formula, and what decides in it; `nodes`: what windows and rows say.
+    Stage decide(bool nodes) const noexcept {
+        if (!ready) return Stage::not_ready;
+        if (denied) return Stage::denied;
+        if (owned) return Stage::owned;
+        if (force_hidden) return Stage::force_hidden;
+        if (shown_to_all) return Stage::shown_to_all;
+        if (allowed) return Stage::allowed;
+        if (sees_everything) return Stage::sees_everything;
+        return nodes ? Stage::node : Stage::no_node;
+    }
+};
+constexpr bool is_yes(Stage stage) noexcept {
+    return stage == Stage::owned || stage == Stage::shown_to_all || stage == Stage::allowed ||
+           stage == Stage::sees_everything || stage == Stage::node;
+}
+
 struct alignas(cache_line_bytes) Observer {
     // What every tick reads first.
     EntityId main = EntityId::none;
@@ -81,6 +108,7 @@ class InterestData final : private Resolve {
     std::span<const RelevanceEvent> events() const noexcept { return events_; }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
+    Explanation explain(ObserverId observer, EntityId entity) const;
     template <class Visit>
     void for_each_relevant(std::uint32_t observer, Visit&& visit) const;
     bool is_observer(ObserverId observer) const noexcept {
@@ -116,6 +144,7 @@ class InterestData final : private Resolve {
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
+    PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
     void note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter,
               Reason leave);
     void log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason);
@@ -207,14 +236,15 @@ class InterestData final : private Resolve {
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
     std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;
-    /// Entity index -> the first of the observers it stands for; Observer::next_of_main is the next.
+    /// Entity index -> the first of the observers it stands for; Observer::next_of_main is the
+    /// next.
     FlatMap<std::uint32_t, std::uint32_t> mains_;
-    Bitset spawned_;                               ///< this tick, by index
+    Bitset spawned_;  ///< this tick, by index
     std::vector<std::uint32_t> spawned_list_;
 
     IdPool observer_pool_;
     LineVector<Observer> observers_;
-    std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
+    std::vector<std::uint32_t> order_;   ///< observers, neighbours in the world one after another
     std::vector<std::uint32_t> active_;  ///< those of them that have something to look at this tick
     std::vector<std::uint64_t> order_keys_;
     std::uint32_t ticks_to_order_ = 0;
@@ -228,7 +258,7 @@ class InterestData final : private Resolve {
     RegionGrid regions_;
     bool is_pushing_ = false;  ///< this tick's moves were kept as nudges
     bool wakes_all_ = false;
-    Bitset woken_;             ///< by observer: has something to look at
+    Bitset woken_;  ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
     ScanScratch scratch_;

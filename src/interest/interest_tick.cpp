@@ -58,7 +58,8 @@ void InterestData::order_observers() {
     order_.clear();
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
     std::size_t bytes = 0;
-    for (const std::uint32_t o : order_) bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
+    for (const std::uint32_t o : order_)
+        bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
     scratch_.arena.begin_repack(bytes);
     for (const std::uint32_t o : order_) observers_[o].window.repack(scratch_.arena);
     scratch_.arena.end_repack();
@@ -83,9 +84,11 @@ void InterestData::update_window(std::uint32_t o) {
                           std::span(observer.keys).first(def_.key_count),
                           table_,
                           program_,
+                          program_.nodes,
                           force_hidden_,
                           force_hidden_count_ > 0,
-                          pulled_};
+                          pulled_,
+                          !pulled_.empty()};
     const Resolve* resolve = pairs_.size() > 0 ? this : nullptr;
     if (moved || observer.needs_scan || !observer.window.is_made() || has_pulled_rows_) {
         ++counters.windows_scanned;
@@ -124,7 +127,8 @@ void InterestData::choose_refresh() {
         }
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
             if (observers_[o].ready) collect_places(observers_[o], places_);
-            regions_.set(o, observers_[o].ready ? std::span<const Vec3>(places_) : std::span<const Vec3>{});
+            regions_.set(
+                o, observers_[o].ready ? std::span<const Vec3>(places_) : std::span<const Vec3>{});
         }
         regions_.end_tick();
     }
@@ -180,7 +184,8 @@ void InterestData::wake() {
         const BlockIndex block = block_of(nudge.slot);
         const Mask bit = lane_bit(lane_of(nudge.slot));
         if ((table_.occupied(block) & bit) == 0) continue;  // it left: its cells are dirty
-        if (!watched.empty() && (watched[block] & bit) != 0) wake_watchers(table_.entity(nudge.slot));
+        if (!watched.empty() && (watched[block] & bit) != 0)
+            wake_watchers(table_.entity(nudge.slot));
         bool matters = false;
         regions_.for_each_crossed(nudge.before, table_.place(nudge.slot), program_.edges_m,
                                   [&](std::uint32_t o) {
@@ -195,8 +200,7 @@ void InterestData::update_windows() {
     clear_and_trim(scratch_.toggles);
     if (program_.nodes.empty()) return;
     order_observers();
-    const bool anything =
-        table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty();
+    const bool anything = table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty();
     any_needs_scan_ = false;
     woken_.resize(observers_.size());
     if (anything && is_pushing_) wake();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "purview/ids.hpp"
@@ -45,6 +46,9 @@ class InterestKernel {
                       std::span<Mask> unknown) const noexcept = 0;
     /// False: it leaves `unknown` alone (and is given none).
     virtual bool answers_unknown() const noexcept { return false; }
+    /// The numbers behind the answer for one lane of the first block, in words. Called right after
+    /// `test` with the same question.
+    virtual std::string describe(const Question& question, unsigned lane) const = 0;
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
     /// It wants its own previous answer: a plane of the window, carried when an entity changes
     /// slot.
@@ -53,7 +57,8 @@ class InterestKernel {
     virtual float reach_m() const noexcept { return 0; }
     /// A spatial kernel: up to here from a place it always says yes. Negative: nowhere.
     virtual float inside_m() const noexcept { return -1; }
-    /// Radii around the observer's places at which the answer changes; nothing else of a move matters.
+    /// Radii around the observer's places at which the answer changes; nothing else of a move
+    /// matters.
     virtual std::vector<float> edges_m() const { return {}; }
     /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
     virtual bool test_entity(const BlockTable&, Slot) const noexcept { return false; }

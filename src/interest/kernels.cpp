@@ -2,11 +2,20 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/kernel.hpp"
 
+#include <cmath>
+#include <cstdlib>
+
 #include "spatial/lane_test.hpp"
 
 namespace purview {
 
 namespace {
+
+/// With one decimal, as people say distances.
+std::string number(double value) {
+    const auto tenths = static_cast<long long>(std::llround(value * 10));
+    return std::to_string(tenths / 10) + "." + std::to_string(std::llabs(tenths % 10));
+}
 
 /// Within enter_m of any place of the observer; whoever was in stays in up to leave_m.
 class DistanceKernel final : public InterestKernel {
@@ -34,6 +43,23 @@ class DistanceKernel final : public InterestKernel {
             }
             out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
         }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        std::string text = "distance ";
+        if (q.places.empty()) return text + "unknown: the observer is nowhere";
+        if (q.table.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
+        const Vec3 at = q.table.place(slot_at(q.blocks[0], lane));
+        double nearest = -1;
+        for (const Vec3 place : q.places) {
+            const double dx = double{at.x} - place.x, dy = double{at.y} - place.y;
+            const double dz = q.table.is_three_d() ? double{at.z} - place.z : 0;
+            const double d = std::sqrt(dx * dx + dy * dy + dz * dz);
+            if (nearest < 0 || d < nearest) nearest = d;
+        }
+        text += number(nearest) + " of " + number(enter_m_);
+        if (!remembers()) return text;
+        return text + ", once in of " + number(leave_m_) +
+               ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
     bool remembers() const noexcept override { return leave_squared_ > enter_squared_; }
     float reach_m() const noexcept override { return leave_m_; }
@@ -68,6 +94,13 @@ class SameGroupKernel final : public InterestKernel {
             out[i] = static_cast<Mask>(mask);
         }
     }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const Key own = q.keys[index_of(domain_)];
+        const Key its = q.table.key(index_of(domain_), slot_at(q.blocks[0], lane));
+        return "key " + std::to_string(index_of(domain_)) + ": entity " +
+               std::to_string(index_of(its)) + ", observer " + std::to_string(index_of(own)) +
+               (own == Key::none ? " (none)" : "");
+    }
     DependsOn depends_on() const noexcept override { return DependsOn::key; }
     bool test_entity(const BlockTable& table, Slot slot) const noexcept override {
         return table.key(index_of(domain_), slot) != Key::none;
@@ -87,6 +120,10 @@ class FlagKernel final : public InterestKernel {
         const auto flags = q.table.flags(index_of(flag_));
         if (flags.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = flags[q.blocks[i]];
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const bool has = q.table.flag(index_of(flag_), slot_at(q.blocks[0], lane));
+        return "flag " + std::to_string(index_of(flag_)) + (has ? " is set" : " is not set");
     }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
     bool test_entity(const BlockTable& table, Slot slot) const noexcept override {

@@ -126,6 +126,9 @@ std::size_t InterestManager::relevant_count(ObserverId o) const noexcept {
     if (data_->is_observer(o)) data_->for_each_relevant(index_of(o), [&](EntityId) { ++count; });
     return count;
 }
+Explanation InterestManager::explain(ObserverId o, EntityId e) const {
+    return data_->explain(o, e);
+}
 const InterestCounters& InterestManager::counters() const noexcept {
     return data_->counters;
 }

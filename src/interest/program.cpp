@@ -23,6 +23,7 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
 }
 
 void compile_node(const NodeDesc& node, Program& out) {
+    out.whole.push_back({node.name, node.steps.empty(), {}});
     if (node.steps.empty()) {
         out.everything = true;
         return;
@@ -32,6 +33,7 @@ void compile_node(const NodeDesc& node, Program& out) {
         out.kernels.push_back(make_kernel(desc.kernel));
         steps.push_back({desc.op, out.kernels.back().get(), no_plane});
     }
+    out.whole.back().program.steps = steps;
     const bool adds =
         std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.op == StepOp::add; });
     if (!adds) {
@@ -59,6 +61,7 @@ void compile_node(const NodeDesc& node, Program& out) {
             }
         }
         if (step.kernel->remembers()) step.plane = out.plane_count++;
+        out.whole.back().program.steps[s].plane = step.plane;
         // A kernel that remembers must see every entity in its reach, or its memory has holes.
         if (step.op == StepOp::add || step.kernel->remembers()) {
             out.reach_m = std::max(out.reach_m, step.kernel->reach_m());
@@ -72,8 +75,16 @@ void compile_node(const NodeDesc& node, Program& out) {
 
 Program compile(const InterestRules& rules) {
     Program out;
-    if (rules.nodes.empty()) out.everything = true;
+    if (rules.nodes.empty()) {
+        out.everything = true;
+        out.whole.push_back({"default", true, {}});
+    }
     for (const NodeDesc& node : rules.nodes) compile_node(node, out);
+    for (const WholeNode& node : out.whole) {
+        for (const Step& step : node.program.steps) {
+            for (const float edge : step.kernel->edges_m()) out.all_edges_m.push_back(edge);
+        }
+    }
     for (const NodeProgram& node : out.nodes) {
         for (const Step& step : node.steps) {
             if (step.kernel->inside_m() >

@@ -30,6 +30,13 @@ struct NodeProgram {
     std::vector<Step> steps;
 };
 
+/// A node as it was written, rows and windows together: what explain and what-if questions ask.
+struct WholeNode {
+    std::string name;
+    bool everything = false;  ///< it has no steps
+    NodeProgram program;
+};
+
 /// A row of entities that several observers share.
 struct RowSource {
     KeyDomain domain = KeyDomain::none;      ///< none: one row for all observers
@@ -43,14 +50,16 @@ struct RowSource {
 struct Program {
     std::vector<NodeProgram> nodes;  ///< only those with something to do per window
     std::vector<RowSource> rows;
+    std::vector<WholeNode> whole;
     bool everything = false;  ///< some node says yes to all entities
     std::uint32_t plane_count = 0;
     float reach_m = 0;  ///< the farthest a window must look by place
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
-    /// Radii at which some answer changes: whoever moved without crossing one of them around a place of
-    /// the observer looks the same to him.
+    /// Radii at which some answer changes: whoever moved without crossing one of them around a
+    /// place of the observer looks the same to him.
     std::vector<float> edges_m;
+    std::vector<float> all_edges_m;     ///< of steps outside of windows, too
     std::vector<std::string> warnings;  ///< what the dry run reports
     std::vector<std::unique_ptr<InterestKernel>> kernels;
 };

@@ -285,8 +285,8 @@ void rebuild(const ScanInput& input, Window& window, ScanScratch& scratch) {
                   scratch.arena);
 }
 
-/// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities, in
-/// the order in which they left, takes their bits along.
+/// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities,
+/// in the order in which they left, takes their bits along.
 void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = window.size();
     const std::uint32_t plane_end = 1 + input.program.plane_count;
@@ -404,8 +404,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     const bool is_spatial = step.kernel->reach_m() > 0;
     std::fill(out.begin(), out.end(), Mask{0});
     const bool is_nowhere = is_spatial && input.places.empty();
-    // Only pulled rows bring blocks without a place.
-    const bool has_unplaced = is_spatial && !input.pulled.empty();
+    const bool has_unplaced = is_spatial && input.may_be_unplaced;
     const bool may_be_unknown = is_nowhere || has_unplaced || step.kernel->answers_unknown();
     if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
     if (is_nowhere) return true;
@@ -427,7 +426,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     const std::span<Mask> result = masks.first(n);
     const auto occupied = input.table.occupied();
     bool is_first_node = true;
-    for (const NodeProgram& node : input.program.nodes) {
+    for (const NodeProgram& node : input.nodes) {
         // The first node writes the result itself; a node's first add, its node's.
         if (!is_first_node) scratch.node_result.resize(n);
         const std::span<Mask> so_far = is_first_node ? result : std::span(scratch.node_result);
@@ -435,7 +434,8 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
         for (const Step& step : node.steps) {
             std::span<Mask> memory;
             if (step.plane != no_plane) memory = masks.subspan((1 + step.plane) * n, n);
-            if (is_first_step && step.op == StepOp::add && memory.empty()) {
+            if (is_first_step && step.op == StepOp::add && memory.empty() &&
+                input.trace == nullptr) {
                 if (ask(input, step, blocks, inside, memory, scratch, so_far)) {
                     for (std::size_t i = 0; i < n; ++i)
                         so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
@@ -449,6 +449,10 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
             const bool any_unknown =
                 ask(input, step, blocks, inside, memory, scratch, scratch.answer);
             combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+            if (input.trace != nullptr) {
+                input.trace->push_back({&step, scratch.answer[0],
+                                        any_unknown ? scratch.unknown[0] : Mask{0}, so_far[0]});
+            }
             for (std::size_t i = 0; i < memory.size(); ++i) {
                 const Mask known = any_unknown ? static_cast<Mask>(~scratch.unknown[i]) : all_lanes;
                 memory[i] = scratch.answer[i] & known & occupied[blocks[i]];
@@ -530,10 +534,9 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Resolve* resolve) {
     if (input.program.nodes.empty()) return;
     find_boxes(input, scratch);
-    const bool is_at_home =
-        window.is_made() && input.pulled.empty() && !window.has_pulled() &&
-        std::equal(scratch.boxes.begin(), scratch.boxes.end(), window.boxes().begin(),
-                   window.boxes().end());
+    const bool is_at_home = window.is_made() && input.pulled.empty() && !window.has_pulled() &&
+                            std::equal(scratch.boxes.begin(), scratch.boxes.end(),
+                                       window.boxes().begin(), window.boxes().end());
     if (!is_at_home || !settle(input, window, scratch)) {
         find_runs(input, scratch);
         find_loose(input, scratch);

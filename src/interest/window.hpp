@@ -48,7 +48,9 @@ class Window {
     /// Some block belongs to none of its cells.
     bool has_pulled() const noexcept { return has_pulled_; }
 
-    std::span<const BlockIndex> inside_loose() const noexcept { return loose().first(inside_loose_); }
+    std::span<const BlockIndex> inside_loose() const noexcept {
+        return loose().first(inside_loose_);
+    }
     std::span<const BlockIndex> outside_loose() const noexcept {
         return loose().subspan(inside_loose_);
     }
@@ -132,8 +134,8 @@ struct ScanScratch {
     std::vector<BlockIndex> outside_loose;
     std::vector<BlockIndex> blocks;
     std::vector<BlockIndex> left;  ///< blocks that somebody left
-    std::vector<Mask> masks;          ///< [1 + planes][n]
-    std::vector<Mask> before;         ///< [n] the answer of last tick, by this tick's slots
+    std::vector<Mask> masks;       ///< [1 + planes][n]
+    std::vector<Mask> before;      ///< [n] the answer of last tick, by this tick's slots
     std::vector<Mask> node_result;
     std::vector<Mask> answer;
     std::vector<Mask> unknown;
@@ -147,6 +149,14 @@ struct ScanScratch {
     std::uint64_t lanes_tested = 0;
 };
 
+/// What each step said about the first block, for whoever asks why.
+struct StepTrace {
+    const Step* step;
+    Mask answer;
+    Mask unknown;
+    Mask so_far;  ///< the node's result behind the step
+};
+
 /// Who asks, and where the exceptional lanes are.
 struct ScanInput {
     std::uint32_t observer_index;
@@ -155,10 +165,13 @@ struct ScanInput {
     std::span<const Key> keys;
     const BlockTable& table;
     const Program& program;
+    std::span<const NodeProgram> nodes;  ///< of the program, or its whole nodes one by one
     std::uint32_t force_hidden_column;
     bool any_force_hidden;
     /// Candidates wherever they are: members of rows that a later step judges pair by pair.
     std::span<const Row* const> pulled;
+    bool may_be_unplaced;  ///< some block may belong to entities without a place
+    std::vector<StepTrace>* trace = nullptr;
 };
 
 /// Clears the lanes of denied pairs of one block and returns the rest.

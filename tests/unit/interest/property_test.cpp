@@ -48,6 +48,36 @@ TEST_CASE("interest: sets and events of random worlds equal the oracle in every 
     run_worlds(1, 300, 60, 0);
 }
 
+TEST_CASE(
+    "interest: explain agrees with the set, and every change that it suggests turns the answer") {
+    std::uint64_t explained = 0, without = 0, by_pair = 0;
+    std::map<ChangeType, std::uint64_t> turned;
+    for (std::uint64_t seed = 5001; seed < 5101; ++seed) {
+        SplitMix random(seed);
+        RandomWorldDef def;
+        def.seed = seed;
+        def.rules = random_rules(random, def.flags, def.keys);
+        def.entities = 20 + random.below(60);
+        def.observers = 2 + random.below(6);
+        RandomWorld world(def);
+        for (std::uint32_t t = 0; t < 30; ++t) {
+            const std::string wrong = world.step();
+            REQUIRE_MESSAGE(wrong.empty(), wrong);
+            const std::string other = world.check_explain(3);
+            REQUIRE_MESSAGE(other.empty(), other, "seed ", seed, ", tick ", t);
+        }
+        explained += world.explained;
+        without += world.explained_without_change;
+        by_pair += world.turned_by_pair;
+        for (const auto& [type, count] : world.turned_by) turned[type] += count;
+    }
+    MESSAGE(explained << " explained, " << by_pair << " turned by a pair, " << without
+                      << " without a change");
+    CHECK(turned.size() == 10);  // every type of change turned some answer
+    for (const auto& [type, count] : turned) CHECK(count >= 10);
+    CHECK(by_pair >= 10);
+}
+
 TEST_CASE("interest: shuffling lanes of random cells every tick changes no answer") {
     run_worlds(1001, 60, 40, 50);
 }

@@ -346,6 +346,90 @@ std::string RandomWorld::step() {
     return compare();
 }
 
+void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
+                        check::TruthEntity& entity) {
+    const auto edit_list = [&](std::vector<EntityId>& list) {
+        if (change.value) {
+            list.push_back(entity.id);
+        } else {
+            list.erase(std::find(list.begin(), list.end(), entity.id));
+        }
+    };
+    switch (change.type) {
+        case ChangeType::ready:
+            observer.ready = change.value;
+            observer.times_ready += change.value ? 1 : 0;
+            return must(manager_.set_ready(observer.id, change.value));
+        case ChangeType::deny:
+            edit_list(observer.denied);
+            return must(manager_.deny(observer.id, entity.id, change.value));
+        case ChangeType::allow:
+            edit_list(observer.allowed);
+            return must(manager_.allow(observer.id, entity.id, change.value));
+        case ChangeType::owner:
+            entity.owner = change.value ? observer.id : ObserverId::none;
+            return must(manager_.set_owner(entity.id, entity.owner));
+        case ChangeType::force_hide:
+            entity.force_hidden = change.value;
+            return must(manager_.force_hide(entity.id, change.value));
+        case ChangeType::show_to_all:
+            entity.shown_to_all = change.value;
+            return must(manager_.show_to_all(entity.id, change.value));
+        case ChangeType::sees_everything:
+            observer.sees_everything = change.value;
+            return must(manager_.set_sees_everything(observer.id, change.value));
+        case ChangeType::flag:
+            entity.flags ^= static_cast<std::uint16_t>(1U << index_of(change.flag));
+            return must(manager_.set_flag(entity.id, change.flag, change.value));
+        case ChangeType::key:
+            entity.keys[index_of(change.domain)] = change.key;
+            return must(manager_.set_key(entity.id, change.domain, change.key));
+        case ChangeType::move:
+            entity.place = change.place;
+            return must(manager_.move(entity.id, change.place));
+    }
+}
+
+std::string RandomWorld::check_explain(std::uint32_t pairs) {
+    for (std::uint32_t i = 0; i < pairs; ++i) {
+        auto* entity = random_entity();
+        auto* observer = random_observer();
+        if (entity == nullptr || observer == nullptr) return {};
+        const Explanation why = manager_.explain(observer->id, entity->id);
+        const bool is = manager_.is_relevant(observer->id, entity->id);
+        ++explained;
+        if (why.relevant != is) return "explain says otherwise than the set:\n" + why.text();
+        bool any_node = false;
+        for (const ExplainedNode& node : why.nodes) {
+            any_node |= node.result;
+            if (!node.steps.empty() && node.steps.back().so_far != node.result)
+                return "a node is not what its last step leaves:\n" + why.text();
+        }
+        if (why.stage == Stage::node && !any_node) return "no node decided:\n" + why.text();
+        if (why.single.empty() && why.pair.empty()) {
+            ++explained_without_change;
+            continue;
+        }
+        // One suggestion is carried out, nothing else; the answer must turn.
+        auto* unit = &entities_[index_of(why.unit)];
+        if (why.single.empty()) {
+            for (const Change& change : why.pair) apply(change, *observer, *unit);
+            ++turned_by_pair;
+        } else {
+            const auto at = random_.below(static_cast<std::uint32_t>(why.single.size()));
+            apply(why.single[at], *observer, *unit);
+            ++turned_by[why.single[at].type];
+        }
+        ++tick_;
+        removed_.clear();
+        manager_.tick();
+        if (std::string wrong = compare(); !wrong.empty()) return wrong;
+        if (manager_.is_relevant(observer->id, entity->id) == is)
+            return "the suggestion does not turn the answer:\n" + why.text();
+    }
+    return {};
+}
+
 std::string RandomWorld::compare() {
     const auto describe = [](EntityId e) {
         return std::to_string(index_of(e)) + "#" + std::to_string(generation_of(e));

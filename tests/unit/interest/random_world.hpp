@@ -25,7 +25,7 @@ struct RandomWorldDef {
     std::uint32_t observers = 6;
     Refresh refresh = Refresh::automatic;
     std::uint32_t shuffle_cells = 0;
-    float step_m = 3;         ///< of a wandering entity
+    float step_m = 3;          ///< of a wandering entity
     float move_chance = 0.4F;  ///< of an entity, in a tick
     bool groups = true;
 };
@@ -36,6 +36,12 @@ class RandomWorld {
 
     /// One tick of random edits, then the comparison. Empty when all is equal, else what is not.
     std::string step();
+    /// Explains random pairs, and carries one suggestion of each out, a tick each.
+    std::string check_explain(std::uint32_t pairs);
+    std::uint64_t explained = 0;
+    std::uint64_t explained_without_change = 0;
+    std::uint64_t turned_by_pair = 0;
+    std::map<ChangeType, std::uint64_t> turned_by;
     std::uint64_t pairs_compared = 0;
     std::uint64_t pairs_relevant = 0;
     std::uint64_t events_seen = 0;
@@ -48,6 +54,7 @@ class RandomWorld {
     Vec3 random_place();
     EntityDef def_of(const check::TruthEntity& entity);
     void edit();
+    void apply(const Change& change, check::TruthObserver& observer, check::TruthEntity& entity);
     void spawn();
     void despawn(EntityId id);
     void attach();

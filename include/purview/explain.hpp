@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Why does an observer know of an entity, or not? The answer of InterestManager::explain.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/rules.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+/// What decided, in the order in which it is asked.
+enum class Stage : std::uint8_t {
+    not_ready = 0,        ///< the observer is not ready: nothing is relevant to it
+    denied = 1,           ///< an explicit pair says never
+    owned = 2,            ///< the observer owns it or a member of its group
+    force_hidden = 3,     ///< the entity is hidden from all but owners
+    shown_to_all = 4,     ///< the entity is shown to everybody
+    allowed = 5,          ///< an explicit pair says always
+    sees_everything = 6,  ///< interest is off for the observer
+    node = 7,             ///< some node says yes
+    no_node = 8,          ///< no node says yes
+};
+std::string_view to_string(Stage stage) noexcept;
+
+struct ExplainedStep {
+    StepOp op = StepOp::add;
+    std::string what;      ///< "distance 41.2 of 60.0"
+    bool answer = false;   ///< the kernel applies
+    bool unknown = false;  ///< it cannot say: adds nothing, subtracts
+    bool so_far = false;   ///< the node's result behind this step
+};
+
+struct ExplainedNode {
+    std::string name;
+    bool result = false;
+    std::vector<ExplainedStep> steps;  ///< none: all of its entities
+};
+
+enum class ChangeType : std::uint8_t {
+    ready = 0,
+    deny = 1,
+    owner = 2,  ///< value: the observer owns it
+    force_hide = 3,
+    show_to_all = 4,
+    allow = 5,
+    sees_everything = 6,
+    flag = 7,
+    key = 8,
+    move = 9,
+};
+
+/// Something that could be otherwise: made so, with nothing else changed, the next tick tells the
+/// opposite (alone, or together with another).
+struct Change {
+    ChangeType type = ChangeType::ready;
+    bool value = false;  ///< what it would be; of key and move: always true
+    FlagId flag = FlagId::none;
+    KeyDomain domain = KeyDomain::none;
+    Key key = Key::none;  ///< of the entity
+    Vec3 place;           ///< of the entity
+    std::string what;     ///< "move it to 12.0, 30.5"
+};
+
+struct Explanation {
+    Status status = Status::ok;  ///< stale_id: nobody to explain; all else is empty then
+    bool relevant = false;
+    Stage stage = Stage::no_node;
+    EntityId unit = EntityId::none;  ///< the root that was judged for the entity's group
+    std::vector<ExplainedNode> nodes;
+    std::vector<Change> single;  ///< each of them alone flips the answer
+    std::vector<Change> pair;    ///< none alone: two that do it together; empty if none was found
+
+    /// A few lines for people.
+    std::string text() const;
+};
+
+}  // namespace purview
