@@ -58,7 +58,7 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp server_app.cpp world_setup.cpp)
+set(app_sources main.cpp demo.cpp bots.cpp explain_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 function(purview_program name)
   add_executable(${name} ${app_sources})

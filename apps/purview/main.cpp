@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "demo.hpp"
+#include "explain_command.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
 
@@ -129,6 +130,19 @@ int main(int argc, char** argv) {
     bots_command->add_option("--report", bots_report,
                              "JSON report, to a file or - for standard output");
 
+    ExplainOptions explain;
+    std::string explain_server = "127.0.0.1:7780";
+    auto* explain_command = app.add_subcommand(
+        "explain", "Ask a running server why an observer knows of an entity, or not");
+    explain_command->add_option("--server", explain_server, "address and port")
+        ->capture_default_str();
+    explain_command
+        ->add_option("--operator-token", explain.token, "as the server printed it in its address")
+        ->required();
+    explain_command->add_option("--observer", explain.observer, "id or index")->required();
+    explain_command->add_option("--entity", explain.entity, "id or index")->required();
+    explain_command->add_flag("--json", explain.json, "the whole answer as JSON");
+
     DemoOptions demo;
     WorldChoice demo_world;
     demo.bots.clients = 200;
@@ -188,6 +202,13 @@ int main(int argc, char** argv) {
         }
         bots.role = bots_spectate ? purview::Role::spectator : purview::Role::player;
         return run_bots(bots, bots_seconds, bots_report);
+    }
+    if (*explain_command) {
+        if (!split_address(explain_server, explain.host, explain.port)) {
+            spdlog::error("--server must be ADDRESS:PORT, such as 127.0.0.1:7780");
+            return usage_error;
+        }
+        return run_explain(explain);
     }
     use_world(demo_world, demo.serve);
     for (int i = 0; i < argc; ++i)

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct InterestDef {
     InterestRules rules;
     std::uint32_t flag_count = 0;  ///< at most 16
     std::uint32_t key_count = 0;   ///< at most 8
+    /// For explanations; those that are missing are called by number.
+    std::vector<std::string> flag_names;
+    std::vector<std::string> key_names;
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
     std::uint32_t areas_max = 16;

@@ -81,6 +81,43 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
         for (std::size_t i = 0; i < 4; ++i) subscription.rect[i] = (*rect)[i].get<float>();
         return;
     }
+    if (op == "explain") {
+        for (const char* name : {"observer", "entity"}) {
+            if (!request.contains(name) || !request[name].is_number_unsigned())
+                return refuse("explain needs 'observer' and 'entity'");
+        }
+        const ObserverId observer = find_observer(request["observer"].get<std::uint32_t>());
+        if (observer == ObserverId::none) return refuse("there is no such observer");
+        const EntityId entity = find_entity(request["entity"].get<std::uint64_t>());
+        if (entity == EntityId::none) return refuse("there is no such entity");
+        return send_(connection, explain(observer, entity), false);
+    }
+    if (op == "near") {
+        const auto at = request.find("at");
+        if (at == request.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
+            !(*at)[1].is_number()) {
+            return refuse("near needs 'at': [x, y]");
+        }
+        const World& world = server_->world();
+        const float x = (*at)[0].get<float>(), y = (*at)[1].get<float>();
+        EntityId nearest = EntityId::none;
+        float best = 0;
+        world.for_each([&](EntityId entity) {
+            const Vec3 p = world.place_of(entity);
+            const float d = (p.x - x) * (p.x - x) + (p.y - y) * (p.y - y);
+            if (nearest == EntityId::none || d < best) {
+                nearest = entity;
+                best = d;
+            }
+        });
+        json answered = {{"op", "near"}, {"entity", nullptr}};
+        if (nearest != EntityId::none) {
+            answered["entity"] = static_cast<std::uint64_t>(nearest);
+            answered["index"] = index_of(nearest);
+            answered["distance"] = std::sqrt(best);
+        }
+        return answer(answered);
+    }
     if (op == "stats") {
         const ServerStats stats = server_->stats();
         std::vector<SessionStats> sessions;
@@ -98,6 +135,55 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
                        {"sessions", list}});
     }
     refuse("unknown 'op'");
+}
+
+ObserverId OperatorChannel::find_observer(std::uint32_t id) const {
+    for (const auto& session : server_->data().sessions) {
+        if (session->observer == ObserverId::none) continue;
+        if (static_cast<std::uint32_t>(session->observer) == id ||
+            index_of(session->observer) == id)
+            return session->observer;
+    }
+    return ObserverId::none;
+}
+
+EntityId OperatorChannel::find_entity(std::uint64_t id) const {
+    const World& world = server_->world();
+    EntityId found = EntityId::none;
+    world.for_each([&](EntityId entity) {
+        if (static_cast<std::uint64_t>(entity) == id || index_of(entity) == id) found = entity;
+    });
+    return found;
+}
+
+std::string OperatorChannel::explain(ObserverId observer, EntityId entity) const {
+    constexpr const char* ops[] = {"add", "subtract", "require"};
+    const Explanation why = server_->interest().explain(observer, entity);
+    json out = {{"op", "explain"},
+                {"tick", server_->current_tick()},
+                {"observer", static_cast<std::uint32_t>(observer)},
+                {"entity", static_cast<std::uint64_t>(entity)},
+                {"index", index_of(entity)},
+                {"unit", index_of(why.unit)},
+                {"relevant", why.relevant},
+                {"stage", to_string(why.stage)},
+                {"nodes", json::array()},
+                {"single", json::array()},
+                {"pair", json::array()},
+                {"text", why.text()}};
+    for (const ExplainedNode& node : why.nodes) {
+        json steps = json::array();
+        for (const ExplainedStep& step : node.steps) {
+            steps.push_back({{"op", ops[static_cast<std::size_t>(step.op)]},
+                             {"what", step.what},
+                             {"answer", step.unknown ? json() : json(step.answer)},
+                             {"so_far", step.so_far}});
+        }
+        out["nodes"].push_back({{"name", node.name}, {"result", node.result}, {"steps", steps}});
+    }
+    for (const Change& change : why.single) out["single"].push_back(change.what);
+    for (const Change& change : why.pair) out["pair"].push_back(change.what);
+    return out.dump();
 }
 
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {

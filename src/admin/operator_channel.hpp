@@ -38,6 +38,10 @@ class OperatorChannel {
     void send_held(std::uint32_t connection, Subscription& subscription);
     void send_truth(std::uint32_t connection, const Subscription& subscription);
     void watch_held(Subscription& subscription, ObserverId observer);
+    std::string explain(ObserverId observer, EntityId entity) const;
+    /// By full id, or by index alone; none when nobody has it.
+    ObserverId find_observer(std::uint32_t id) const;
+    EntityId find_entity(std::uint64_t id) const;
 
     Server* server_;
     Send send_;

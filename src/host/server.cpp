@@ -55,6 +55,8 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     interest_def.rules = def.rules;
     interest_def.flag_count = static_cast<std::uint32_t>(def.schema->flags().size());
     interest_def.key_count = static_cast<std::uint32_t>(def.schema->keys().size());
+    for (const auto& flag : def.schema->flags()) interest_def.flag_names.push_back(flag.name);
+    for (const auto& key : def.schema->keys()) interest_def.key_names.push_back(key.name);
     interest_def.observers_max = def.sessions_max + 16;
     auto interest = InterestManager::create(interest_def);
     if (!interest) return interest.error();

@@ -268,7 +268,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         change.type = ChangeType::flag;
         change.flag = FlagId{static_cast<std::uint8_t>(f)};
         change.value = ((now.entity.flags >> f) & 1U) == 0;
-        change.what = (change.value ? "set flag " : "clear flag ") + std::to_string(f);
+        change.what = (change.value ? "set " : "clear ") + names_.flag(change.flag);
         changes.push_back(change);
     }
     // The observer's own main entity takes keys and place along.
@@ -280,8 +280,8 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         change.value = true;
         change.domain = KeyDomain{static_cast<std::uint8_t>(k)};
         change.key = now.keys[k] == observer.keys[k] ? Key::none : observer.keys[k];
-        change.what =
-            "set its key " + std::to_string(k) + " to " + std::to_string(index_of(change.key));
+        change.what = "set its " + names_.key(change.domain) + " to " +
+                      (change.key == Key::none ? "none" : std::to_string(index_of(change.key)));
         changes.push_back(change);
     }
     if (now.entity.placed && !places.empty() && !is_main)

@@ -38,7 +38,8 @@ float derive_cell(const InterestRules& rules, float reach_m) {
 
 InterestData::InterestData(const InterestDef& def)
     : def_(def),
-      program_(compile(def.rules)),
+      names_{def.flag_names, def.key_names},
+      program_(compile(def.rules, names_)),
       table_(false),
       observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1),
       regions_(false, def.rules.bounds_min, def.rules.bounds_max, program_.reach_m, 1) {

@@ -214,6 +214,7 @@ class InterestData final : private Resolve {
     void publish();
 
     InterestDef def_;
+    AttributeNames names_;
     Program program_;
     BlockTable table_;
     std::uint32_t unplaced_layer_ = 0;

@@ -21,6 +21,21 @@ namespace purview {
 
 class InterestKernel;
 
+/// What flags and keys are called.
+struct AttributeNames {
+    std::vector<std::string> flags;
+    std::vector<std::string> keys;
+
+    std::string flag(FlagId id) const {
+        return index_of(id) < flags.size() ? flags[index_of(id)]
+                                           : "flag " + std::to_string(index_of(id));
+    }
+    std::string key(KeyDomain id) const {
+        return index_of(id) < keys.size() ? keys[index_of(id)]
+                                          : "key " + std::to_string(index_of(id));
+    }
+};
+
 /// One observer and all the blocks of its window.
 struct Question {
     ObserverId observer;
@@ -66,6 +81,6 @@ class InterestKernel {
 };
 
 /// The built-in kernels.
-std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc);
+std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, const AttributeNames& names);
 
 }  // namespace purview

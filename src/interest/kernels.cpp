@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "spatial/lane_test.hpp"
 
@@ -79,7 +80,7 @@ class DistanceKernel final : public InterestKernel {
 /// Same key in a domain; Key::none matches nobody.
 class SameGroupKernel final : public InterestKernel {
   public:
-    explicit SameGroupKernel(KeyDomain domain) : domain_(domain) {}
+    SameGroupKernel(KeyDomain domain, std::string name) : domain_(domain), name_(std::move(name)) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const Key own = q.keys[index_of(domain_)];
@@ -97,9 +98,10 @@ class SameGroupKernel final : public InterestKernel {
     std::string describe(const Question& q, unsigned lane) const override {
         const Key own = q.keys[index_of(domain_)];
         const Key its = q.table.key(index_of(domain_), slot_at(q.blocks[0], lane));
-        return "key " + std::to_string(index_of(domain_)) + ": entity " +
-               std::to_string(index_of(its)) + ", observer " + std::to_string(index_of(own)) +
-               (own == Key::none ? " (none)" : "");
+        const auto said = [](Key key) {
+            return key == Key::none ? std::string("none") : std::to_string(index_of(key));
+        };
+        return name_ + " of the entity " + said(its) + ", of the observer " + said(own);
     }
     DependsOn depends_on() const noexcept override { return DependsOn::key; }
     bool test_entity(const BlockTable& table, Slot slot) const noexcept override {
@@ -109,12 +111,13 @@ class SameGroupKernel final : public InterestKernel {
 
   private:
     KeyDomain domain_;
+    std::string name_;
 };
 
 /// The entity has the flag.
 class FlagKernel final : public InterestKernel {
   public:
-    explicit FlagKernel(FlagId flag) : flag_(flag) {}
+    FlagKernel(FlagId flag, std::string name) : flag_(flag), name_(std::move(name)) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const auto flags = q.table.flags(index_of(flag_));
@@ -123,7 +126,7 @@ class FlagKernel final : public InterestKernel {
     }
     std::string describe(const Question& q, unsigned lane) const override {
         const bool has = q.table.flag(index_of(flag_), slot_at(q.blocks[0], lane));
-        return "flag " + std::to_string(index_of(flag_)) + (has ? " is set" : " is not set");
+        return name_ + (has ? " is set" : " is not set");
     }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
     bool test_entity(const BlockTable& table, Slot slot) const noexcept override {
@@ -132,18 +135,19 @@ class FlagKernel final : public InterestKernel {
 
   private:
     FlagId flag_;
+    std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc) {
+std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, const AttributeNames& names) {
     switch (desc.type) {
         case KernelType::distance:
             return std::make_unique<DistanceKernel>(desc);
         case KernelType::same_group:
-            return std::make_unique<SameGroupKernel>(desc.domain);
+            return std::make_unique<SameGroupKernel>(desc.domain, names.key(desc.domain));
         case KernelType::flag:
-            return std::make_unique<FlagKernel>(desc.flag);
+            return std::make_unique<FlagKernel>(desc.flag, names.flag(desc.flag));
     }
     return nullptr;
 }

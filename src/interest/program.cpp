@@ -22,7 +22,7 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
     return true;
 }
 
-void compile_node(const NodeDesc& node, Program& out) {
+void compile_node(const NodeDesc& node, const AttributeNames& names, Program& out) {
     out.whole.push_back({node.name, node.steps.empty(), {}});
     if (node.steps.empty()) {
         out.everything = true;
@@ -30,7 +30,7 @@ void compile_node(const NodeDesc& node, Program& out) {
     }
     std::vector<Step> steps;
     for (const StepDesc& desc : node.steps) {
-        out.kernels.push_back(make_kernel(desc.kernel));
+        out.kernels.push_back(make_kernel(desc.kernel, names));
         steps.push_back({desc.op, out.kernels.back().get(), no_plane});
     }
     out.whole.back().program.steps = steps;
@@ -73,13 +73,13 @@ void compile_node(const NodeDesc& node, Program& out) {
 
 }  // namespace
 
-Program compile(const InterestRules& rules) {
+Program compile(const InterestRules& rules, const AttributeNames& names) {
     Program out;
     if (rules.nodes.empty()) {
         out.everything = true;
         out.whole.push_back({"default", true, {}});
     }
-    for (const NodeDesc& node : rules.nodes) compile_node(node, out);
+    for (const NodeDesc& node : rules.nodes) compile_node(node, names, out);
     for (const WholeNode& node : out.whole) {
         for (const Step& step : node.program.steps) {
             for (const float edge : step.kernel->edges_m()) out.all_edges_m.push_back(edge);

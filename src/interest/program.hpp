@@ -65,6 +65,6 @@ struct Program {
 };
 
 /// The rules must be sound (problem_of).
-Program compile(const InterestRules& rules);
+Program compile(const InterestRules& rules, const AttributeNames& names);
 
 }  // namespace purview

@@ -102,6 +102,49 @@ case "$case_name" in
         run 1 serve --port "$port" --seconds 1
         in_err 'Address already in use'
         ;;
+    explain)
+        token=0123456789abcdef
+        "$program" serve --port 0 --operator-token $token --seconds 60 >"$dir/first" 2>/dev/null &
+        child=$!
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            [ -s "$dir/first" ] && break
+            sleep 0.25
+        done
+        server=127.0.0.1:$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        "$program" bots --server "$server" --clients 3 --seconds 30 >"$dir/bots" 2>&1 &
+        bots=$!
+        code=1
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            "$program" explain --server "$server" --operator-token $token --observer 1 --entity 1 \
+                >"$dir/out" 2>"$dir/err" && code=0 && break
+            sleep 0.25
+        done
+        [ $code = 0 ] || fail 'nobody to explain to'
+        in_out 'relevant: '
+        in_out 'distance [0-9.]* of 60.0, once in of 66.0'
+        in_out 'cloaked is '
+        in_out 'would .* it: '
+        run 0 explain --server "$server" --operator-token $token --observer 1 --entity 1 --json
+        python3 - "$dir/out" <<'PY' || fail 'the JSON is not what it should be'
+import json, sys
+why = json.load(open(sys.argv[1]))
+assert why["op"] == "explain" and isinstance(why["relevant"], bool), why
+assert [s["op"] for s in why["nodes"][0]["steps"]] == ["add", "add", "subtract"], why
+assert why["single"] and not why["pair"], why
+PY
+        run 1 explain --server "$server" --operator-token $token --observer 999 --entity 1
+        in_err 'there is no such observer'
+        run 1 explain --server "$server" --operator-token $token --observer 1 --entity 99999999
+        in_err 'there is no such entity'
+        run 1 explain --server "$server" --operator-token wrong --observer 1 --entity 1
+        in_err 'wrong token'
+        run 2 explain --server nowhere --operator-token $token --observer 1 --entity 1
+        kill $bots $child 2>/dev/null || true
+        wait $bots $child 2>/dev/null || true
+        child=
+        run 1 explain --server "$server" --operator-token $token --observer 1 --entity 1
+        in_err 'no server at'
+        ;;
     open_operator)
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1
         in_err 'is not loopback'
