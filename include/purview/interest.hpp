@@ -117,6 +117,10 @@ class InterestManager {
     /// A unit of its own again, with these values.
     Status leave_unit(EntityId member, const EntityDef& def);
 
+    /// A kernel of your own may answer otherwise about this entity, for a reason the engine cannot
+    /// see.
+    Status recheck(EntityId entity);
+
     // -- observers ------------------------------------------------------------------------------
     /// Not ready, nowhere, in no group. capacity: observers_max.
     Result<ObserverId> add_observer();
@@ -135,6 +139,8 @@ class InterestManager {
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
     /// Interest switched off for this observer: nodes answer "all" (F7).
     Status set_sees_everything(ObserverId observer, bool value);
+    /// A kernel of your own may answer otherwise about anything, for this observer.
+    Status rescan(ObserverId observer);
     /// Explicit pair: always relevant, unless denied or force hidden.
     Status allow(ObserverId observer, EntityId entity, bool value);
     /// Explicit pair: never relevant, not even for the owner.

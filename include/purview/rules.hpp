@@ -7,12 +7,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "purview/ids.hpp"
 
 namespace purview {
+
+class InterestKernel;
 
 /// What a step does with its kernel's answer. add: result |= yes; require: result &= yes;
 /// subtract: result &= ~(yes or unknown).
@@ -22,6 +25,7 @@ enum class KernelType : std::uint8_t {
     distance = 0,    ///< within enter_m of the observer's place; once in, up to leave_m (<= both)
     same_group = 1,  ///< entity and observer have the same key, not Key::none
     flag = 2,        ///< the entity has the flag
+    custom = 3,      ///< a kernel of your own (purview/kernel.hpp)
 };
 
 struct KernelDesc {
@@ -30,6 +34,7 @@ struct KernelDesc {
     float leave_m = 0;                   ///< distance; >= enter_m
     KeyDomain domain = KeyDomain::none;  ///< same_group
     FlagId flag = FlagId::none;          ///< flag
+    std::shared_ptr<const InterestKernel> custom = nullptr;
 };
 
 struct StepDesc {

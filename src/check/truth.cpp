@@ -131,6 +131,12 @@ bool TruthOracle::nodes_say(const TruthObserver& observer, const std::vector<Vec
                 case KernelType::flag:
                     yes = ((unit.flags >> index_of(step.kernel.flag)) & 1U) != 0;
                     break;
+                case KernelType::custom: {
+                    const CustomAnswer said = custom_(step.kernel, observer, places, unit);
+                    yes = said == CustomAnswer::yes;
+                    unknown = said == CustomAnswer::unknown;
+                    break;
+                }
             }
             switch (step.op) {
                 case StepOp::add:

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,8 +45,15 @@ struct TruthObserver {
     std::vector<EntityId> denied;
 };
 
+/// What a kernel of the caller's own says, by the caller's own twin of it.
+enum class CustomAnswer : std::uint8_t { no, yes, unknown };
+using CustomTwin = std::function<CustomAnswer(const KernelDesc&, const TruthObserver&,
+                                              const std::vector<Vec3>& places, const TruthEntity&)>;
+
 class TruthOracle {
   public:
+    /// Rules with custom kernels need one.
+    void set_custom_twin(CustomTwin twin) { custom_ = std::move(twin); }
     /// `ticks_between_max`: an observer is asked about at least this often.
     TruthOracle(InterestRules rules, std::uint32_t ticks_between_max);
 
@@ -93,6 +101,7 @@ class TruthOracle {
                    Memory& memory) const;
 
     InterestRules rules_;
+    CustomTwin custom_;
     std::uint32_t ticks_between_max_;
     std::vector<TruthEntity> entities_;
     std::vector<TruthObserver> observers_;

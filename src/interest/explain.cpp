@@ -50,6 +50,7 @@ namespace {
 
 /// All that the answer about one pair depends on.
 struct Case {
+    EntityId id = EntityId::none;
     PairFacts facts;
     EntityDef entity;
     std::array<Key, Schema::keys_max> keys{};
@@ -84,6 +85,7 @@ class Judge {
         const Mask bit = lane_bit(lane_of(slot));
         bool any = false;
         ScanScratch scratch;
+        const Slots slots(table, c.id);
         for (const WholeNode& node : program_.whole) {
             std::vector<Mask> masks(1 + program_.plane_count, 0);
             for (std::uint32_t p = 0; p < program_.plane_count; ++p) {
@@ -91,8 +93,9 @@ class Judge {
             }
             const std::vector<Mask> was = masks;
             std::vector<StepTrace> trace;
-            const ScanInput input{0, observer_, places_, keys_, table, program_, {&node.program, 1},
-                                  0, false,     {},      true,  &trace};
+            const ScanInput input{
+                0, observer_, places_, keys_, table,  program_, {&node.program, 1},
+                0, false,     {},      true,  &trace, c.id};
             evaluate(input, block, 0, masks, scratch);
             const bool yes = node.everything || (masks[0] & bit) != 0;
             any = any || yes;
@@ -103,7 +106,7 @@ class Judge {
             for (const StepTrace& step : trace) {
                 const std::uint32_t plane = step.step->plane;
                 const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
-                const Question question{observer_, places_, keys_, block, memory, 0, table};
+                const Question question{observer_, places_, keys_, block, memory, 0, slots};
                 out.steps.push_back({step.step->op,
                                      step.step->kernel->describe(question, lane_of(slot)),
                                      (step.answer & bit) != 0, (step.unknown & bit) != 0,
@@ -219,6 +222,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     const Slot slot = table_.slot_of(unit);
     const Observer& observer = observers_[o];
     Case now;
+    now.id = unit;
     now.facts = facts_of(o, unit, slot);
     now.entity.placed = !table_.is_unplaced(block_of(slot));
     now.entity.place = table_.place(slot);

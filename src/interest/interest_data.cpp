@@ -725,4 +725,16 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     return Status::ok;
 }
 
+Status InterestData::recheck(EntityId entity) {
+    if (!is_known(entity)) return Status::stale_id;
+    table_.mark_dirty(block_of(table_.slot_of(unit_of(entity))));
+    return Status::ok;
+}
+
+Status InterestData::rescan(ObserverId id) {
+    if (!is_observer(id)) return Status::stale_id;
+    must_scan(index_of(id));
+    return Status::ok;
+}
+
 }  // namespace purview

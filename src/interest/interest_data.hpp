@@ -104,6 +104,8 @@ class InterestData final : private Resolve {
     Status set_sees_everything(ObserverId observer, bool value);
     Status edit_pair(ObserverId observer, EntityId entity, bool PairEntry::*field, bool value);
 
+    Status recheck(EntityId entity);
+    Status rescan(ObserverId observer);
     void tick();
     std::span<const RelevanceEvent> events() const noexcept { return events_; }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;

@@ -108,7 +108,7 @@ void InterestData::update_window(std::uint32_t o) {
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
     return def_.refresh != Refresh::pull && !has_pulled_rows_ && member_ids_.size() == 0 &&
-           program_.reach_m > 0;
+           program_.reach_m > 0 && program_.any_move_m <= program_.reach_m;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.
@@ -187,11 +187,16 @@ void InterestData::wake() {
         if (!watched.empty() && (watched[block] & bit) != 0)
             wake_watchers(table_.entity(nudge.slot));
         bool matters = false;
-        regions_.for_each_crossed(nudge.before, table_.place(nudge.slot), program_.edges_m,
-                                  [&](std::uint32_t o) {
-                                      woken_.set(o);
-                                      matters = true;
-                                  });
+        const Vec3 now = table_.place(nudge.slot);
+        const auto wake_one = [&](std::uint32_t o) {
+            woken_.set(o);
+            matters = true;
+        };
+        regions_.for_each_crossed(nudge.before, now, program_.edges_m, wake_one);
+        if (program_.any_move_m >= 0) {
+            regions_.for_each_within(nudge.before, program_.any_move_m, wake_one);
+            regions_.for_each_within(now, program_.any_move_m, wake_one);
+        }
         if (matters) table_.mark_dirty(block);
     }
 }
@@ -279,7 +284,7 @@ Reason InterestData::leave_reason(std::uint32_t observer, EntityId unit) const n
     for (const NodeProgram& node : program_.nodes) {
         for (const Step& step : node.steps) {
             if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
-                step.kernel->test_entity(table_, slot)) {
+                step.kernel->test_entity(Slots(table_), slot)) {
                 return Reason::hidden;
             }
         }

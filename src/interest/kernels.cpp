@@ -28,9 +28,9 @@ class DistanceKernel final : public InterestKernel {
           leave_m_(desc.leave_m) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.table.occupied(q.blocks[i]);
+        for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.slots.occupied()[q.blocks[i]];
         for (const Vec3 place : q.places) {
-            add_lanes_within(q.table, q.blocks.subspan(q.inside), place, enter_squared_,
+            add_lanes_within(q.slots.table(), q.blocks.subspan(q.inside), place, enter_squared_,
                              out.subspan(q.inside));
         }
         if (!remembers()) return;
@@ -39,7 +39,7 @@ class DistanceKernel final : public InterestKernel {
             if ((q.was[i] & ~out[i]) == 0) continue;
             Mask still = 0;
             for (const Vec3 place : q.places) {
-                add_lanes_within(q.table, q.blocks.subspan(i, 1), place, leave_squared_,
+                add_lanes_within(q.slots.table(), q.blocks.subspan(i, 1), place, leave_squared_,
                                  std::span(&still, 1));
             }
             out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
@@ -48,12 +48,12 @@ class DistanceKernel final : public InterestKernel {
     std::string describe(const Question& q, unsigned lane) const override {
         std::string text = "distance ";
         if (q.places.empty()) return text + "unknown: the observer is nowhere";
-        if (q.table.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
-        const Vec3 at = q.table.place(slot_at(q.blocks[0], lane));
+        if (q.slots.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
+        const Vec3 at = q.slots.place(slot_at(q.blocks[0], lane));
         double nearest = -1;
         for (const Vec3 place : q.places) {
             const double dx = double{at.x} - place.x, dy = double{at.y} - place.y;
-            const double dz = q.table.is_three_d() ? double{at.z} - place.z : 0;
+            const double dz = q.slots.axes() == 3 ? double{at.z} - place.z : 0;
             const double d = std::sqrt(dx * dx + dy * dy + dz * dz);
             if (nearest < 0 || d < nearest) nearest = d;
         }
@@ -62,6 +62,7 @@ class DistanceKernel final : public InterestKernel {
         return text + ", once in of " + number(leave_m_) +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
+    bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return leave_squared_ > enter_squared_; }
     float reach_m() const noexcept override { return leave_m_; }
     float inside_m() const noexcept override { return enter_m_; }
@@ -85,7 +86,7 @@ class SameGroupKernel final : public InterestKernel {
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const Key own = q.keys[index_of(domain_)];
         if (own == Key::none) return;
-        const auto keys = q.table.keys(index_of(domain_));
+        const auto keys = q.slots.keys(domain_);
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             const Key* lane = keys.data() + std::size_t{q.blocks[i]} * lanes_per_block;
             std::uint32_t mask = 0;
@@ -97,15 +98,17 @@ class SameGroupKernel final : public InterestKernel {
     }
     std::string describe(const Question& q, unsigned lane) const override {
         const Key own = q.keys[index_of(domain_)];
-        const Key its = q.table.key(index_of(domain_), slot_at(q.blocks[0], lane));
+        const Key its = q.slots.keys(domain_)[slot_at(q.blocks[0], lane)];
         const auto said = [](Key key) {
             return key == Key::none ? std::string("none") : std::to_string(index_of(key));
         };
         return name_ + " of the entity " + said(its) + ", of the observer " + said(own);
     }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::key; }
-    bool test_entity(const BlockTable& table, Slot slot) const noexcept override {
-        return table.key(index_of(domain_), slot) != Key::none;
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        return slots.keys(domain_)[slot] != Key::none;
     }
     KeyDomain domain() const noexcept override { return domain_; }
 
@@ -120,17 +123,19 @@ class FlagKernel final : public InterestKernel {
     FlagKernel(FlagId flag, std::string name) : flag_(flag), name_(std::move(name)) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        const auto flags = q.table.flags(index_of(flag_));
+        const auto flags = q.slots.flags(flag_);
         if (flags.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = flags[q.blocks[i]];
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        const bool has = q.table.flag(index_of(flag_), slot_at(q.blocks[0], lane));
+        const bool has = q.slots.flag(flag_, slot_at(q.blocks[0], lane));
         return name_ + (has ? " is set" : " is not set");
     }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
-    bool test_entity(const BlockTable& table, Slot slot) const noexcept override {
-        return table.flag(index_of(flag_), slot);
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        return slots.flag(flag_, slot);
     }
 
   private:
@@ -138,16 +143,36 @@ class FlagKernel final : public InterestKernel {
     std::string name_;
 };
 
+/// Says yes to everybody.
+class EverybodyKernel final : public InterestKernel {
+  public:
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
+    }
+    std::string describe(const Question&, unsigned) const override { return "everybody"; }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
+    DependsOn depends_on() const noexcept override { return DependsOn::entity; }
+    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
+};
+
 }  // namespace
 
-std::unique_ptr<InterestKernel> make_kernel(const KernelDesc& desc, const AttributeNames& names) {
+std::shared_ptr<const InterestKernel> make_everybody() {
+    return std::make_shared<EverybodyKernel>();
+}
+
+std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
+                                                  const AttributeNames& names) {
     switch (desc.type) {
         case KernelType::distance:
-            return std::make_unique<DistanceKernel>(desc);
+            return std::make_shared<DistanceKernel>(desc);
         case KernelType::same_group:
-            return std::make_unique<SameGroupKernel>(desc.domain, names.key(desc.domain));
+            return std::make_shared<SameGroupKernel>(desc.domain, names.key(desc.domain));
         case KernelType::flag:
-            return std::make_unique<FlagKernel>(desc.flag, names.flag(desc.flag));
+            return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
+        case KernelType::custom:
+            return desc.custom;
     }
     return nullptr;
 }

@@ -105,6 +105,13 @@ Status InterestManager::deny(ObserverId o, EntityId e, bool value) {
     return data_->edit_pair(o, e, &PairEntry::deny, value);
 }
 
+Status InterestManager::recheck(EntityId e) {
+    return data_->recheck(e);
+}
+Status InterestManager::rescan(ObserverId o) {
+    return data_->rescan(o);
+}
+
 void InterestManager::tick() {
     data_->tick();
 }

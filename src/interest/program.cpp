@@ -3,6 +3,7 @@
 #include "interest/program.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace purview {
 
@@ -58,6 +59,11 @@ void compile_node(const NodeDesc& node, const AttributeNames& names, Program& ou
                 out.rows.push_back({step.kernel->domain(), step.kernel, {}, true});
                 out.warnings.push_back("node '" + node.name + "', step " + std::to_string(s + 1) +
                                        ": a later step judges pairs, so this rule copies rows");
+            } else if (!(step.kernel->reach_m() > 0)) {
+                out.kernels.push_back(make_everybody());
+                out.rows.push_back({KeyDomain::none, out.kernels.back().get(), {}, true});
+                out.warnings.push_back("node '" + node.name + "', step " + std::to_string(s + 1) +
+                                       ": it has no reach, so every observer is asked about all");
             }
         }
         if (step.kernel->remembers()) step.plane = out.plane_count++;
@@ -90,7 +96,12 @@ Program compile(const InterestRules& rules, const AttributeNames& names) {
             if (step.kernel->inside_m() >
                 (out.inside_kernel == nullptr ? 0 : out.inside_kernel->inside_m()))
                 out.inside_kernel = step.kernel;
-            for (const float edge : step.kernel->edges_m()) out.edges_m.push_back(edge);
+            const std::vector<float> edges = step.kernel->edges_m();
+            out.edges_m.insert(out.edges_m.end(), edges.begin(), edges.end());
+            if (!edges.empty() || !step.kernel->reads_places()) continue;
+            const float reach = step.kernel->reach_m();
+            out.any_move_m = std::max(out.any_move_m,
+                                      reach > 0 ? reach : std::numeric_limits<float>::infinity());
         }
     }
     std::sort(out.edges_m.begin(), out.edges_m.end());

@@ -59,9 +59,12 @@ struct Program {
     /// Radii at which some answer changes: whoever moved without crossing one of them around a
     /// place of the observer looks the same to him.
     std::vector<float> edges_m;
+    /// Some kernel's answer may change with any move this far from a place of the observer.
+    /// Negative: with none; infinite: wherever the entity is.
+    float any_move_m = -1;
     std::vector<float> all_edges_m;     ///< of steps outside of windows, too
     std::vector<std::string> warnings;  ///< what the dry run reports
-    std::vector<std::unique_ptr<InterestKernel>> kernels;
+    std::vector<std::shared_ptr<const InterestKernel>> kernels;
 };
 
 /// The rules must be sound (problem_of).

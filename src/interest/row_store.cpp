@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/row_store.hpp"
 
+#include "spatial/block_table.hpp"
+
 #include <algorithm>
 
 namespace purview {
@@ -13,7 +15,7 @@ std::uint32_t RowStore::row_of_key(Key key) {
 }
 
 std::uint32_t RowStore::row_for_entity(const BlockTable& table, Slot slot) {
-    if (!source_->member->test_entity(table, slot)) return no_row;
+    if (!source_->member->test_entity(Slots(table), slot)) return no_row;
     if (source_->domain == KeyDomain::none) return row_of_key(Key::none);
     return row_of_key(table.key(index_of(source_->domain), slot));
 }
@@ -26,7 +28,7 @@ std::uint32_t RowStore::row_for_observer(std::span<const Key> keys) {
 
 bool RowStore::passes_filters(const BlockTable& table, Slot slot) const noexcept {
     for (const Step& filter : source_->filters) {
-        const bool yes = filter.kernel->test_entity(table, slot);
+        const bool yes = filter.kernel->test_entity(Slots(table), slot);
         if (filter.op == StepOp::subtract ? yes : !yes) return false;
     }
     return true;

@@ -409,8 +409,9 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
     if (is_nowhere) return true;
     const bool is_inside_kernel = step.kernel == input.program.inside_kernel;
+    const Slots slots(input.table, input.stands_for);
     step.kernel->test({input.observer, input.places, input.keys, blocks, memory,
-                       is_inside_kernel ? inside : 0, input.table},
+                       is_inside_kernel ? inside : 0, slots},
                       out, scratch.unknown);
     for (std::size_t i = 0; has_unplaced && i < n; ++i) {
         if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;

@@ -172,6 +172,7 @@ struct ScanInput {
     std::span<const Row* const> pulled;
     bool may_be_unplaced;  ///< some block may belong to entities without a place
     std::vector<StepTrace>* trace = nullptr;
+    EntityId stands_for = EntityId::none;  ///< explain: whom the copy in the table stands for
 };
 
 /// Clears the lanes of denied pairs of one block and returns the rest.

@@ -26,32 +26,13 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "purview/ids.hpp"
+#include "purview/kernel.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
 
-using Mask = std::uint16_t;  ///< bit i speaks of lane i of a block
-using BlockIndex = std::uint32_t;
-using Slot = std::uint32_t;  ///< block * 16 + lane
-
-inline constexpr unsigned lanes_per_block = 16;
-inline constexpr Mask all_lanes = 0xffff;
-inline constexpr Slot no_slot = 0xffffffffU;
 /// Entity indices stay below this: the bit above tells a lane that was left from one that is taken.
 inline constexpr std::uint32_t entity_index_end = 0x80000000U;
-
-constexpr BlockIndex block_of(Slot slot) noexcept {
-    return slot / lanes_per_block;
-}
-constexpr unsigned lane_of(Slot slot) noexcept {
-    return slot % lanes_per_block;
-}
-constexpr Slot slot_at(BlockIndex block, unsigned lane) noexcept {
-    return block * lanes_per_block + lane;
-}
-constexpr Mask lane_bit(unsigned lane) noexcept {
-    return static_cast<Mask>(1U << lane);
-}
 
 /// A uniform grid of cells over a rectangle (or box), with a ring of cells around it that takes
 /// what lies outside: ring cells reach to infinity, all others are as large as they look.

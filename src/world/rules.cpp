@@ -36,6 +36,9 @@ std::string problem_of(const InterestRules& rules) {
                 case KernelType::flag:
                     if (kernel.flag == FlagId::none) return where + "unknown flag";
                     break;
+                case KernelType::custom:
+                    if (kernel.custom == nullptr) return where + "a custom step needs a kernel";
+                    break;
             }
         }
     }

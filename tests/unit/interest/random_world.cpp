@@ -3,8 +3,11 @@
 #include "random_world.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+
+#include "purview/kernel.hpp"
 
 namespace purview::test {
 
@@ -33,6 +36,50 @@ void must(Status status) {
 
 }  // namespace
 
+namespace {
+
+/// Kernels of our own. What the twin needs to know stands in fields that a custom step does not
+/// use: enter_m > 0: within that by the sum of both axes; else: every (flag + 2)nd entity.
+KernelDesc random_custom(SplitMix& random) {
+    KernelDesc kernel;
+    kernel.type = KernelType::custom;
+    if (random.chance(0.6F)) {
+        const float reach = kernel.enter_m = random.between(5, 60);
+        kernel.custom = make_pair_kernel(
+            {.name = "both axes", .reach_m = reach}, [reach](const Pair& p) noexcept {
+                for (const Vec3 place : p.places) {
+                    if (std::fabs(p.place.x - place.x) + std::fabs(p.place.y - place.y) <= reach)
+                        return true;
+                }
+                return false;
+            });
+        return kernel;
+    }
+    const auto every = static_cast<std::uint8_t>(random.below(3));
+    kernel.flag = FlagId{every};
+    kernel.custom = make_pair_kernel(
+        {.name = "every so many", .reads_places = false},
+        [every](const Pair& p) noexcept { return index_of(p.entity) % (every + 2U) == 0; });
+    return kernel;
+}
+
+check::CustomAnswer custom_twin(const KernelDesc& kernel, const check::TruthObserver&,
+                                const std::vector<Vec3>& places, const check::TruthEntity& unit) {
+    using check::CustomAnswer;
+    if (!(kernel.enter_m > 0)) {
+        const bool yes = index_of(unit.id) % (index_of(kernel.flag) + 2U) == 0;
+        return yes ? CustomAnswer::yes : CustomAnswer::no;
+    }
+    if (places.empty() || !unit.placed) return CustomAnswer::unknown;
+    for (const Vec3 place : places) {
+        const float dx = unit.place.x - place.x, dy = unit.place.y - place.y;
+        if (std::fabs(dx) + std::fabs(dy) <= kernel.enter_m) return CustomAnswer::yes;
+    }
+    return CustomAnswer::no;
+}
+
+}  // namespace
+
 InterestRules random_rules(SplitMix& random, std::uint32_t flags, std::uint32_t keys) {
     InterestRules rules;
     rules.bounds_min = {0, 0, 0};
@@ -48,6 +95,11 @@ InterestRules random_rules(SplitMix& random, std::uint32_t flags, std::uint32_t 
         for (std::uint32_t s = 0; s < steps; ++s) {
             StepDesc step;
             step.op = s == 0 ? StepOp::add : StepOp{static_cast<std::uint8_t>(random.below(3))};
+            if (random.chance(0.12F)) {
+                step.kernel = random_custom(random);
+                node.steps.push_back(step);
+                continue;
+            }
             switch (random.below(s == 0 ? 4 : 5)) {
                 case 0:
                 case 1:
@@ -75,6 +127,7 @@ InterestRules random_rules(SplitMix& random, std::uint32_t flags, std::uint32_t 
 RandomWorld::RandomWorld(const RandomWorldDef& def)
     : def_(def), random_(def.seed), manager_(make_manager(def)), oracle_(def.rules, 1) {
     manager_.set_lane_shuffle(def.shuffle_cells, def.seed);
+    oracle_.set_custom_twin(custom_twin);
     for (std::uint32_t i = 0; i < def.entities; ++i) spawn();
     for (std::uint32_t i = 0; i < def.observers; ++i) add_observer();
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Kernels of your own. A kernel answers one question about sixteen entities at a time: which of the
+// lanes of these blocks apply? It is asked once per observer and tick, not once per block. True
+// means "apply", whatever the step does with it (N18). Who wants to say it of one pair at a time
+// writes a pair kernel, at the end of this header.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "purview/ids.hpp"
+
+namespace purview {
+
+using Mask = std::uint16_t;  ///< bit i speaks of lane i of a block
+using BlockIndex = std::uint32_t;
+using Slot = std::uint32_t;  ///< block * 16 + lane; of one tick only, never keep one
+
+inline constexpr unsigned lanes_per_block = 16;
+inline constexpr Mask all_lanes = 0xffff;
+inline constexpr Slot no_slot = 0xffffffffU;
+
+constexpr BlockIndex block_of(Slot slot) noexcept {
+    return slot / lanes_per_block;
+}
+constexpr unsigned lane_of(Slot slot) noexcept {
+    return slot % lanes_per_block;
+}
+constexpr Slot slot_at(BlockIndex block, unsigned lane) noexcept {
+    return block * lanes_per_block + lane;
+}
+constexpr Mask lane_bit(unsigned lane) noexcept {
+    return static_cast<Mask>(1U << lane);
+}
+
+class BlockTable;  // src/spatial
+
+/// What is known of entities, by slot. Reads only; valid for the length of the call.
+class Slots {
+  public:
+    explicit Slots(const BlockTable& table, EntityId all = EntityId::none) noexcept
+        : table_(&table), all_(all) {}
+
+    /// 2 or 3 coordinates.
+    unsigned axes() const noexcept;
+    /// [blocks * axes * 16]: of each block 16 x, then 16 y, then 16 z; an empty lane has x =
+    /// +infinity.
+    const float* coordinates() const noexcept;
+    /// [blocks] lanes with an entity.
+    std::span<const Mask> occupied() const noexcept;
+    /// [blocks] lanes with the flag, or empty: nobody has it.
+    std::span<const Mask> flags(FlagId flag) const noexcept;
+    /// [blocks * 16] keys by slot.
+    std::span<const Key> keys(KeyDomain domain) const noexcept;
+    bool flag(FlagId flag, Slot slot) const noexcept;
+    Vec3 place(Slot slot) const noexcept;
+    /// Its entities have no place.
+    bool is_unplaced(BlockIndex block) const noexcept;
+    /// Of an occupied lane.
+    EntityId entity(Slot slot) const noexcept;
+    const BlockTable& table() const noexcept { return *table_; }
+
+  private:
+    const BlockTable* table_;
+    EntityId all_;  ///< explain judges a copy: the entity that it stands for
+};
+
+/// One observer and all the blocks of its window.
+struct Question {
+    ObserverId observer;
+    std::span<const Vec3> places;        ///< where it looks from; empty: it is nowhere
+    std::span<const Key> keys;           ///< [key domains] the groups it belongs to
+    std::span<const BlockIndex> blocks;  ///< [n]
+    std::span<const Mask> was;           ///< [n] this kernel's answer of last tick, if it remembers
+    std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
+    const Slots& slots;
+};
+
+/// What an answer depends on decides where it may live: in one row for all who share the key, or in
+/// every window. `entity`: on flags and keys of the entity alone.
+enum class DependsOn : std::uint8_t { entity, key, pair };
+
+/// Any thread may ask; a kernel changes nothing. When an answer changes for a reason that the
+/// engine cannot see (neither place, flag nor key), call recheck or rescan of the manager.
+class InterestKernel {
+  public:
+    virtual ~InterestKernel() = default;
+    /// out[n] and unknown[n], zeroed by the caller; a bit of unknown overrules the bit of out: it
+    /// adds nothing and subtracts. Bits of empty lanes may be anything. A kernel with a reach is
+    /// not asked about an observer that is nowhere, nor about entities without a place: these are
+    /// unknown to it (N54).
+    virtual void test(const Question& question, std::span<Mask> out,
+                      std::span<Mask> unknown) const noexcept = 0;
+    /// The numbers behind the answer for one lane of the first block, in words. Called right after
+    /// `test` with the same question.
+    virtual std::string describe(const Question& question, unsigned lane) const = 0;
+    /// False: it leaves `unknown` alone (and may be given none).
+    virtual bool answers_unknown() const noexcept { return true; }
+    virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
+    /// It wants its own previous answer, per pair. Given back as Question::was.
+    virtual bool remembers() const noexcept { return false; }
+    /// How far from a place of the observer it may say yes; candidates are looked for that far. 0:
+    /// not spatial; as an `add` step it is asked about every entity of the node.
+    virtual float reach_m() const noexcept { return 0; }
+    /// Up to here from a place it always says yes. Negative: nowhere.
+    virtual float inside_m() const noexcept { return -1; }
+    /// The answer may change when the entity or the observer moves.
+    virtual bool reads_places() const noexcept { return true; }
+    /// Radii around the observer's places at which the answer changes, when nothing else of a place
+    /// matters; empty: any move within reach matters.
+    virtual std::vector<float> edges_m() const { return {}; }
+    /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
+    virtual bool test_entity(const Slots&, Slot) const noexcept { return false; }
+    virtual KeyDomain domain() const noexcept { return KeyDomain::none; }
+};
+
+/// One observer and one entity, for a pair kernel.
+struct Pair {
+    ObserverId observer;
+    EntityId entity;
+    std::span<const Vec3> places;  ///< of the observer
+    Vec3 place;                    ///< of the entity
+    bool was;                      ///< the answer of last tick, if it remembers
+    const Slots& slots;
+    Slot slot;
+    bool has(FlagId flag) const noexcept { return slots.flag(flag, slot); }
+};
+
+/// What a pair kernel needs to be told.
+struct PairKernelDef {
+    std::string name = "predicate";  ///< for explanations
+    float reach_m = 0;               ///< see InterestKernel
+    bool remembers = false;
+    bool reads_places = true;
+};
+
+/// A predicate asked about one pair at a time, about every candidate in every tick: some ten times
+/// as dear as a kernel that tests sixteen.
+template <class Predicate>
+class PairKernel final : public InterestKernel {
+    static_assert(std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
+                  "a predicate is bool(const Pair&) noexcept");
+
+  public:
+    PairKernel(PairKernelDef def, Predicate predicate)
+        : def_(std::move(def)), predicate_(std::move(predicate)) {}
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const std::span<const Mask> occupied = q.slots.occupied();
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            for (Mask rest = occupied[q.blocks[i]]; rest != 0;
+                 rest &= static_cast<Mask>(rest - 1)) {
+                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                if (predicate_(pair_at(q, i, lane))) out[i] |= lane_bit(lane);
+            }
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        return def_.name + (predicate_(pair_at(q, 0, lane)) ? " says yes" : " says no");
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool remembers() const noexcept override { return def_.remembers; }
+    float reach_m() const noexcept override { return def_.reach_m; }
+    bool reads_places() const noexcept override { return def_.reads_places; }
+
+  private:
+    static Pair pair_at(const Question& q, std::size_t i, unsigned lane) noexcept {
+        const Slot slot = slot_at(q.blocks[i], lane);
+        const bool was = i < q.was.size() && (q.was[i] & lane_bit(lane)) != 0;
+        return {q.observer, q.slots.entity(slot), q.places, q.slots.place(slot), was, q.slots,
+                slot};
+    }
+
+    PairKernelDef def_;
+    Predicate predicate_;
+};
+
+/// make_pair_kernel({.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity) % 2 ==
+/// 0; })
+template <class Predicate>
+std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {
+    return std::make_shared<PairKernel<Predicate>>(std::move(def), std::move(predicate));
+}
+
+}  // namespace purview
