@@ -40,6 +40,8 @@ class Engine {
     /// For every relevant entity of an observer: visit(entity).
     using Visit = std::function<void(std::uint32_t)>;
     virtual void for_each_relevant(std::uint32_t observer, const Visit& visit) const = 0;
+    /// Since load: entities whose lanes a kernel was asked about; 0: not counted.
+    virtual double lanes_tested() const { return 0; }
     /// Instruction set that was chosen, or "native".
     virtual std::string isa() const { return "native"; }
 };
@@ -82,8 +84,11 @@ std::vector<std::string> peer_names();
 
 /// What our engine is asked besides the radius.
 struct OurRules {
-    bool composed = false;  ///< (near or same team) and not cloaked
-    bool margin = false;    ///< leave radius a tenth larger
+    bool composed = false;     ///< (near or same team) and not cloaked
+    bool margin = false;       ///< leave radius a tenth larger
+    bool scalar = false;       ///< near and cloaked as predicates asked pair by pair
+    bool static_node = false;  ///< the scalar rule without a reach: everybody is asked about
+    bool count_tested = false;
     std::uint32_t threads = 1;
 };
 

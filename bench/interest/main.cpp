@@ -158,6 +158,37 @@ void run_scenes(Report& report, const Options& options) {
     if (asked("W3")) scene_with_peers(report, "W3", options, 24);
     if (asked("W4")) scene_with_peers(report, "W4", options, 12);
     if (asked("W5")) scene_with_peers(report, "W5", options, 8);
+    if (asked("checks")) {
+        scene_of_ours(report, "checks", "W1",
+                      {ours("purview", {}), ours("counted", {.count_tested = true})}, options, 60);
+    }
+    if (asked("scalar")) {
+        scene_of_ours(report, "scalar", "W1",
+                      {ours("purview", {}),
+                       ours("scalar", {.scalar = true}),
+                       ours("static node", {.scalar = true, .static_node = true}),
+                       {"rfc-node", [] { return make_peer("rfc-node"); }, 0, true}},
+                      options, 8);
+    }
+    if (asked("shape")) {
+        for (const std::uint32_t n : {100'000U, 1'000'000U}) {
+            Plan plan = plan_of("W2", options, 24);
+            plan.name = n == 100'000U ? "100 k" : "1 M";
+            plan.scene.entities = n;
+            plan.scene.observers = n / 100;
+            plan.entries = {ours("purview", {})};
+            const auto rows = run(plan);
+            print_table(rows);
+            report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+        }
+        Plan plan = plan_of("W2", options, 24);
+        plan.name = "still";
+        plan.scene.entities_move = plan.scene.observers_move = 0;
+        plan.entries = {ours("purview", {})};
+        const auto rows = run(plan);
+        print_table(rows);
+        report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+    }
     if (asked("composed")) {
         scene_of_ours(report, "composed", "W2",
                       {ours("purview", {}), ours("composed", {.composed = true}, false),
@@ -188,6 +219,22 @@ void add_figures(Report& report) {
         std::printf("composed: %.0f ns an event, bare %.0f\n",
                     composed->ms_p50 * 1e6 / composed->events_per_tick,
                     bare->ms_p50 * 1e6 / bare->events_per_tick);
+    }
+    if (const Row* counted = report.find("checks", "counted")) {
+        report.at_most("checks on W1, % of the RFC's", counted->lanes_tested_per_tick / 5e6 * 100,
+                       1, 1);
+    }
+    if (const Row* scalar = report.find("scalar", "scalar")) {
+        const Row* rfc = report.find("scalar", "rfc-node");
+        report.figures.push_back({"scalar rfc-node/ours", ratio(*rfc, *scalar), 20, 60});
+        report.figures.push_back(
+            {"scalar in a static node", ratio(*rfc, *report.find("scalar", "static node")), 3, 3});
+    }
+    if (const Row* small = report.find("100 k", "purview")) {
+        const Row* large = report.find("1 M", "purview");
+        report.at_most("shape 1 M/100 k", ratio(*large, *small), 18, 16);
+        const Row* still = report.find("still", "purview");
+        report.at_most("shape nothing moves, ns per observer", still->ms_p50 * 1e6 / 10'000, 5, 1);
     }
     if (const Row* w2 = report.find("W2", "purview")) {
         report.at_most("memory W2, B per entity", w2->bytes_entities, 32, 30);
@@ -291,7 +338,8 @@ int main(int argc, char** argv) {
     using namespace purview::bench;
     Options options;
     CLI::App app{"Our interest engine beside others, on the same moves"};
-    app.add_option("--scene", options.scenes, "only these: W1 W2 W3 W4 W5 composed");
+    app.add_option("--scene", options.scenes,
+                   "only these: W1 W2 W3 W4 W5 composed checks scalar shape");
     app.add_option("--engine", options.engines, "only these beside ours");
     app.add_flag("--quick", options.quick, "fewer ticks; peers that take seconds a tick stay out");
     app.add_option("--ticks", options.ticks, "of one engine's turn");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "purview/kernel.hpp"
 #include "runner.hpp"
 
 namespace purview::bench {
@@ -32,11 +33,29 @@ class PurviewEngine final : public Engine {
             def.rules.nodes[0].steps.push_back(
                 {StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
         }
+        if (rules_.scalar) {
+            def.flag_count = 1;
+            const float squared = radius * radius;
+            const auto near_pair = [squared](const Pair& p) noexcept {
+                const Vec3 at = p.place(), from = p.places()[0];
+                const float dx = at.x - from.x, dy = at.y - from.y;
+                return dx * dx + dy * dy <= squared;
+            };
+            const auto cloaked_pair = [](const Pair& p) noexcept { return p.has(FlagId{0}); };
+            StepDesc add{StepOp::add, {KernelType::custom}};
+            add.kernel.custom = make_pair_kernel(
+                {.name = "near", .reach_m = rules_.static_node ? 0 : radius}, near_pair);
+            StepDesc subtract{StepOp::subtract, {KernelType::custom}};
+            subtract.kernel.custom =
+                make_pair_kernel({.name = "cloaked", .reads_places = false}, cloaked_pair);
+            def.rules.nodes[0].steps = {add, subtract};
+        }
         const std::size_t before = heap_bytes();
-        if (const char* r = std::getenv("PVR")) def.refresh = static_cast<Refresh>(std::atoi(r));
         auto made = InterestManager::create(def);
         if (!made) std::abort();
         manager_.emplace(std::move(made).value());
+        manager_->set_count_tested(rules_.count_tested);
+        entities_ = scene.entities;
         for (std::uint32_t i = 0; i < scene.entities; ++i) {
             EntityDef entity{.place = workload.places()[i]};
             const Key team[1] = {i < scene.observers ? Key{static_cast<std::uint16_t>(1 + i % 20)}
@@ -56,7 +75,10 @@ class PurviewEngine final : public Engine {
             (void)manager_->set_ready(observers_[o], true);
         }
     }
-    void update(std::span<const Move> moves) override { manager_->move(moves); }
+    void update(std::span<const Move> moves) override {
+        if (rules_.composed) change_facts();
+        manager_->move(moves);
+    }
     void query() override { manager_->tick(); }
     void for_each_event(const Tell& tell) const override {
         for (const RelevanceEvent& e : manager_->events()) {
@@ -71,8 +93,30 @@ class PurviewEngine final : public Engine {
     double entity_bytes() const override { return entity_bytes_; }
     std::string isa() const override { return "shipped"; }
 
+    double lanes_tested() const override {
+        return static_cast<double>(manager_->counters().lanes_tested);
+    }
+
   private:
+    /// One in a thousand cloaks or uncloaks, ten observers change team.
+    void change_facts() {
+        ++tick_;
+        for (std::uint64_t i = 0; i < entities_ / 1000; ++i) {
+            const std::uint64_t h = mix((tick_ << 32) + i);
+            (void)manager_->set_flag(entity_of(static_cast<std::uint32_t>(h % entities_)),
+                                     FlagId{0}, (h >> 40) % 20 == 0);
+        }
+        for (std::uint64_t i = 0; i < 10; ++i) {
+            const std::uint64_t h = mix((tick_ << 32) + (1U << 30) + i);
+            (void)manager_->set_key(entity_of(static_cast<std::uint32_t>(h % observers_.size())),
+                                    KeyDomain{0},
+                                    Key{static_cast<std::uint16_t>(1 + (h >> 40) % 20)});
+        }
+    }
+
     OurRules rules_;
+    std::uint64_t tick_ = 0;
+    std::uint32_t entities_ = 0;
     double entity_bytes_ = 0;
     std::optional<InterestManager> manager_;
     std::vector<ObserverId> observers_;

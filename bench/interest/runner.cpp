@@ -106,6 +106,7 @@ struct Runner {
     std::vector<double> ticks, updates, queries, rounds;
     std::vector<std::uint64_t> event_hash;  ///< by prefix: see `prefixes`
     std::size_t events = 0, allocations = 0, timed_ticks = 0;
+    double lanes_before = 0;
     double bytes_loaded = 0, bytes_entities = 0, bytes_all = 0;
 };
 
@@ -179,8 +180,10 @@ std::vector<Row> run(const Plan& plan) {
     for (Runner& r : runners) {
         const std::size_t before = heap_bytes();
         turn(r, false);
-        r.bytes_all = r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
+        r.bytes_all =
+            r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
         r.events = 0;
+        r.lanes_before = r.engine->lanes_tested();
     }
     for (std::uint32_t round = 0; round < plan.rounds; ++round) {
         generate(plan.ticks);
@@ -223,6 +226,8 @@ std::vector<Row> run(const Plan& plan) {
         row.ns_per_pair = row.ms_p50 * 1e6 / (row.relevant_mean * plan.scene.observers);
         row.bytes_entities = r.bytes_entities / plan.scene.entities;
         row.bytes_observers = (r.bytes_all - r.bytes_entities) / r.observers;
+        row.lanes_tested_per_tick =
+            (r.engine->lanes_tested() - r.lanes_before) / static_cast<double>(r.timed_ticks);
         row.allocations_per_tick =
             static_cast<double>(r.allocations) / static_cast<double>(r.timed_ticks);
         std::size_t prefix = 2;

@@ -41,6 +41,7 @@ struct Row {
     double bytes_entities = 0, bytes_observers = 0;  ///< heap growth, per entity and per observer
     double allocations_per_tick = 0;                 ///< after warm-up
     double distinct_relevant = 0;
+    double lanes_tested_per_tick = 0;  ///< where counted
     std::string hash;
     bool hash_agrees = true;
 };

@@ -47,16 +47,15 @@ class BlockTable;  // src/spatial
 /// What is known of entities, by slot. Reads only; valid for the length of the call.
 class Slots {
   public:
-    explicit Slots(const BlockTable& table, EntityId all = EntityId::none) noexcept
-        : table_(&table), all_(all) {}
+    explicit Slots(const BlockTable& table, EntityId all = EntityId::none) noexcept;
 
     /// 2 or 3 coordinates.
-    unsigned axes() const noexcept;
+    unsigned axes() const noexcept { return axes_; }
     /// [blocks * axes * 16]: of each block 16 x, then 16 y, then 16 z; an empty lane has x =
     /// +infinity.
-    const float* coordinates() const noexcept;
+    const float* coordinates() const noexcept { return coordinates_; }
     /// [blocks] lanes with an entity.
-    std::span<const Mask> occupied() const noexcept;
+    std::span<const Mask> occupied() const noexcept { return occupied_; }
     /// [blocks] lanes with the flag, or empty: nobody has it.
     std::span<const Mask> flags(FlagId flag) const noexcept;
     /// [blocks * 16] keys by slot.
@@ -71,6 +70,9 @@ class Slots {
 
   private:
     const BlockTable* table_;
+    const float* coordinates_;
+    std::span<const Mask> occupied_;
+    unsigned axes_;
     EntityId all_;  ///< explain judges a copy: the entity that it stands for
 };
 
@@ -81,6 +83,9 @@ struct Question {
     std::span<const Key> keys;           ///< [key domains] the groups it belongs to
     std::span<const BlockIndex> blocks;  ///< [n]
     std::span<const Mask> was;           ///< [n] this kernel's answer of last tick, if it remembers
+    /// [n] or empty: only these lanes matter, all others may be left out. Never for one that
+    /// remembers.
+    std::span<const Mask> asked;
     std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const Slots& slots;
 };
@@ -124,15 +129,27 @@ class InterestKernel {
 };
 
 /// One observer and one entity, for a pair kernel.
-struct Pair {
-    ObserverId observer;
-    EntityId entity;
-    std::span<const Vec3> places;  ///< of the observer
-    Vec3 place;                    ///< of the entity
-    bool was;                      ///< the answer of last tick, if it remembers
-    const Slots& slots;
-    Slot slot;
-    bool has(FlagId flag) const noexcept { return slots.flag(flag, slot); }
+class Pair {
+  public:
+    Pair(const Question& question, Slot slot, Vec3 place, bool was) noexcept
+        : question_(&question), slot_(slot), place_(place), was_(was) {}
+    ObserverId observer() const noexcept { return question_->observer; }
+    /// Places of the observer; not empty for a kernel with a reach.
+    std::span<const Vec3> places() const noexcept { return question_->places; }
+    EntityId entity() const noexcept { return question_->slots.entity(slot_); }
+    /// Of the entity.
+    Vec3 place() const noexcept { return place_; }
+    bool has(FlagId flag) const noexcept { return question_->slots.flag(flag, slot_); }
+    Key key(KeyDomain domain) const noexcept { return question_->slots.keys(domain)[slot_]; }
+    Key observer_key(KeyDomain domain) const noexcept { return question_->keys[index_of(domain)]; }
+    /// The answer of last tick, if the kernel remembers.
+    bool was() const noexcept { return was_; }
+
+  private:
+    const Question* question_;
+    Slot slot_;
+    Vec3 place_;
+    bool was_;
 };
 
 /// What a pair kernel needs to be told.
@@ -156,8 +173,9 @@ class PairKernel final : public InterestKernel {
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::span<const Mask> occupied = q.slots.occupied();
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
-            for (Mask rest = occupied[q.blocks[i]]; rest != 0;
-                 rest &= static_cast<Mask>(rest - 1)) {
+            Mask rest = occupied[q.blocks[i]];
+            if (!q.asked.empty()) rest &= q.asked[i];
+            for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                 if (predicate_(pair_at(q, i, lane))) out[i] |= lane_bit(lane);
             }
@@ -173,18 +191,20 @@ class PairKernel final : public InterestKernel {
 
   private:
     static Pair pair_at(const Question& q, std::size_t i, unsigned lane) noexcept {
-        const Slot slot = slot_at(q.blocks[i], lane);
+        const unsigned axes = q.slots.axes();
+        const float* at =
+            q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block + lane;
+        const Vec3 place{at[0], at[lanes_per_block], axes == 3 ? at[2 * lanes_per_block] : 0};
         const bool was = i < q.was.size() && (q.was[i] & lane_bit(lane)) != 0;
-        return {q.observer, q.slots.entity(slot), q.places, q.slots.place(slot), was, q.slots,
-                slot};
+        return {q, slot_at(q.blocks[i], lane), place, was};
     }
 
     PairKernelDef def_;
     Predicate predicate_;
 };
 
-/// make_pair_kernel({.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity) % 2 ==
-/// 0; })
+/// make_pair_kernel({.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity()) % 2
+/// == 0; })
 template <class Predicate>
 std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {
     return std::make_shared<PairKernel<Predicate>>(std::move(def), std::move(predicate));

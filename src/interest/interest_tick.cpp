@@ -88,7 +88,7 @@ void InterestData::update_window(std::uint32_t o) {
                           force_hidden_,
                           force_hidden_count_ > 0,
                           pulled_,
-                          !pulled_.empty()};
+                          program_.everywhere || !pulled_.empty()};
     const Resolve* resolve = pairs_.size() > 0 ? this : nullptr;
     if (moved || observer.needs_scan || !observer.window.is_made() || has_pulled_rows_) {
         ++counters.windows_scanned;
@@ -108,7 +108,7 @@ void InterestData::update_window(std::uint32_t o) {
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
     return def_.refresh != Refresh::pull && !has_pulled_rows_ && member_ids_.size() == 0 &&
-           program_.reach_m > 0 && program_.any_move_m <= program_.reach_m;
+           !program_.everywhere && program_.reach_m > 0 && program_.any_move_m <= program_.reach_m;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.

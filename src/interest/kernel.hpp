@@ -31,7 +31,5 @@ struct AttributeNames {
 /// A built-in kernel, or the caller's own.
 std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
                                                   const AttributeNames& names);
-/// Everybody is a member: candidates of steps that look nowhere in particular.
-std::shared_ptr<const InterestKernel> make_everybody();
 
 }  // namespace purview

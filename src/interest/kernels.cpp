@@ -143,24 +143,7 @@ class FlagKernel final : public InterestKernel {
     std::string name_;
 };
 
-/// Says yes to everybody.
-class EverybodyKernel final : public InterestKernel {
-  public:
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
-    }
-    std::string describe(const Question&, unsigned) const override { return "everybody"; }
-    bool answers_unknown() const noexcept override { return false; }
-    bool reads_places() const noexcept override { return false; }
-    DependsOn depends_on() const noexcept override { return DependsOn::entity; }
-    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
-};
-
 }  // namespace
-
-std::shared_ptr<const InterestKernel> make_everybody() {
-    return std::make_shared<EverybodyKernel>();
-}
 
 std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
                                                   const AttributeNames& names) {

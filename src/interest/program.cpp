@@ -60,8 +60,7 @@ void compile_node(const NodeDesc& node, const AttributeNames& names, Program& ou
                 out.warnings.push_back("node '" + node.name + "', step " + std::to_string(s + 1) +
                                        ": a later step judges pairs, so this rule copies rows");
             } else if (!(step.kernel->reach_m() > 0)) {
-                out.kernels.push_back(make_everybody());
-                out.rows.push_back({KeyDomain::none, out.kernels.back().get(), {}, true});
+                out.everywhere = true;
                 out.warnings.push_back("node '" + node.name + "', step " + std::to_string(s + 1) +
                                        ": it has no reach, so every observer is asked about all");
             }

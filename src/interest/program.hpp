@@ -53,7 +53,8 @@ struct Program {
     std::vector<WholeNode> whole;
     bool everything = false;  ///< some node says yes to all entities
     std::uint32_t plane_count = 0;
-    float reach_m = 0;  ///< the farthest a window must look by place
+    bool everywhere = false;  ///< some add looks nowhere in particular: windows hold all cells
+    float reach_m = 0;        ///< the farthest a window must look by place
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
     /// Radii at which some answer changes: whoever moved without crossing one of them around a

@@ -5,15 +5,12 @@
 
 namespace purview {
 
-unsigned Slots::axes() const noexcept {
-    return table_->is_three_d() ? 3 : 2;
-}
-const float* Slots::coordinates() const noexcept {
-    return table_->coordinates(0);
-}
-std::span<const Mask> Slots::occupied() const noexcept {
-    return table_->occupied();
-}
+Slots::Slots(const BlockTable& table, EntityId all) noexcept
+    : table_(&table),
+      coordinates_(table.coordinates(0)),
+      occupied_(table.occupied()),
+      axes_(table.is_three_d() ? 3 : 2),
+      all_(all) {}
 std::span<const Mask> Slots::flags(FlagId flag) const noexcept {
     return table_->flags(index_of(flag));
 }

@@ -127,6 +127,7 @@ void for_each_bit_in(const Bitset& set, std::size_t first, std::size_t count, Vi
 
 void find_boxes(const ScanInput& input, ScanScratch& scratch) {
     scratch.boxes.clear();
+    if (input.program.everywhere) return;  // all cells, from wherever
     const GridLayer& finest = input.table.layers().front();
     for (const Vec3 place : input.places)
         scratch.boxes.push_back(sub_cell_of(finest, input.table.is_three_d(), place));
@@ -134,6 +135,15 @@ void find_boxes(const ScanInput& input, ScanScratch& scratch) {
 
 void find_runs(const ScanInput& input, ScanScratch& scratch) {
     scratch.runs.clear();
+    if (input.program.everywhere) {
+        constexpr BlockIndex run_max = 0xffff;
+        const BlockIndex end = input.table.cell_end();
+        for (BlockIndex first = 0; first < end; first += std::min(run_max, end - first)) {
+            scratch.runs.push_back(
+                {first, static_cast<std::uint16_t>(std::min(run_max, end - first)), 0, 0});
+        }
+        return;
+    }
     if (input.program.reach_m <= 0 || input.places.empty()) return;
     const auto layers = input.table.layers();
     const bool three_d = input.table.is_three_d();
@@ -398,8 +408,8 @@ namespace {
 
 /// What one step's kernel says. `out` is zeroed here; true: something is unknown.
 bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-         std::size_t inside, std::span<const Mask> memory, ScanScratch& scratch,
-         std::span<Mask> out) {
+         std::size_t inside, std::span<const Mask> memory, std::span<const Mask> asked,
+         ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
     const bool is_spatial = step.kernel->reach_m() > 0;
     std::fill(out.begin(), out.end(), Mask{0});
@@ -410,7 +420,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     if (is_nowhere) return true;
     const bool is_inside_kernel = step.kernel == input.program.inside_kernel;
     const Slots slots(input.table, input.stands_for);
-    step.kernel->test({input.observer, input.places, input.keys, blocks, memory,
+    step.kernel->test({input.observer, input.places, input.keys, blocks, memory, asked,
                        is_inside_kernel ? inside : 0, slots},
                       out, scratch.unknown);
     for (std::size_t i = 0; has_unplaced && i < n; ++i) {
@@ -437,7 +447,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
             if (step.plane != no_plane) memory = masks.subspan((1 + step.plane) * n, n);
             if (is_first_step && step.op == StepOp::add && memory.empty() &&
                 input.trace == nullptr) {
-                if (ask(input, step, blocks, inside, memory, scratch, so_far)) {
+                if (ask(input, step, blocks, inside, memory, {}, scratch, so_far)) {
                     for (std::size_t i = 0; i < n; ++i)
                         so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
                 }
@@ -447,8 +457,19 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
             if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
             is_first_step = false;
             scratch.answer.resize(n);
+            // What is settled is not asked about; but whoever remembers must see all, and so must a
+            // trace.
+            std::span<const Mask> asked;
+            if (memory.empty() && input.trace == nullptr) {
+                scratch.asked.resize(n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    scratch.asked[i] =
+                        step.op == StepOp::add ? static_cast<Mask>(~so_far[i]) : so_far[i];
+                }
+                asked = scratch.asked;
+            }
             const bool any_unknown =
-                ask(input, step, blocks, inside, memory, scratch, scratch.answer);
+                ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
             combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
             if (input.trace != nullptr) {
                 input.trace->push_back({&step, scratch.answer[0],

@@ -139,6 +139,7 @@ struct ScanScratch {
     std::vector<Mask> node_result;
     std::vector<Mask> answer;
     std::vector<Mask> unknown;
+    std::vector<Mask> asked;
     std::vector<std::uint32_t> dirty;     ///< positions of dirty blocks in the window
     std::vector<std::uint32_t> position;  ///< by block: its position in `mapped` + 1, else 0
     FlatMap<std::uint32_t, std::uint8_t> pulled;

@@ -47,8 +47,9 @@ KernelDesc random_custom(SplitMix& random) {
         const float reach = kernel.enter_m = random.between(5, 60);
         kernel.custom = make_pair_kernel(
             {.name = "both axes", .reach_m = reach}, [reach](const Pair& p) noexcept {
-                for (const Vec3 place : p.places) {
-                    if (std::fabs(p.place.x - place.x) + std::fabs(p.place.y - place.y) <= reach)
+                for (const Vec3 place : p.places()) {
+                    if (std::fabs(p.place().x - place.x) + std::fabs(p.place().y - place.y) <=
+                        reach)
                         return true;
                 }
                 return false;
@@ -59,7 +60,7 @@ KernelDesc random_custom(SplitMix& random) {
     kernel.flag = FlagId{every};
     kernel.custom = make_pair_kernel(
         {.name = "every so many", .reads_places = false},
-        [every](const Pair& p) noexcept { return index_of(p.entity) % (every + 2U) == 0; });
+        [every](const Pair& p) noexcept { return index_of(p.entity()) % (every + 2U) == 0; });
     return kernel;
 }
 
