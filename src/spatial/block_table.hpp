@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -229,7 +230,7 @@ class BlockTable {
         std::uint32_t generation = 0;
     };
 
-    template <unsigned axes, class Moves>
+    template <unsigned axes, bool nudging, class Moves>
     Refused write_places_of(const Moves& moves);
     std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
@@ -309,33 +310,47 @@ template <class Moves>
 BlockTable::Refused BlockTable::write_places(const Moves& moves) {
     moves_seen_ += moves.size();
     any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
-    return axes_ == 2 ? write_places_of<2>(moves) : write_places_of<3>(moves);
+    if (axes_ == 2) {
+        return keeps_nudges_ ? write_places_of<2, true>(moves) : write_places_of<2, false>(moves);
+    }
+    return keeps_nudges_ ? write_places_of<3, true>(moves) : write_places_of<3, false>(moves);
 }
 
-template <unsigned axes, class Moves>
+template <unsigned axes, bool nudging, class Moves>
 BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
     // Two look-ups ahead of the writes: homes, then the lanes they name.
     constexpr std::size_t homes_ahead = 24, lanes_ahead = 12;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
     Refused refused;
     const std::size_t n = moves.size(), home_count = home_.size();
+    // Lists are written without asking for room, and handed over now and then.
+    constexpr std::size_t batch = 512;
+    std::array<EntityId, batch> leaving;
+    std::array<Nudge, nudging ? batch : 1> nudges;
+    std::size_t leavers = 0, nudged = 0;
+    const auto hand_over = [&] {
+        leaving_.insert(leaving_.end(), leaving.begin(), leaving.begin() + leavers);
+        if (nudging) nudges_.insert(nudges_.end(), nudges.begin(), nudges.begin() + nudged);
+        leavers = nudged = 0;
+    };
     const Home* const homes = home_.data();
     float* const coordinates = coordinates_.data();
     std::uint64_t* const dirty = dirty_.words().data();
+    const BlockIndex* const cells = cell_.data();
+    const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
     const GridLayer only = layers_.front();
     const bool one_layer = layers_.size() <= 2;  // and the unplaced
-    const bool keeps_nudges = keeps_nudges_;
-    const auto prefetch_lane = [&](std::uint32_t index) {
-        if (index >= home_count) return;
-        // Of an index without a home: some address, which a prefetch may have.
-        const float* at = coordinates + std::size_t{block_of(homes[index].slot)} * block_floats;
-        for (unsigned a = 0; a < axes; ++a) __builtin_prefetch(at + a * lanes_per_block, 1);
-    };
+    bool any_dirty = false;
     for (std::size_t i = 0; i < n; ++i) {
+        if (i % batch == 0) hand_over();
         if (i + homes_ahead < n) {
-            __builtin_prefetch(
-                homes + std::min<std::size_t>(index_of(moves[i + homes_ahead].entity), home_count));
-            prefetch_lane(index_of(moves[i + lanes_ahead].entity));
+            const std::size_t far = index_of(moves[i + homes_ahead].entity);
+            __builtin_prefetch(homes + std::min(far, home_count));
+            const std::size_t near = index_of(moves[i + lanes_ahead].entity);
+            // Of an index without a home: some address, which a prefetch may have.
+            const Slot ahead = near < home_count ? homes[near].slot : Slot{0};
+            const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
+            for (unsigned a = 0; a < axes; ++a) __builtin_prefetch(at + a * lanes_per_block, 1);
         }
         const EntityId entity = moves[i].entity;
         const Vec3 place = moves[i].place;
@@ -351,13 +366,13 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
             continue;
         }
         const BlockIndex block = block_of(home.slot);
-        const BlockIndex cell = block < cell_count_ ? block : cell_[block];
-        if (cell == unplaced_cell_) continue;
+        const BlockIndex cell = block < cell_count ? block : cells[block];
+        if (cell == unplaced_cell) continue;
         float* const lane = coordinates + block * block_floats + lane_of(home.slot);
-        if (keeps_nudges) {
-            nudges_.push_back({home.slot,
-                               {lane[0], lane[lanes_per_block],
-                                axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}});
+        if (nudging) {
+            nudges[nudged++] = {home.slot,
+                                {lane[0], lane[lanes_per_block],
+                                 axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
         }
         lane[0] = place.x;
         lane[lanes_per_block] = place.y;
@@ -365,15 +380,16 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
         const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
         BlockIndex row = layer.cell_y(place.y);
         if (axes == 3) row += layer.cell_z(place.z) * layer.ny;
-        if (layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell) {
-            leaving_.push_back(entity);
-        }
-        if (keeps_nudges) continue;
+        leaving[leavers] = entity;
+        leavers += layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell ? 1 : 0;
+        if (nudging) continue;
         dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
         if (block != cell)
             dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
-        any_dirty_ = true;
+        any_dirty = true;
     }
+    any_dirty_ = any_dirty_ || any_dirty;
+    hand_over();
     return refused;
 }
 
