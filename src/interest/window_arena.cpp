@@ -36,9 +36,9 @@ void WindowArena::begin_repack(std::size_t bytes) {
 
 void WindowArena::end_repack() {
     // The largest is the next spare.
-    const auto largest = std::max_element(old_.begin(), old_.end(), [](const Block& a, const Block& b) {
-        return a.size() < b.size();
-    });
+    const auto largest =
+        std::max_element(old_.begin(), old_.end(),
+                         [](const Block& a, const Block& b) { return a.size() < b.size(); });
     spare_ = largest == old_.end() ? Block() : std::move(*largest);
     old_.clear();
 }

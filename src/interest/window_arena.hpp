@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Memory of all windows: one behind the other, in the order in which they are visited, so that a tick
-// reads it as a stream. A window that outgrows its piece takes a new one at the end; `repack` puts all
-// in order again. Half of the memory is the room that the next repacking needs.
+// Memory of all windows: one behind the other, in the order in which they are visited, so that a
+// tick reads it as a stream. A window that outgrows its piece takes a new one at the end; `repack`
+// puts all in order again. Half of the memory is the room that the next repacking needs.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class WindowArena {
         return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     }
 
-    /// Between the two, every window that is alive takes a piece anew and copies its bytes; pieces of
-    /// before stay readable until end_repack. `bytes`: what they will take.
+    /// Between the two, every window that is alive takes a piece anew and copies its bytes; pieces
+    /// of before stay readable until end_repack. `bytes`: what they will take.
     void begin_repack(std::size_t bytes);
     void end_repack();
 

@@ -53,14 +53,14 @@ void add_within_any(const float* coordinates, unsigned axes, const BlockIndex* b
     }
 }
 
-void add_crossed_any(const float* coordinates, unsigned axes, const BlockIndex* blocks, std::size_t n,
-                     Vec3 a, Vec3 b, float radius_squared, Mask* out) {
+void add_crossed_any(const float* coordinates, unsigned axes, const BlockIndex* blocks,
+                     std::size_t n, Vec3 a, Vec3 b, float radius_squared, Mask* out) {
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
-        const std::uint32_t bits =
-            axes == 2
-                ? bits_within<2>(block, a, radius_squared) ^ bits_within<2>(block, b, radius_squared)
-                : bits_within<3>(block, a, radius_squared) ^ bits_within<3>(block, b, radius_squared);
+        const std::uint32_t bits = axes == 2 ? bits_within<2>(block, a, radius_squared) ^
+                                                   bits_within<2>(block, b, radius_squared)
+                                             : bits_within<3>(block, a, radius_squared) ^
+                                                   bits_within<3>(block, b, radius_squared);
         out[i] = static_cast<Mask>(out[i] | bits);
     }
 }
@@ -76,7 +76,7 @@ namespace purview {
 namespace {
 HWY_EXPORT(add_within_any);
 HWY_EXPORT(add_crossed_any);
-}
+}  // namespace
 #endif
 
 namespace {
@@ -131,7 +131,8 @@ void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> bloc
 #ifdef PURVIEW_HIGHWAY
     if (!g_plain) {
         HWY_DYNAMIC_DISPATCH(add_crossed_any)
-        (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
+        (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared,
+         out.data());
         return;
     }
 #endif

@@ -17,7 +17,8 @@ namespace purview {
 void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 centre,
                       float radius_squared, std::span<Mask> out) noexcept;
 
-/// Adds to out[i] the lanes of blocks[i] that are within sqrt(radius_squared) of exactly one of a and b.
+/// Adds to out[i] the lanes of blocks[i] that are within sqrt(radius_squared) of exactly one of a
+/// and b.
 void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept;
 

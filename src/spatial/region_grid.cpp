@@ -10,8 +10,8 @@ namespace purview {
 
 namespace {
 
-/// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few), nor
-/// more of them than are worth having.
+/// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few),
+/// nor more of them than are worth having.
 float cell_of(Vec3 min, Vec3 max, float reach_m, std::size_t observers) {
     constexpr float per_cell = 12, cells_per_axis_max = 512;
     const float width = max.x - min.x, height = max.y - min.y;

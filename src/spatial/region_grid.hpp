@@ -28,8 +28,8 @@ class RegionGrid {
     /// visit(observer) for all with a place within `radius_m` of the centre. Some twice.
     template <class Visit>
     void for_each_within(Vec3 centre, float radius_m, Visit&& visit);
-    /// visit(observer) for all to whom one of the circles around their places was crossed between `a`
-    /// and `b`: inside of it before, outside now, or the other way round. Some twice.
+    /// visit(observer) for all to whom one of the circles around their places was crossed between
+    /// `a` and `b`: inside of it before, outside now, or the other way round. Some twice.
     template <class Visit>
     void for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m, Visit&& visit);
 
@@ -40,8 +40,8 @@ class RegionGrid {
 
     BlockTable table_;
     std::size_t made_for_;
-    std::vector<std::uint32_t> owner_;                ///< by region
-    std::vector<std::uint32_t> free_;                 ///< regions
+    std::vector<std::uint32_t> owner_;                 ///< by region
+    std::vector<std::uint32_t> free_;                  ///< regions
     std::vector<std::vector<std::uint32_t>> regions_;  ///< by observer
     std::vector<BlockIndex> blocks_;
     std::vector<Mask> found_;
@@ -52,8 +52,7 @@ void RegionGrid::visit_found(Visit&& visit) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         for (Mask rest = found_[i] & table_.occupied(blocks_[i]); rest != 0;
              rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot =
-                slot_at(blocks_[i], static_cast<unsigned>(std::countr_zero(rest)));
+            const Slot slot = slot_at(blocks_[i], static_cast<unsigned>(std::countr_zero(rest)));
             visit(owner_[index_of(table_.entity(slot))]);
         }
     }
@@ -73,8 +72,9 @@ template <class Visit>
 void RegionGrid::for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m, Visit&& visit) {
     float reach = 0;
     for (const float radius : radii_m) reach = std::max(reach, radius);
-    find_blocks({std::min(a.x, b.x) - reach, std::min(a.y, b.y) - reach, std::min(a.z, b.z) - reach},
-                {std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, std::max(a.z, b.z) + reach});
+    find_blocks(
+        {std::min(a.x, b.x) - reach, std::min(a.y, b.y) - reach, std::min(a.z, b.z) - reach},
+        {std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, std::max(a.z, b.z) + reach});
     found_.assign(blocks_.size(), 0);
     for (const float radius : radii_m) {
         add_lanes_crossed(table_, blocks_, a, b, radius * radius, found_);
