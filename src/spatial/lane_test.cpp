@@ -106,7 +106,7 @@ void add_within_plain(const float* coordinates, unsigned axes, const BlockIndex*
     }
 }
 
-bool g_plain = false;
+[[maybe_unused]] bool g_plain = false;
 
 }  // namespace
 
