@@ -219,8 +219,12 @@ void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Ed
         }
         for (const EntityId unit : pairs_.entities_of(o)) visit(unit);
     };
-    std::vector<EntityId> before;
-    FlatMap<std::uint32_t, std::uint8_t> seen;
+    std::vector<EntityId>& before = edit_before_;
+    std::vector<EntityId>& after = edit_after_;
+    FlatMap<std::uint32_t, std::uint8_t>& seen = edit_seen_;
+    before.clear();
+    after.clear();
+    seen.clear();
     const auto first_time = [&](EntityId unit) {
         if (seen.contains(index_of(unit))) return false;
         seen[index_of(unit)] = 1;
@@ -231,7 +235,6 @@ void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Ed
     });
     edit();
     for (const EntityId unit : before) note(o, unit, true, x_holds(o, unit), enter, leave);
-    std::vector<EntityId> after;
     for_each_x_unit([&](EntityId unit) {
         if (x_holds(o, unit) && first_time(unit)) after.push_back(unit);
     });

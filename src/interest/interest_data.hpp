@@ -255,6 +255,9 @@ class InterestData final : private Resolve {
     std::vector<Fact> facts_;
     FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
     std::vector<Touched> touched_;
+    std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself
+    std::vector<EntityId> edit_after_;
+    FlatMap<std::uint32_t, std::uint8_t> edit_seen_;
     std::vector<std::uint32_t> touch_stamp_;
     std::uint32_t stamp_ = 0;
 

@@ -522,6 +522,12 @@ void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
         std::memcpy(&was, before.data() + i, sizeof was);
         std::memcpy(&is, now.data() + i, sizeof is);
         if (was == is) continue;
+        if constexpr (std::endian::native == std::endian::little) {
+            for_each_bit(was ^ is, 0, [&](std::size_t bit) {
+                tell(i + bit / lanes_per_block, static_cast<unsigned>(bit % lanes_per_block));
+            });
+            continue;
+        }
         for (std::size_t k = i; k < i + per_word; ++k) {
             for (Mask bits = before[k] ^ now[k]; bits != 0; bits &= static_cast<Mask>(bits - 1))
                 tell(k, static_cast<unsigned>(std::countr_zero(bits)));
