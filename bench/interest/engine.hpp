@@ -89,7 +89,7 @@ struct OurRules {
     bool scalar = false;       ///< near and cloaked as predicates asked pair by pair
     bool static_node = false;  ///< the scalar rule without a reach: everybody is asked about
     bool count_tested = false;
-    std::uint32_t threads = 1;
+    WindowUpdate window_update = WindowUpdate::automatic;
 };
 
 /// Purview, through its public headers alone.

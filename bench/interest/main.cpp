@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "net/system.hpp"
 #include "runner.hpp"
 
 namespace purview::bench {
@@ -20,6 +20,7 @@ struct Options {
     std::vector<std::string> scenes;
     std::vector<std::string> engines;
     bool quick = false;
+    bool small_pages = false;
     std::uint32_t ticks = 0;  ///< of one turn; 0: as many as suit the scene
     std::string json_path;
 };
@@ -120,6 +121,12 @@ Plan plan_of(const std::string& name, const Options& options, std::uint32_t tick
     return plan;
 }
 
+void run_plan(Report& report, const Plan& plan) {
+    const auto rows = run(plan);
+    print_table(rows);
+    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+}
+
 void scene_with_peers(Report& report, const std::string& name, const Options& options,
                       std::uint32_t ticks) {
     Plan plan = plan_of(name, options, ticks);
@@ -134,9 +141,7 @@ void scene_with_peers(Report& report, const std::string& name, const Options& op
         plan.entries.push_back(
             {peer, [peer] { return make_peer(peer); }, sample_of(peer, plan.scene), true});
     }
-    const auto rows = run(plan);
-    print_table(rows);
-    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+    run_plan(report, plan);
     add_limit(report, name);
 }
 
@@ -146,9 +151,7 @@ void scene_of_ours(Report& report, const std::string& name, const std::string& b
     Plan plan = plan_of(base, options, ticks);
     plan.name = name;
     plan.entries = std::move(entries);
-    const auto rows = run(plan);
-    print_table(rows);
-    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+    run_plan(report, plan);
 }
 
 void run_scenes(Report& report, const Options& options) {
@@ -177,17 +180,19 @@ void run_scenes(Report& report, const Options& options) {
             plan.scene.entities = n;
             plan.scene.observers = n / 100;
             plan.entries = {ours("purview", {})};
-            const auto rows = run(plan);
-            print_table(rows);
-            report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+            run_plan(report, plan);
         }
         Plan plan = plan_of("W2", options, 24);
         plan.name = "still";
         plan.scene.entities_move = plan.scene.observers_move = 0;
         plan.entries = {ours("purview", {})};
-        const auto rows = run(plan);
-        print_table(rows);
-        report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+        run_plan(report, plan);
+    }
+    if (asked("update")) {  // ADR 6
+        scene_of_ours(report, "update", "W4",
+                      {ours("purview", {}), ours("pull", {.window_update = WindowUpdate::pull}),
+                       ours("push", {.window_update = WindowUpdate::push})},
+                      options, 60);
     }
     if (asked("composed")) {
         scene_of_ours(report, "composed", "W2",
@@ -278,19 +283,6 @@ bool print_figures(const Report& report) {
     return all;
 }
 
-json machine() {
-    std::string model = "unknown";
-    std::ifstream cpu("/proc/cpuinfo");
-    for (std::string line; std::getline(cpu, line);) {
-        if (line.rfind("model name", 0) == 0) {
-            model = line.substr(line.find(':') + 2);
-            break;
-        }
-    }
-    return {
-        {"cpu", model}, {"cores", std::thread::hardware_concurrency()}, {"compiler", __VERSION__}};
-}
-
 json to_json(const Report& report, const std::string& command) {
     json rows = json::array(), figures = json::array();
     for (const Row& r : report.rows) {
@@ -324,7 +316,7 @@ json to_json(const Report& report, const std::string& command) {
                            {"counts", f.counts},
                            {"holds", f.holds()}});
     }
-    return {{"machine", machine()},
+    return {{"machine", net::machine_description()},
             {"command", command},
             {"rows", rows},
             {"limits", report.limits},
@@ -339,15 +331,16 @@ int main(int argc, char** argv) {
     Options options;
     CLI::App app{"Our interest engine beside others, on the same moves"};
     app.add_option("--scene", options.scenes,
-                   "only these: W1 W2 W3 W4 W5 composed checks scalar shape");
+                   "only these: W1 W2 W3 W4 W5 composed checks scalar shape update");
     app.add_option("--engine", options.engines, "only these beside ours");
     app.add_flag("--quick", options.quick, "fewer ticks; peers that take seconds a tick stay out");
+    app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");
     app.add_option("--ticks", options.ticks, "of one engine's turn");
     app.add_option("--json", options.json_path, "report");
     CLI11_PARSE(app, argc, argv);
     std::string command = "bench interest";
     for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
-    use_counted_huge_pages();
+    use_counted_memory(!options.small_pages);
     Report report;
     run_scenes(report, options);
     add_figures(report);

@@ -6,6 +6,7 @@
 
 #include "purview/kernel.hpp"
 #include "runner.hpp"
+#include "spatial/lane_test.hpp"
 
 namespace purview::bench {
 
@@ -22,6 +23,7 @@ class PurviewEngine final : public Engine {
         InterestDef def;
         def.rules.bounds_max = {side, side, scene.three_d ? side : 0};
         def.rules.entities_expected = scene.entities;
+        def.window_update = rules_.window_update;
         StepDesc near{StepOp::add, {KernelType::distance, radius, radius, {}, {}}};
         if (rules_.margin) near.kernel.leave_m = radius * 1.1F;
         def.rules.nodes = {{"near", NodeType::grid, {near}}};
@@ -91,7 +93,7 @@ class PurviewEngine final : public Engine {
         for (const EntityId e : out) visit(index_of(e));
     }
     double entity_bytes() const override { return entity_bytes_; }
-    std::string isa() const override { return "shipped"; }
+    std::string isa() const override { return std::string(instruction_set()); }
 
     double lanes_tested() const override {
         return static_cast<double>(manager_->counters().lanes_tested);

@@ -67,8 +67,15 @@ void counted_release(void* memory, std::size_t bytes, std::size_t alignment, voi
 
 }  // namespace
 
-void use_counted_huge_pages() {
-    g_inner = net::huge_page_hooks();
+void use_counted_memory(bool huge_pages) {
+    if (huge_pages) {
+        g_inner = net::huge_page_hooks();
+    } else {
+        g_inner.allocate = [](std::size_t bytes, std::size_t alignment, void*) {
+            return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        };
+        g_inner.release = [](void* memory, std::size_t, std::size_t, void*) { std::free(memory); };
+    }
     set_memory_hooks({counted_allocate, counted_release, nullptr});
 }
 

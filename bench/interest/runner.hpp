@@ -57,7 +57,7 @@ double median(std::vector<double> values);
 double copy_bandwidth(double bytes);
 
 /// The memory of our engine as the ready server has it, counted.
-void use_counted_huge_pages();
+void use_counted_memory(bool huge_pages);
 /// The heap, counted by this program's own operator new.
 std::size_t heap_bytes() noexcept;
 std::size_t heap_allocations() noexcept;

@@ -54,7 +54,7 @@ struct EntityDef {
 };
 
 /// How windows are brought up to date. Both give the same answers; for tests and measurements.
-enum class Refresh : std::uint8_t {
+enum class WindowUpdate : std::uint8_t {
     automatic = 0,  ///< by what a tick would cost
     pull = 1,       ///< every observer looks at what changed in its window
     push = 2,       ///< every mover looks up the observers to whom its move matters
@@ -70,7 +70,7 @@ struct InterestDef {
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
     std::uint32_t areas_max = 16;
-    Refresh refresh = Refresh::automatic;
+    WindowUpdate window_update = WindowUpdate::automatic;
 };
 
 struct InterestCounters {
@@ -93,8 +93,9 @@ class InterestManager {
     InterestManager& operator=(InterestManager&&) noexcept;
     ~InterestManager();
 
-    // -- entities. Ids are the caller's: an index below 2^32 and a generation of 1 or more. ------
-    /// bad_position, or duplicate when the index is in use.
+    // -- entities. Ids are the caller's: an index below 2^31 and a generation of 1 or more. ------
+    /// bad_argument (none, or an index of 2^31 or more), bad_position, or duplicate when the index
+    /// is in use.
     Status spawn(EntityId entity, const EntityDef& def);
     /// refused while it has members: they leave its unit first (World does so).
     Status despawn(EntityId entity);
@@ -159,12 +160,12 @@ class InterestManager {
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;
     std::size_t relevant_count(ObserverId observer) const noexcept;
     /// The whole path to the answer, and what would turn it. The code that decides gives it, on a
-    /// copy of the entity; some 10 us. Places and facts are those of now: ask before the next
+    /// copy of the entity. Places and facts are those of now: ask before the next
     /// tick's changes.
     Explanation explain(ObserverId observer, EntityId entity) const;
     const InterestCounters& counters() const noexcept;
 
-    /// Counts blocks and entities that were tested, for measurements: a tenth of a scan's time.
+    /// Counts blocks and entities that were tested, for measurements.
     void set_count_tested(bool value) noexcept;
     /// Debug: this many cells have their lanes shuffled every tick. No answer may change.
     void set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept;

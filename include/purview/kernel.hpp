@@ -160,8 +160,8 @@ struct PairKernelDef {
     bool reads_places = true;
 };
 
-/// A predicate asked about one pair at a time, about every candidate in every tick: some ten times
-/// as dear as a kernel that tests sixteen.
+/// A predicate asked about one pair at a time, about every candidate in every tick: a few times as
+/// dear as a kernel that tests sixteen (./dev bench interest --scene scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
     static_assert(std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where the library's memory comes from. Two C functions for the whole process, set before anything
-// else of the library is used; without them it is operator new.
+// Where the large arrays of the interest engine come from: entities, windows, observers. Two C
+// functions for the whole process, set before anything else of the library is used; without them,
+// and for small lists in any case, it is operator new.
 #pragma once
 
 #include <cstddef>

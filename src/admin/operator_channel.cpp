@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace purview::admin {
@@ -86,37 +87,14 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
             if (!request.contains(name) || !request[name].is_number_unsigned())
                 return refuse("explain needs 'observer' and 'entity'");
         }
-        const ObserverId observer = find_observer(request["observer"].get<std::uint32_t>());
+        const auto asked = request["observer"].get<std::uint64_t>();
+        const ObserverId observer = asked > std::numeric_limits<std::uint32_t>::max()
+                                        ? ObserverId::none
+                                        : find_observer(static_cast<std::uint32_t>(asked));
         if (observer == ObserverId::none) return refuse("there is no such observer");
         const EntityId entity = find_entity(request["entity"].get<std::uint64_t>());
         if (entity == EntityId::none) return refuse("there is no such entity");
         return send_(connection, explain(observer, entity), false);
-    }
-    if (op == "near") {
-        const auto at = request.find("at");
-        if (at == request.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
-            !(*at)[1].is_number()) {
-            return refuse("near needs 'at': [x, y]");
-        }
-        const World& world = server_->world();
-        const float x = (*at)[0].get<float>(), y = (*at)[1].get<float>();
-        EntityId nearest = EntityId::none;
-        float best = 0;
-        world.for_each([&](EntityId entity) {
-            const Vec3 p = world.place_of(entity);
-            const float d = (p.x - x) * (p.x - x) + (p.y - y) * (p.y - y);
-            if (nearest == EntityId::none || d < best) {
-                nearest = entity;
-                best = d;
-            }
-        });
-        json answered = {{"op", "near"}, {"entity", nullptr}};
-        if (nearest != EntityId::none) {
-            answered["entity"] = static_cast<std::uint64_t>(nearest);
-            answered["index"] = index_of(nearest);
-            answered["distance"] = std::sqrt(best);
-        }
-        return answer(answered);
     }
     if (op == "stats") {
         const ServerStats stats = server_->stats();

@@ -81,7 +81,24 @@ class Bitset {
         }
     }
 
+    /// visit(index) for each set bit of [first, first + count), ascending.
+    template <class Visit>
+    void for_each_in(std::size_t first, std::size_t count, Visit&& visit) const {
+        for (std::size_t done = 0; done < count; done += bits_per_word) {
+            const std::size_t left = count - done < bits_per_word ? count - done : bits_per_word;
+            for_each_bit(bits_at(first + done, left), first + done, visit);
+        }
+    }
+
   private:
+    /// At most 64 bits from a position on.
+    std::uint64_t bits_at(std::size_t first, std::size_t count) const noexcept {
+        const std::size_t w = first / bits_per_word, shift = first % bits_per_word;
+        std::uint64_t bits = words_[w] >> shift;
+        if (shift + count > bits_per_word) bits |= words_[w + 1] << (bits_per_word - shift);
+        return count == bits_per_word ? bits : bits & ((std::uint64_t{1} << count) - 1);
+    }
+
     std::vector<std::uint64_t> words_;
     std::size_t size_ = 0;
 };

@@ -190,7 +190,7 @@ class InterestData final : private Resolve {
     void tell_toggles();
     void prefetch_window(const Observer& observer) const noexcept;
     bool can_push() const noexcept;
-    void choose_refresh();
+    void choose_update();
     void wake();
     void wake_cell(BlockIndex cell);
     void wake_watchers(EntityId main);

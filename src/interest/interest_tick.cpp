@@ -107,21 +107,25 @@ void InterestData::update_window(std::uint32_t o) {
 
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
-    return def_.refresh != Refresh::pull && !has_pulled_rows_ && member_ids_.size() == 0 &&
-           !program_.everywhere && program_.reach_m > 0 && program_.any_move_m <= program_.reach_m;
+    return def_.window_update != WindowUpdate::pull && !has_pulled_rows_ &&
+           member_ids_.size() == 0 && !program_.everywhere && program_.reach_m > 0 &&
+           program_.any_move_m <= program_.reach_m;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.
-void InterestData::choose_refresh() {
+void InterestData::choose_update() {
     constexpr double pull_over_push = 2.3, hysteresis = 0.7;
     const auto movers = static_cast<double>(table_.moves_seen());
     const double resting =
         static_cast<double>(order_.size()) - static_cast<double>(moved_observers_);
     const double bound = pull_over_push * resting * (is_pushing_ ? 1 : hysteresis);
-    const bool pushes = can_push() && (def_.refresh == Refresh::push || movers < bound);
-    if (pushes && !is_pushing_) {
-        const std::size_t now = order_.size(), then = regions_.made_for();
-        if (now > 2 * then || 4 * now < then) {
+    const bool pushes = can_push() && (def_.window_update == WindowUpdate::push || movers < bound);
+    // A grid made for few observers is slow for many: they may all have come since.
+    constexpr std::size_t few = 64;
+    const std::size_t now = std::max(order_.size(), few), then = regions_.made_for();
+    const bool is_outgrown = now > 2 * then || 4 * now < then;
+    if (pushes && (!is_pushing_ || is_outgrown)) {
+        if (is_outgrown) {
             regions_ = RegionGrid(table_.is_three_d(), def_.rules.bounds_min, def_.rules.bounds_max,
                                   program_.reach_m, now);
         }
@@ -232,7 +236,7 @@ void InterestData::update_windows() {
         if (observers_[active_[i]].ready) update_window(active_[i]);
     }
     any_needs_scan_ = false;
-    choose_refresh();
+    choose_update();
     regions_.end_tick();
     counters.blocks_tested += scratch_.blocks_tested;
     counters.lanes_tested += scratch_.lanes_tested;

@@ -105,24 +105,6 @@ void add_bits(Mask& mask, int bits) noexcept {
     mask = static_cast<Mask>(mask | bits);
 }
 
-/// Up to 64 bits from a position on.
-std::uint64_t bits_at(const Bitset& set, std::size_t first, std::size_t count) noexcept {
-    const auto words = set.words();
-    const std::size_t w = first / bits_per_word, shift = first % bits_per_word;
-    std::uint64_t bits = words[w] >> shift;
-    if (shift + count > bits_per_word) bits |= words[w + 1] << (bits_per_word - shift);
-    return count >= bits_per_word ? bits : bits & ((std::uint64_t{1} << count) - 1);
-}
-
-/// visit(index) for each set bit of [first, first + count).
-template <class Visit>
-void for_each_bit_in(const Bitset& set, std::size_t first, std::size_t count, Visit&& visit) {
-    for (std::size_t done = 0; done < count; done += bits_per_word) {
-        for_each_bit(bits_at(set, first + done, std::min(count - done, bits_per_word)),
-                     first + done, visit);
-    }
-}
-
 // -- which blocks -------------------------------------------------------------------------------
 
 void find_boxes(const ScanInput& input, ScanScratch& scratch) {
@@ -165,7 +147,7 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
     scratch.inside_loose.clear();
     scratch.outside_loose.clear();
     for (const CellRun& run : scratch.runs) {
-        for_each_bit_in(table.overflowing(), run.first, run.count, [&](std::size_t cell) {
+        table.overflowing().for_each_in(run.first, run.count, [&](std::size_t cell) {
             const auto base = static_cast<BlockIndex>(cell);
             const bool is_inside = base - run.first - run.inside_first < run.inside_count;
             auto& out = is_inside ? scratch.inside_loose : scratch.outside_loose;
@@ -327,26 +309,24 @@ bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = window.size();
     constexpr std::size_t large = 64;  // blocks: looked up in a map, not in the window
     const bool is_crowd = n >= large && table.displaced().size() < 2 * n;
-    scratch.blocks.clear();
+    scratch.left.clear();
     bool is_settled = true, any = false;
     for (const CellRun& cells : window.cells()) {
-        for_each_bit_in(table.unsettled(), cells.first, cells.count, [&](std::size_t cell) {
+        table.unsettled().for_each_in(cells.first, cells.count, [&](std::size_t cell) {
             any = true;
             is_settled &= !table.ring_changed().test(cell);
             const auto base = static_cast<BlockIndex>(cell);
             for (BlockIndex block = base; !is_crowd;) {
-                if (table.vacated(block) != 0) scratch.blocks.push_back(block);
+                if (table.vacated(block) != 0) scratch.left.push_back(block);
                 block = table.next(block);
                 if (block == base) break;
             }
         });
     }
     if (!is_settled || !any) return is_settled;
-    if (is_crowd || n >= large) {
-        scratch.left.swap(scratch.blocks);
+    if (n >= large) {
         list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
         map_blocks(input, scratch.blocks, scratch);
-        scratch.left.swap(scratch.blocks);
     }
     if (is_crowd) {
         carry_displaced(input, window, scratch);
@@ -357,7 +337,7 @@ bool settle(const ScanInput& input, Window& window, ScanScratch& scratch) {
         const std::uint32_t at = scratch.position[block];
         return at == 0 ? n : std::size_t{at} - 1;
     };
-    for (const BlockIndex block : scratch.blocks)
+    for (const BlockIndex block : scratch.left)
         carry_vacated(input, block, find(block), window.masks(), n, scratch, find);
     return true;
 }
@@ -590,7 +570,7 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
     bool is_settled = true;
     scratch.blocks.clear();
     for (const CellRun& cells : window.cells()) {
-        for_each_bit_in(table.dirty(), cells.first, cells.count, [&](std::size_t cell) {
+        table.dirty().for_each_in(cells.first, cells.count, [&](std::size_t cell) {
             const auto base = static_cast<BlockIndex>(cell);
             is_settled &= !table.unsettled().test(cell);
             scratch.blocks.push_back(base);
@@ -623,18 +603,6 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
         for (std::size_t i = 0; i < n; ++i)
             window.masks()[p * window_n + scratch.dirty[i]] = scratch.masks[p * n + i];
     }
-}
-
-void clear_window(std::uint32_t observer, Window& window, const BlockTable& table,
-                  std::vector<Toggle>& toggles) {
-    window.for_each_block([&](std::size_t i, BlockIndex block) {
-        for (Mask rest = window.masks()[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
-            if (table.is_vacated(slot) && table.displaced_from(slot).silent) continue;
-            toggles.push_back({observer, slot, false});
-        }
-    });
-    window = Window{};
 }
 
 }  // namespace purview

@@ -200,8 +200,4 @@ void scan(const ScanInput& input, Window& window, ScanScratch& scratch, const Re
 void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch,
                   const Resolve* resolve);
 
-/// Every bit leaves.
-void clear_window(std::uint32_t observer, Window& window, const BlockTable& table,
-                  std::vector<Toggle>& toggles);
-
 }  // namespace purview

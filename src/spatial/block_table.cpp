@@ -313,15 +313,4 @@ void BlockTable::shuffle_cell(BlockIndex cell) {
     for (const Slot slot : shuffle_slots_) (void)relocate(slot, place(slot), cell);
 }
 
-std::size_t BlockTable::memory_bytes() const noexcept {
-    std::size_t bytes =
-        coordinates_.capacity() * sizeof(float) +
-        (occupied_.capacity() + vacated_.capacity()) * sizeof(Mask) +
-        index_.capacity() * sizeof(std::uint32_t) + home_.capacity() * sizeof(Home) +
-        (next_.capacity() + previous_.capacity() + cell_.capacity()) * sizeof(BlockIndex);
-    for (const auto& column : flags_) bytes += column.capacity() * sizeof(Mask);
-    for (const auto& column : keys_) bytes += column.capacity() * sizeof(Key);
-    return bytes;
-}
-
 }  // namespace purview

@@ -121,7 +121,6 @@ class BlockTable {
     BlockIndex cell_of_block(BlockIndex block) const noexcept { return cell_[block]; }
     /// [block_end()], contiguous: a run of cells reads a run of masks.
     std::span<const Mask> occupied() const noexcept { return occupied_; }
-    std::span<const Mask> vacated() const noexcept { return vacated_; }
     /// Cells, by base block, of which a window's memory must be looked through: a lane was left
     /// this tick, or a block joined or left the ring (then ring_changed, too).
     const Bitset& unsettled() const noexcept { return unsettled_; }
@@ -209,8 +208,6 @@ class BlockTable {
 
     /// What left its slot since the last end_tick(), in order.
     std::span<const Displaced> displaced() const noexcept { return displaced_; }
-    /// Blocks with a lane that was left, each once.
-    std::span<const BlockIndex> vacated_blocks() const noexcept { return vacated_blocks_; }
     /// The record of a lane whose vacated bit is set.
     const Displaced& displaced_from(Slot slot) const noexcept {
         PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
@@ -221,7 +218,6 @@ class BlockTable {
     /// Debug: every entity of the cell goes to another lane, as if it had moved. Finds slots that
     /// somebody kept across a tick.
     void shuffle_cell(BlockIndex cell);
-    std::size_t memory_bytes() const noexcept;
 
   private:
     static constexpr std::uint32_t displaced_tag = entity_index_end;

@@ -72,15 +72,12 @@ HWY_AFTER_NAMESPACE();
 #if !defined(PURVIEW_HIGHWAY) || HWY_ONCE
 namespace purview {
 
-#ifdef PURVIEW_HIGHWAY
 namespace {
+
+#ifdef PURVIEW_HIGHWAY
 HWY_EXPORT(add_within_any);
 HWY_EXPORT(add_crossed_any);
-}  // namespace
-#endif
-
-namespace {
-
+#else
 /// Loops that any compiler understands.
 std::uint32_t bits_within_plain(const float* block, unsigned axes, Vec3 centre,
                                 float radius_squared) noexcept {
@@ -105,8 +102,7 @@ void add_within_plain(const float* coordinates, unsigned axes, const BlockIndex*
         out[b] = static_cast<Mask>(out[b] | bits_within_plain(block, axes, centre, radius_squared));
     }
 }
-
-[[maybe_unused]] bool g_plain = false;
+#endif
 
 }  // namespace
 
@@ -114,67 +110,38 @@ void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> block
                       float radius_squared, std::span<Mask> out) noexcept {
     const unsigned axes = table.is_three_d() ? 3 : 2;
 #ifdef PURVIEW_HIGHWAY
-    if (!g_plain) {
-        HWY_DYNAMIC_DISPATCH(add_within_any)
-        (table.coordinates(0), axes, blocks.data(), blocks.size(), centre, radius_squared,
-         out.data());
-        return;
-    }
-#endif
+    HWY_DYNAMIC_DISPATCH(add_within_any)
+    (table.coordinates(0), axes, blocks.data(), blocks.size(), centre, radius_squared, out.data());
+#else
     add_within_plain(table.coordinates(0), axes, blocks.data(), blocks.size(), centre,
                      radius_squared, out.data());
+#endif
 }
 
 void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept {
     const unsigned axes = table.is_three_d() ? 3 : 2;
 #ifdef PURVIEW_HIGHWAY
-    if (!g_plain) {
-        HWY_DYNAMIC_DISPATCH(add_crossed_any)
-        (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared,
-         out.data());
-        return;
-    }
-#endif
+    HWY_DYNAMIC_DISPATCH(add_crossed_any)
+    (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
+#else
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const float* block = table.coordinates(blocks[i]);
         const std::uint32_t bits = bits_within_plain(block, axes, a, radius_squared) ^
                                    bits_within_plain(block, axes, b, radius_squared);
         out[i] = static_cast<Mask>(out[i] | bits);
     }
+#endif
 }
 
-#ifdef PURVIEW_HIGHWAY
 std::string_view instruction_set() noexcept {
-    if (g_plain) return "scalar";
+#ifdef PURVIEW_HIGHWAY
     const auto best = hwy::SupportedTargets() & -hwy::SupportedTargets();  // lower bit: better
     return hwy::TargetName(static_cast<decltype(HWY_TARGET)>(best));
-}
-
-bool limit_instruction_set(std::string_view name) noexcept {
-    g_plain = name == "scalar";
-    hwy::DisableTargets(0);
-    bool found = name.empty() || g_plain;
-    while (!found && hwy::SupportedTargets() != 0) {
-        const auto best = hwy::SupportedTargets() & -hwy::SupportedTargets();
-        found = instruction_set() == name;
-        if (found) break;
-        const auto worse = hwy::SupportedTargets() & ~best;
-        if (worse == 0) break;
-        hwy::DisableTargets(~worse);
-    }
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    if (!found) (void)limit_instruction_set({});
-    return found;
-}
 #else
-std::string_view instruction_set() noexcept {
     return "scalar";
-}
-bool limit_instruction_set(std::string_view name) noexcept {
-    return name.empty() || name == "scalar";
-}
 #endif
+}
 
 }  // namespace purview
 #endif

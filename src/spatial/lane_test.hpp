@@ -24,8 +24,5 @@ void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> bloc
 
 /// Name of the instruction set in use.
 std::string_view instruction_set() noexcept;
-/// Uses nothing wider than this name ("AVX2", "SSE4", "scalar"); an empty name: the best there is.
-/// For measurements; false when the name is unknown or not there.
-bool limit_instruction_set(std::string_view name) noexcept;
 
 }  // namespace purview

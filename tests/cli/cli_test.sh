@@ -28,6 +28,14 @@ run() {
     timeout 100 "$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null || code=$?
     [ "$code" = "$expected" ] || fail "'$*' ended with $code, not $expected"
 }
+# wait_for_server: until a server has printed its address to $dir/first; sets port.
+wait_for_server() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ -s "$dir/first" ] && break
+        sleep 0.25
+    done
+    port=$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+}
 in_err() { grep -q -- "$1" "$dir/err" || fail "standard error does not say: $1"; }
 in_out() { grep -q -- "$1" "$dir/out" || fail "standard output does not say: $1"; }
 
@@ -94,11 +102,7 @@ case "$case_name" in
     port_in_use)
         "$program" serve --port 0 --seconds 60 >"$dir/first" 2>/dev/null &
         child=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-            [ -s "$dir/first" ] && break
-            sleep 0.25
-        done
-        port=$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        wait_for_server
         run 1 serve --port "$port" --seconds 1
         in_err 'Address already in use'
         ;;
@@ -106,11 +110,8 @@ case "$case_name" in
         token=0123456789abcdef
         "$program" serve --port 0 --operator-token $token --seconds 60 >"$dir/first" 2>/dev/null &
         child=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-            [ -s "$dir/first" ] && break
-            sleep 0.25
-        done
-        server=127.0.0.1:$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        wait_for_server
+        server=127.0.0.1:$port
         "$program" bots --server "$server" --clients 3 --seconds 30 >"$dir/bots" 2>&1 &
         bots=$!
         code=1
@@ -133,6 +134,8 @@ assert [s["op"] for s in why["nodes"][0]["steps"]] == ["add", "add", "subtract"]
 assert why["single"] and not why["pair"], why
 PY
         run 1 explain --server "$server" --operator-token $token --observer 999 --entity 1
+        in_err 'there is no such observer'
+        run 1 explain --server "$server" --operator-token $token --observer 4294967297 --entity 1
         in_err 'there is no such observer'
         run 1 explain --server "$server" --operator-token $token --observer 1 --entity 99999999
         in_err 'there is no such entity'
@@ -159,11 +162,7 @@ PY
     bots_and_serve)
         "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
         child=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-            [ -s "$dir/first" ] && break
-            sleep 0.25
-        done
-        port=$(sed 's/.*127.0.0.1:\([0-9]*\).*/\1/' "$dir/first")
+        wait_for_server
         run 0 bots --server "127.0.0.1:$port" --clients 60 --seconds 6 --loss 0.05 --jitter 20 --report -
         python3 - "$dir/out" <<'PY' || fail 'the bots saw too little'
 import json, sys

@@ -21,7 +21,7 @@ InterestManager make_manager(const RandomWorldDef& def) {
     interest.flag_count = def.flags;
     interest.key_count = def.keys;
     interest.observers_max = 64;
-    interest.refresh = def.refresh;
+    interest.window_update = def.window_update;
     auto made = InterestManager::create(interest);
     if (!made) std::abort();
     return std::move(made).value();

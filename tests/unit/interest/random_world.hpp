@@ -23,7 +23,7 @@ struct RandomWorldDef {
     std::uint32_t keys = 2;
     std::uint32_t entities = 120;
     std::uint32_t observers = 6;
-    Refresh refresh = Refresh::automatic;
+    WindowUpdate window_update = WindowUpdate::automatic;
     std::uint32_t shuffle_cells = 0;
     float step_m = 3;          ///< of a wandering entity
     float move_chance = 0.4F;  ///< of an entity, in a tick
