@@ -34,6 +34,12 @@ enum class KeyDomain : std::uint8_t { none = 0xff };
 /// A value of a key domain. Zero is "no group" and matches nobody, not even another zero.
 enum class Key : std::uint16_t { none = 0 };
 
+/// A number that interest may read (level, height), by index. At most 8.
+enum class ValueId : std::uint8_t { none = 0xff };
+
+/// A node of the rules, by index.
+enum class NodeId : std::uint16_t {};
+
 /// A step of the simulation. 32 bits last more than a year at 128 Hz.
 using Tick = std::uint32_t;
 
@@ -85,6 +91,12 @@ constexpr std::uint32_t index_of(FlagId id) noexcept {
     return static_cast<std::uint32_t>(id);
 }
 constexpr std::uint32_t index_of(KeyDomain id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(ValueId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t index_of(NodeId id) noexcept {
     return static_cast<std::uint32_t>(id);
 }
 constexpr std::uint32_t index_of(Key id) noexcept {

@@ -7,7 +7,8 @@
 // left, for whom and why. It needs no world, no threads, no sockets. One thread calls it.
 //
 //   relevant = ready and not denied and
-//              (owned or (not force hidden and (shown to all or allowed or window or rows)))
+//              (owned or (not force hidden and (shown to all or allowed or
+//                                               (not explicit only and (interest is off or nodes)))))
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "purview/area.hpp"
 #include "purview/explain.hpp"
 #include "purview/ids.hpp"
 #include "purview/rules.hpp"
@@ -44,13 +47,48 @@ struct RelevanceEvent {
     bool enter;
 };
 
-/// What interest needs to know of an entity when it appears.
+/// How an entity takes part (Fusion's three modes).
+enum class EntityMode : std::uint8_t {
+    nodes = 0,          ///< nodes decide
+    global = 1,         ///< shown to every ready observer
+    explicit_only = 2,  ///< shown to owners and allowed pairs only
+};
+
+/// What interest needs to know of an entity when it appears. Spans are read during the call.
 struct EntityDef {
     Vec3 place;
     bool placed = true;       ///< false: works in every node that does not ask for a place (N54)
     std::uint16_t flags = 0;  ///< bit f: FlagId f
     /// Values by KeyDomain; missing ones are Key::none.
     std::span<const Key> keys = {};
+    /// Values by ValueId; missing ones are 0.
+    std::span<const float> values = {};
+    KindId kind = no_kind;
+    EntityMode mode = EntityMode::nodes;
+    /// Its own range for RangeOf::entity; 0: its kind's, or the rule's.
+    float range_m = 0;
+    /// Nodes of its own, beside those of its kind or instead of them (N40).
+    std::span<const NodeId> nodes = {};
+    bool replaces_kind_nodes = false;
+
+    static constexpr KindId no_kind{0xffff};
+};
+
+/// What entities of a kind have in common, from their spawn on.
+struct KindInterest {
+    std::vector<NodeId> nodes;  ///< bound to them; none: the default node's (NodeMembers::unbound)
+    /// Without a node it is relevant to nobody, instead of belonging to the default node (N42).
+    bool never_default = false;
+    EntityMode mode = EntityMode::nodes;  ///< where the entity's own is `nodes`
+    bool owner_sees = true;               ///< false: owning it shows nothing (stage 3 is skipped)
+    float range_m = 0;
+};
+
+/// How much of interest is in force (F7, F29). Deny, force hide and explicit-only hold always.
+enum class InterestLevel : std::uint8_t {
+    none = 0,        ///< nodes answer "all"
+    scheduling = 1,  ///< and settings of nodes count
+    full = 2,        ///< nodes decide
 };
 
 /// How windows are brought up to date. Both give the same answers; for tests and measurements.
@@ -62,14 +100,24 @@ enum class WindowUpdate : std::uint8_t {
 
 struct InterestDef {
     InterestRules rules;
-    std::uint32_t flag_count = 0;  ///< at most 16
-    std::uint32_t key_count = 0;   ///< at most 8
+    std::uint32_t flag_count = 0;   ///< at most 16
+    std::uint32_t key_count = 0;    ///< at most 8
+    std::uint32_t value_count = 0;  ///< at most 8
     /// For explanations; those that are missing are called by number.
     std::vector<std::string> flag_names;
     std::vector<std::string> key_names;
+    std::vector<std::string> value_names;
+    std::vector<KindInterest> kinds;  ///< by KindId
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
     std::uint32_t areas_max = 16;
+    /// set_area replaces whatever other area there is (Fusion's shared mode).
+    bool single_area = false;
+    /// An observer without a main entity counts as not ready (M7).
+    bool ready_requires_entity = false;
+    InterestLevel level = InterestLevel::full;
+    /// Keeps observer_count and edges: some 5 to 20 % more for each event.
+    bool count_observers = false;
     WindowUpdate window_update = WindowUpdate::automatic;
 };
 
@@ -80,6 +128,45 @@ struct InterestCounters {
         0;                           ///< blocks that kernels were asked about; see set_count_tested
     std::uint64_t lanes_tested = 0;  ///< entities in them
     std::uint64_t windows_scanned = 0;
+};
+
+/// The first observer of an entity came, or the last one went.
+struct ObserverEdge {
+    EntityId entity;
+    bool first;
+};
+
+/// Places in columns of the caller's own: entity i stands at x[i], y[i], z[i], each column with a
+/// stride of its own. Read during the call.
+struct PlaceColumns {
+    std::span<const EntityId> entities;  ///< [n]; none: left out
+    const float* x = nullptr;
+    const float* y = nullptr;
+    const float* z = nullptr;  ///< null: 0
+    std::size_t stride_bytes = sizeof(float);
+    /// [(n + 63) / 64] bit i: i may have moved. Empty: all are compared with what is known.
+    std::span<const std::uint64_t> changed = {};
+};
+
+/// Runs tasks of the manager, on as many threads as it likes. C function pointers.
+struct Executor {
+    /// Calls task(task_context, i) once for each i < count, and returns when all are done.
+    void (*run)(void* context, std::uint32_t count, void (*task)(void*, std::uint32_t),
+                void* task_context) = nullptr;
+    void* context = nullptr;
+    std::uint32_t workers = 1;  ///< how many may run at once; that many scratch memories are kept
+};
+
+/// Who would gain and who would lose with other rules.
+struct RuleTrial {
+    struct Pair {
+        ObserverId observer;
+        EntityId entity;
+    };
+    std::vector<Pair> gains;
+    std::vector<Pair> losses;
+    std::vector<std::string> warnings;  ///< what about the rules is dear, or never true
+    std::string problem;                ///< not empty: the rules are unsound; all else is empty
 };
 
 class InterestData;  // src/interest
@@ -108,6 +195,35 @@ class InterestManager {
     Status set_key(EntityId entity, KeyDomain domain, Key key);
     /// The owner sees it, and it counts as owned for its whole group; none takes the owner away.
     Status set_owner(EntityId entity, ObserverId owner);
+    /// A further key of a domain (overlapping rooms); each is counted, and taken back by
+    /// remove_key. duplicate, not_found.
+    Status add_key(EntityId entity, KeyDomain domain, Key key);
+    Status remove_key(EntityId entity, KeyDomain domain, Key key);
+    /// bad_position: not finite.
+    Status set_value(EntityId entity, ValueId value, float number);
+    /// How far it is seen by kernels with RangeOf::entity; 0: as the rule says. bad_argument:
+    /// negative, not finite, or beyond the last of range_classes_m.
+    Status set_range(EntityId entity, float range_m);
+    Status set_mode(EntityId entity, EntityMode mode);
+    /// In the interest of nodes it stands where `other` stands, and goes where that goes; none
+    /// ends it, and so does the end of `other` (F12). would_cycle; too_deep: more than 8 of them
+    /// in a row. Members of a group: refused.
+    Status set_place_override(EntityId entity, EntityId other);
+    /// For predictive line of sight, in metres a second.
+    Status set_velocity(EntityId entity, Vec3 velocity);
+
+    /// Binds it to a node of NodeMembers::bound; twice is once. The default node is for those that
+    /// are bound to none (N3). bad_argument: there is no such node.
+    Status add_node(EntityId entity, NodeId node);
+    /// not_found, or orphaned: it was the last one, so it is relevant to nobody until
+    /// add_default_node or add_node (N8).
+    Status remove_node(EntityId entity, NodeId node);
+    /// Exactly these from now on, in one step: who sees it before and after hears nothing (N45).
+    /// None: orphaned.
+    Status set_nodes(EntityId entity, std::span<const NodeId> nodes);
+    /// Bound to nothing: the default node's.
+    Status add_default_node(EntityId entity);
+
     /// Hidden from everybody but owners, whatever the nodes say.
     Status force_hide(EntityId entity, bool hidden);
     /// Shown to every ready observer, whatever the nodes say.
@@ -118,9 +234,12 @@ class InterestManager {
     /// A unit of its own again, with these values.
     Status leave_unit(EntityId member, const EntityDef& def);
 
-    /// A kernel of your own may answer otherwise about this entity, for a reason the engine cannot
-    /// see.
+    /// A kernel or node of your own may answer otherwise about this entity, for a reason the engine
+    /// cannot see.
     Status recheck(EntityId entity);
+    /// Its place of now counts for dormant nodes, too (N5, N23).
+    Status update(EntityId entity);
+    void move(const PlaceColumns& columns);
 
     // -- observers ------------------------------------------------------------------------------
     /// Not ready, nowhere, in no group. capacity: observers_max.
@@ -132,20 +251,50 @@ class InterestManager {
     /// The entity that stands for the observer: it looks from there and has its keys. none:
     /// nowhere.
     Status set_main_entity(ObserverId observer, EntityId entity);
-    /// A further place to look from, under a key of the caller; replaces the one with that key.
-    /// capacity: areas_max. bad_position: not finite, nothing was changed.
-    Status set_area(ObserverId observer, std::uint32_t area_key, Vec3 centre);
+    /// An area of interest under a key of the caller; replaces the one with that key. capacity:
+    /// areas_max. bad_position: not finite. bad_argument: a radius, side or angle out of range.
+    /// stale_id: it follows nobody. Nothing was changed then.
+    Status set_area(ObserverId observer, std::uint32_t area_key, const Area& area);
+    /// A further place to look from.
+    Status set_area(ObserverId observer, std::uint32_t area_key, Vec3 centre) {
+        return set_area(observer, area_key, Area::at(centre));
+    }
     Status remove_area(ObserverId observer, std::uint32_t area_key);
+    /// All of its areas at once, under the keys 0, 1, 2 ...: Fusion's add-each-tick style.
+    Status set_areas(ObserverId observer, std::span<const Area> areas);
+    /// A further key, beside that of its main entity (overlapping rooms); counted, see add_key.
+    Status add_observer_key(ObserverId observer, KeyDomain domain, Key key);
+    Status remove_observer_key(ObserverId observer, KeyDomain domain, Key key);
+    /// How far it sees by kernels with RangeOf::observer; 0: as the rule says.
+    Status set_observer_range(ObserverId observer, float range_m);
+    /// By how much predictive line of sight looks ahead: its ping, about. 0 to 10 seconds.
+    Status set_lookahead(ObserverId observer, float seconds);
     /// A key of its own, used while it has no main entity.
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
     /// Interest switched off for this observer: nodes answer "all" (F7).
     Status set_sees_everything(ObserverId observer, bool value);
-    /// A kernel of your own may answer otherwise about anything, for this observer.
+    /// A kernel or node of your own may answer otherwise about anything, for this observer.
     Status rescan(ObserverId observer);
+    Status rescan_node(NodeId node);
     /// Explicit pair: always relevant, unless denied or force hidden.
     Status allow(ObserverId observer, EntityId entity, bool value);
     /// Explicit pair: never relevant, not even for the owner.
     Status deny(ObserverId observer, EntityId entity, bool value);
+
+    // -- rules while running --------------------------------------------------------------------
+    /// Other rules from the next tick on, in one step. Bounds, axes, cells and range classes stay.
+    /// Bindings keep their node by its number. A kernel that is the same at the same place of the
+    /// same node keeps what it remembers. bad_configuration: see problem_of; nothing was changed.
+    Status set_rules(const InterestRules& rules);
+    /// What set_rules and a tick would change, without doing it.
+    RuleTrial try_rules(const InterestRules& rules) const;
+    const InterestRules& rules() const noexcept;
+    void set_level(InterestLevel level);
+    /// One pair of a custom node, for schemes that know what changed (M31); counted by nobody: true
+    /// or false. bad_argument: not a custom node.
+    Status set_node_pair(NodeId node, ObserverId observer, EntityId entity, bool value);
+    /// Windows are worked on in parallel, with the same result for any number of workers.
+    void set_executor(const Executor& executor);
 
     // -- the tick -------------------------------------------------------------------------------
     void tick();
@@ -158,7 +307,42 @@ class InterestManager {
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     /// Appends all relevant entities, each once, in no particular order.
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;
+    /// The same in the RFC's words.
+    void query_for(ObserverId observer, std::vector<EntityId>& out) const {
+        relevant(observer, out);
+    }
+    /// The same without a copy: visit(EntityId) for all.
+    template <class Visit>
+    void for_each_relevant(ObserverId observer, Visit&& visit) const {
+        using Function = std::remove_reference_t<Visit>;
+        visit_relevant(
+            observer,
+            [](void* context, EntityId entity) { (*static_cast<Function*>(context))(entity); },
+            const_cast<void*>(static_cast<const void*>(&visit)));
+    }
     std::size_t relevant_count(ObserverId observer) const noexcept;
+    /// Appends everybody to whom the entity is relevant.
+    void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
+    /// With count_observers.
+    std::uint32_t observer_count(EntityId entity) const noexcept;
+    /// With count_observers: who got its first observer with the last tick, or lost its last (F18).
+    std::span<const ObserverEdge> edges() const noexcept;
+    /// strength[n]: how relevant, 0 exclusive to 1; 0 for those that are not relevant. By distance:
+    /// 1 - d / (2 x leave radius); 1 where nothing measures (N51).
+    void strength(ObserverId observer, std::span<const EntityId> entities,
+                  std::span<float> strength) const;
+    /// Of the nodes that want the pair, the most generous settings; defaults for one that is
+    /// relevant by other means (N43).
+    NodeSettings settings(ObserverId observer, EntityId entity) const;
+    /// Appends entities (roots of groups) whose place is within the box, borders included (P28).
+    /// `kind`: only these.
+    void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out,
+                     KindId kind = EntityDef::no_kind) const;
+    /// Appends the ready observers to whom something at this place would be relevant by place alone
+    /// (P25): the place is within reach of a step of their nodes that adds by place.
+    void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
+    /// The place that counts, or {0, 0, 0}; of a member: its group's.
+    Vec3 place_of(EntityId entity) const noexcept;
     /// The whole path to the answer, and what would turn it. The code that decides gives it, on a
     /// copy of the entity. Places and facts are those of now: ask before the next
     /// tick's changes.
@@ -171,6 +355,7 @@ class InterestManager {
     void set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept;
 
   private:
+    void visit_relevant(ObserverId observer, void (*visit)(void*, EntityId), void* context) const;
     explicit InterestManager(std::unique_ptr<InterestData> data) noexcept;
     std::unique_ptr<InterestData> data_;
 };

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "purview/area.hpp"
 #include "purview/ids.hpp"
+#include "purview/rules.hpp"
 
 namespace purview {
 
@@ -42,7 +44,15 @@ constexpr Mask lane_bit(unsigned lane) noexcept {
     return static_cast<Mask>(1U << lane);
 }
 
+/// A group that somebody belongs to beside the one of the key column.
+struct DomainKey {
+    KeyDomain domain = KeyDomain::none;
+    Key key = Key::none;
+    std::uint32_t count = 0;  ///< how often it was added
+};
+
 class BlockTable;  // src/spatial
+class MoreKeys;    // src/interest
 
 /// What is known of entities, by slot. Reads only; valid for the length of the call.
 class Slots {
@@ -76,18 +86,33 @@ class Slots {
     EntityId all_;  ///< explain judges a copy: the entity that it stands for
 };
 
+/// What else is known of the observer that asks. Valid for the length of the call.
+struct Asker {
+    std::span<const Area> areas;        ///< those with a shape, where they are now
+    std::span<const DomainKey> more_keys;  ///< beside `Question::keys`, one of each
+    float range_m = 0;                  ///< his own, or 0
+    float lookahead_s = 0;
+    Tick tick = 0;
+    /// [n] what he owns: units, ascending by index.
+    std::span<const EntityId> owned;
+};
+
 /// One observer and all the blocks of its window.
 struct Question {
     ObserverId observer;
-    std::span<const Vec3> places;        ///< where it looks from; empty: it is nowhere
+    std::span<const Vec3> places;        ///< where this kernel looks from; empty: nowhere
     std::span<const Key> keys;           ///< [key domains] the groups it belongs to
     std::span<const BlockIndex> blocks;  ///< [n]
-    std::span<const Mask> was;           ///< [n] this kernel's answer of last tick, if it remembers
+    /// [n] this kernel's answer of last tick, if it remembers.
+    std::span<const Mask> was;
     /// [n] or empty: only these lanes matter, all others may be left out. Never for one that
     /// remembers.
     std::span<const Mask> asked;
     std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const Slots& slots;
+    const Asker& asker;
+    /// [planes() - 1][n] what else it keeps of each pair, to be read and written.
+    std::span<Mask> notes;
 };
 
 /// What an answer depends on decides where it may live: in one row for all who share the key, or in
@@ -113,6 +138,18 @@ class InterestKernel {
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
     /// It wants its own previous answer, per pair. Given back as Question::was.
     virtual bool remembers() const noexcept { return false; }
+    /// Masks that are kept for each block: its answer, and notes of its own; 0: it does not
+    /// remember.
+    virtual unsigned planes() const noexcept { return remembers() ? 1 : 0; }
+    /// It must be asked in every tick about all of its window, whatever changed.
+    virtual bool is_restless() const noexcept { return false; }
+    /// How relevant, for the asked lanes: strength[16 n], 0 exclusive to 1 (N51).
+    virtual void strength(const Question&, std::span<const Mask>,
+                          std::span<float> strength) const noexcept {
+        for (float& one : strength) one = 1;
+    }
+    /// Of the observer's places, the ones that it is given.
+    virtual LookFrom looks_from() const noexcept { return LookFrom::main_and_areas; }
     /// How far from a place of the observer it may say yes; candidates are looked for that far. 0:
     /// not spatial; as an `add` step it is asked about every entity of the node.
     virtual float reach_m() const noexcept { return 0; }

@@ -3,38 +3,91 @@
 //
 // Rules as plain data: what a world file or a program says about interest. The interest engine
 // compiles them; the truth check reads the same text with other eyes. One `InterestRules` holds
-// nodes; each node holds steps that count in order (Unity RFC 0015; BEHAVIOURS N13-N18, N48).
+// nodes (which entities, and where to look for them); each node holds steps that count in order
+// (Unity RFC 0015; BEHAVIOURS N13-N18, N48).
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "purview/ids.hpp"
+#include "purview/settings.hpp"
 
 namespace purview {
 
-class InterestKernel;
+class InterestKernel;      // purview/kernel.hpp: a kernel of your own
+class SightTest;           // purview/sight.hpp: who stands in the way
+class InterestDispatcher;  // purview/node.hpp: a node of nodes
+class InterestNode;        // purview/node.hpp: a node of your own
 
 /// What a step does with its kernel's answer. add: result |= yes; require: result &= yes;
 /// subtract: result &= ~(yes or unknown).
 enum class StepOp : std::uint8_t { add = 0, subtract = 1, require = 2 };
 
 enum class KernelType : std::uint8_t {
-    distance = 0,    ///< within enter_m of the observer's place; once in, up to leave_m (<= both)
-    same_group = 1,  ///< entity and observer have the same key, not Key::none
-    flag = 2,        ///< the entity has the flag
-    custom = 3,      ///< a kernel of your own (purview/kernel.hpp)
+    distance = 0,       ///< within enter_m of a place of the observer; once in, up to leave_m
+    same_group = 1,     ///< entity and observer share a key of the domain, not Key::none
+    flag = 2,           ///< the entity has the flag
+    custom = 3,         ///< a kernel of your own (purview/kernel.hpp)
+    area = 4,           ///< inside a sphere, box or cone of the observer; once in, up to leave_m out
+    owner = 5,          ///< the observer owns it, or a member of its group
+    value = 6,          ///< value_min <= a value of the entity <= value_max
+    neighbourhood = 7,  ///< its cell is at most so many rings of cells away from a place's
+    hexagons = 8,       ///< the same with hexagonal cells
+    line_of_sight = 9,  ///< nothing stands between a place and it (purview/sight.hpp)
+};
+
+/// Whose radius a distance kernel takes; where that one has none, the rule's.
+enum class RangeOf : std::uint8_t {
+    rule = 0,
+    entity = 1,    ///< how far it is seen (EntityDef::range_m, set_range)
+    observer = 2,  ///< how far he sees (set_observer_range)
+};
+
+/// From where a kernel looks.
+enum class LookFrom : std::uint8_t {
+    main_and_areas = 0,  ///< the main entity, and areas without a shape
+    main = 1,
+    areas = 2,  ///< areas without a shape
+    owned = 3,  ///< the main entity, and every entity that the observer owns
+};
+
+/// Cells of a neighbourhood, counted from the rules' bounds_min: cell i of an axis holds
+/// [i * side, (i + 1) * side), also below zero. Hexagons: width_m is a side, pointed along y.
+struct CellShape {
+    float width_m = 0;
+    float height_m = 0;  ///< along the second axis; hexagons: not used
+    float depth_m = 0;   ///< along the third axis; 0: it does not matter
+    std::uint16_t rings = 1;
+};
+
+/// Line of sight: what is asked of the SightTest, and what holds when it was not asked.
+struct SightDef {
+    std::uint32_t tests_per_tick = 64;   ///< for one observer; what does not fit waits its turn
+    std::uint32_t grace_ticks = 20;      ///< an answer holds no longer, at least 2
+    bool shown_when_unknown = false;     ///< what is said of whoever was not tested in time
+    bool predict = false;                ///< also from and to where both will be (set_lookahead)
 };
 
 struct KernelDesc {
     KernelType type = KernelType::distance;
-    float enter_m = 0;                   ///< distance
-    float leave_m = 0;                   ///< distance; >= enter_m
+    float enter_m = 0;  ///< distance; line of sight: how far it is tested
+    /// distance: >= enter_m. area: how far outside whoever was inside stays in.
+    float leave_m = 0;
     KeyDomain domain = KeyDomain::none;  ///< same_group
     FlagId flag = FlagId::none;          ///< flag
     std::shared_ptr<const InterestKernel> custom = nullptr;
+    RangeOf range = RangeOf::rule;             ///< distance; the margin leave_m - enter_m stays
+    LookFrom from = LookFrom::main_and_areas;  ///< distance, neighbourhood, hexagons, line of sight
+    ValueId value = ValueId::none;             ///< value
+    float value_min = -std::numeric_limits<float>::infinity();
+    float value_max = std::numeric_limits<float>::infinity();
+    CellShape cells = {};                        ///< neighbourhood, hexagons
+    std::shared_ptr<const SightTest> sight = nullptr;  ///< line of sight
+    SightDef sight_def = {};
 };
 
 struct StepDesc {
@@ -43,8 +96,33 @@ struct StepDesc {
 };
 
 enum class NodeType : std::uint8_t {
-    everything = 0,  ///< all its entities are candidates (the default node)
+    everything = 0,  ///< all its entities are candidates (the static node)
     grid = 1,        ///< candidates are found by place, distances are exact
+    dispatcher = 2,  ///< candidates are the entities of the inner nodes that an observer looks into
+    custom = 3,      ///< a node of your own says it all
+};
+
+/// Which entities a node is about.
+enum class NodeMembers : std::uint8_t {
+    all = 0,
+    bound = 1,    ///< those that are bound to it, by their kind or by themselves
+    unbound = 2,  ///< those that are bound to no node (the default node)
+};
+
+enum class RefreshType : std::uint8_t {
+    exact = 0,
+    every = 1,    ///< enters are looked for in every Nth tick only
+    dormant = 2,  ///< an entity's place is the one of its last update(entity)
+};
+
+/// How fresh a node's answer is. Hides (deny, force hidden, a subtractive flag) never wait.
+struct Refresh {
+    RefreshType type = RefreshType::exact;
+    std::uint32_t every_ticks = 1;
+    /// every: added to radii, max speed x ticks, so that nobody is missed in between.
+    float widen_m = 0;
+    /// every: leaves wait as well.
+    bool lazy_leave = false;
 };
 
 struct NodeDesc {
@@ -52,6 +130,23 @@ struct NodeDesc {
     NodeType type = NodeType::everything;
     /// Without steps: all candidates of the node (N13).
     std::vector<StepDesc> steps;
+    NodeMembers members = NodeMembers::all;
+    /// With what the nodes before it say. add, for all: union (N11). Otherwise nodes count in
+    /// order, and no result is shared between observers.
+    StepOp combine = StepOp::add;
+    Refresh refresh = {};
+    NodeSettings settings = {};
+    std::shared_ptr<const InterestDispatcher> dispatcher = nullptr;
+    std::shared_ptr<InterestNode> custom = nullptr;
+    /// False: it says no to everybody.
+    bool enabled = true;
+};
+
+/// Which coordinates count.
+enum class Axes : std::uint8_t {
+    xy = 0,
+    xz = 1,  ///< y is up, and ignored
+    xyz = 2,
 };
 
 struct InterestRules {
@@ -61,9 +156,16 @@ struct InterestRules {
     /// Side of a grid cell; 0 = derived from the radius and the expected number of entities.
     float cell_m = 0;
     std::uint32_t entities_expected = 10'000;
-    /// Results of nodes are merged by union (N11). Empty = the default node: everybody is told
-    /// everything (N2, M1).
+    /// Empty = the default node: everybody is told everything (N2, M1).
     std::vector<NodeDesc> nodes;
+    Axes axes = Axes::xy;
+    /// Ranges that entities may have of their own, ascending, at most 6: entities are kept in one
+    /// grid per class, so that far ones cost near ones nothing. Larger than the last is refused.
+    std::vector<float> range_classes_m;
+    /// Largest range that an observer may have of its own.
+    float observer_range_max_m = 0;
+    /// A pair that nodes made relevant stays so for this many ticks, unless it is hidden.
+    std::uint32_t min_stay_ticks = 0;
 };
 
 /// Empty when the rules are sound, else what is wrong with them.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "purview/ids.hpp"
+#include "purview/settings.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -46,9 +47,6 @@ struct ComponentDef {
     std::uint32_t size_bytes = 0;
     std::vector<FieldDef> fields;  ///< at most Schema::fields_max
 };
-
-/// What becomes of a client's copy when its entity stops being relevant.
-enum class LeavePolicy : std::uint8_t { despawn = 0 };
 
 struct KindDef {
     std::string name;

@@ -137,6 +137,8 @@ bool TruthOracle::nodes_say(const TruthObserver& observer, const std::vector<Vec
                     unknown = said == CustomAnswer::unknown;
                     break;
                 }
+                default:
+                    break;
             }
             switch (step.op) {
                 case StepOp::add:

@@ -106,7 +106,7 @@ class Judge {
             for (const StepTrace& step : trace) {
                 const std::uint32_t plane = step.step->plane;
                 const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
-                const Question question{observer_, places_, keys_, block, memory, {}, 0, slots};
+                const Question question{observer_, places_, keys_, block, memory, {}, 0, slots, Asker{}, {}};
                 out.steps.push_back({step.step->op,
                                      step.step->kernel->describe(question, lane_of(slot)),
                                      (step.answer & bit) != 0, (step.unknown & bit) != 0,

@@ -669,19 +669,19 @@ Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
     return Status::ok;
 }
 
-Status InterestData::set_area(ObserverId id, std::uint32_t key, Vec3 centre) {
+Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area_def) {
     if (!is_observer(id)) return Status::stale_id;
-    if (!is_finite(centre)) return Status::bad_position;
+    if (!is_finite(area_def.centre)) return Status::bad_position;
     auto& areas = observers_[index_of(id)].areas;
     must_scan(index_of(id));
-    for (Area& area : areas) {
+    for (KeyedArea& area : areas) {
         if (area.key == key) {
-            area.centre = centre;
+            area.area = area_def;
             return Status::ok;
         }
     }
     if (areas.size() >= def_.areas_max) return Status::capacity;
-    areas.push_back({key, centre});
+    areas.push_back({key, area_def});
     return Status::ok;
 }
 
@@ -690,7 +690,7 @@ Status InterestData::remove_area(ObserverId id, std::uint32_t key) {
     auto& areas = observers_[index_of(id)].areas;
     must_scan(index_of(id));
     const auto found =
-        std::find_if(areas.begin(), areas.end(), [&](const Area& area) { return area.key == key; });
+        std::find_if(areas.begin(), areas.end(), [&](const KeyedArea& area) { return area.key == key; });
     if (found == areas.end()) return Status::not_found;
     areas.erase(found);
     return Status::ok;

@@ -30,9 +30,9 @@
 
 namespace purview {
 
-struct Area {
+struct KeyedArea {
     std::uint32_t key = 0;
-    Vec3 centre;
+    Area area;
 };
 
 /// What is said of a pair besides its nodes.
@@ -72,7 +72,7 @@ struct alignas(cache_line_bytes) Observer {
     bool sees_everything = false;
     Window window;
     std::uint32_t next_of_main = IdPool::no_index;  ///< another observer with the same main entity
-    std::vector<Area> areas;
+    std::vector<KeyedArea> areas;
     std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
     std::array<Key, Schema::keys_max> own_keys{};
@@ -98,7 +98,7 @@ class InterestData final : private Resolve {
     Status remove_observer(ObserverId observer);
     Status set_ready(ObserverId observer, bool ready);
     Status set_main_entity(ObserverId observer, EntityId entity);
-    Status set_area(ObserverId observer, std::uint32_t key, Vec3 centre);
+    Status set_area(ObserverId observer, std::uint32_t key, const Area& area);
     Status remove_area(ObserverId observer, std::uint32_t key);
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
     Status set_sees_everything(ObserverId observer, bool value);

@@ -25,7 +25,7 @@ void InterestData::collect_places(const Observer& observer, std::vector<Vec3>& o
             out.push_back(table_.place(slot));
         }
     }
-    for (const Area& area : observer.areas) out.push_back(area.centre);
+    for (const KeyedArea& area : observer.areas) out.push_back(area.area.centre);
 }
 
 /// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.

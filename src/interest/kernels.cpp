@@ -156,6 +156,8 @@ std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
             return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
         case KernelType::custom:
             return desc.custom;
+        default:
+            break;
     }
     return nullptr;
 }

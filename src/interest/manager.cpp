@@ -86,8 +86,8 @@ Status InterestManager::set_ready(ObserverId o, bool ready) {
 Status InterestManager::set_main_entity(ObserverId o, EntityId e) {
     return data_->set_main_entity(o, e);
 }
-Status InterestManager::set_area(ObserverId o, std::uint32_t area_key, Vec3 centre) {
-    return data_->set_area(o, area_key, centre);
+Status InterestManager::set_area(ObserverId o, std::uint32_t area_key, const Area& area) {
+    return data_->set_area(o, area_key, area);
 }
 Status InterestManager::remove_area(ObserverId o, std::uint32_t area_key) {
     return data_->remove_area(o, area_key);

@@ -401,7 +401,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     const bool is_inside_kernel = step.kernel == input.program.inside_kernel;
     const Slots slots(input.table, input.stands_for);
     step.kernel->test({input.observer, input.places, input.keys, blocks, memory, asked,
-                       is_inside_kernel ? inside : 0, slots},
+                       is_inside_kernel ? inside : 0, slots, Asker{}, {}},
                       out, scratch.unknown);
     for (std::size_t i = 0; has_unplaced && i < n; ++i) {
         if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;

@@ -39,6 +39,8 @@ std::string problem_of(const InterestRules& rules) {
                 case KernelType::custom:
                     if (kernel.custom == nullptr) return where + "a custom step needs a kernel";
                     break;
+                default:
+                    break;
             }
         }
     }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Areas of interest: regions that belong to an observer, any number, each under a key of the
+// caller's (BEHAVIOURS F4-F6, F26, F27). `KernelType::area` asks who is inside.
+#pragma once
+
+#include <cstdint>
+
+#include "purview/ids.hpp"
+
+namespace purview {
+
+enum class AreaShape : std::uint8_t {
+    place = 0,  ///< no volume: a further place from which distance kernels look
+    sphere = 1,
+    box = 2,  ///< along the axes
+    cone = 3,
+};
+
+/// All of it must be finite; a border counts as inside.
+struct Area {
+    AreaShape shape = AreaShape::place;
+    Vec3 centre;  ///< of a cone: its tip. With `follow`: relative to that entity.
+    /// It goes where this entity goes, and ends with it.
+    EntityId follow = EntityId::none;
+    float radius_m = 0;        ///< sphere, cone
+    Vec3 half_sides;           ///< box
+    Vec3 direction{1, 0, 0};   ///< cone; any length but 0
+    float half_angle_deg = 0;  ///< cone; above 0, below 180
+    /// It ends after so many ticks; 0: it stays.
+    std::uint32_t ticks = 0;
+
+    static Area at(Vec3 centre) noexcept {
+        Area area;
+        area.centre = centre;
+        return area;
+    }
+    static Area sphere(Vec3 centre, float radius_m) noexcept {
+        Area area = at(centre);
+        area.shape = AreaShape::sphere;
+        area.radius_m = radius_m;
+        return area;
+    }
+    static Area box(Vec3 centre, Vec3 half_sides) noexcept {
+        Area area = at(centre);
+        area.shape = AreaShape::box;
+        area.half_sides = half_sides;
+        return area;
+    }
+    static Area cone(Vec3 tip, Vec3 direction, float half_angle_deg, float radius_m) noexcept {
+        Area area = at(tip);
+        area.shape = AreaShape::cone;
+        area.direction = direction;
+        area.half_angle_deg = half_angle_deg;
+        area.radius_m = radius_m;
+        return area;
+    }
+    Area following(EntityId entity) const noexcept {
+        Area area = *this;
+        area.follow = entity;
+        return area;
+    }
+    Area lasting(std::uint32_t so_many_ticks) const noexcept {
+        Area area = *this;
+        area.ticks = so_many_ticks;
+        return area;
+    }
+};
+
+}  // namespace purview
