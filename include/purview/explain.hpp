@@ -25,6 +25,7 @@ enum class Stage : std::uint8_t {
     sees_everything = 6,  ///< interest is off for the observer
     node = 7,             ///< some node says yes
     no_node = 8,          ///< no node says yes
+    explicit_only = 9,    ///< nodes are not asked about it
 };
 std::string_view to_string(Stage stage) noexcept;
 
@@ -38,6 +39,8 @@ struct ExplainedStep {
 
 struct ExplainedNode {
     std::string name;
+    bool is_member = true;  ///< false: the node is not about this entity
+    StepOp combine = StepOp::add;
     bool result = false;
     std::vector<ExplainedStep> steps;  ///< none: all of its entities
 };
@@ -53,6 +56,8 @@ enum class ChangeType : std::uint8_t {
     flag = 7,
     key = 8,
     move = 9,
+    explicit_only = 10,
+    number = 11,  ///< a value
 };
 
 /// Something that could be otherwise: made so, with nothing else changed, the next tick tells the
@@ -64,13 +69,16 @@ struct Change {
     KeyDomain domain = KeyDomain::none;
     Key key = Key::none;  ///< of the entity
     Vec3 place;           ///< of the entity
-    std::string what;     ///< "move it to 12.0, 30.5"
+    ValueId number = ValueId::none;
+    float to = 0;      ///< the value
+    std::string what;  ///< "move it to 12.0, 30.5"
 };
 
 struct Explanation {
     Status status = Status::ok;  ///< stale_id: nobody to explain; all else is empty then
     bool relevant = false;
     Stage stage = Stage::no_node;
+    bool held = false;               ///< no node says yes any more: the minimum stay is not over
     EntityId unit = EntityId::none;  ///< the root that was judged for the entity's group
     std::vector<ExplainedNode> nodes;
     std::vector<Change> single;  ///< each of them alone flips the answer

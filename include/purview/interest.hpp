@@ -8,7 +8,8 @@
 //
 //   relevant = ready and not denied and
 //              (owned or (not force hidden and (shown to all or allowed or
-//                                               (not explicit only and (interest is off or nodes)))))
+//                                               (not explicit only and (interest is off or
+//                                               nodes)))))
 #pragma once
 
 #include <cstdint>

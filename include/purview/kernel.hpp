@@ -51,13 +51,14 @@ struct DomainKey {
     std::uint32_t count = 0;  ///< how often it was added
 };
 
-class BlockTable;  // src/spatial
-class MoreKeys;    // src/interest
+class BlockTable;    // src/spatial
+struct EntityFacts;  // src/interest
 
 /// What is known of entities, by slot. Reads only; valid for the length of the call.
 class Slots {
   public:
-    explicit Slots(const BlockTable& table, EntityId all = EntityId::none) noexcept;
+    Slots(const BlockTable& table, const EntityFacts& facts,
+          EntityId all = EntityId::none) noexcept;
 
     /// 2 or 3 coordinates.
     unsigned axes() const noexcept { return axes_; }
@@ -70,16 +71,32 @@ class Slots {
     std::span<const Mask> flags(FlagId flag) const noexcept;
     /// [blocks * 16] keys by slot.
     std::span<const Key> keys(KeyDomain domain) const noexcept;
+    /// [blocks] lanes with further keys, or empty: nobody has any.
+    std::span<const Mask> lanes_with_more_keys() const noexcept;
+    /// Further keys of an occupied lane.
+    std::span<const DomainKey> more_keys(Slot slot) const noexcept;
+    /// [blocks * 16] by slot, or empty: all are 0.
+    std::span<const float> values(ValueId value) const noexcept;
+    /// [blocks * 16] own ranges by slot, 0 where there is none; or empty: nobody has one.
+    std::span<const float> ranges() const noexcept;
+    std::uint32_t flag_count() const noexcept;
+    std::uint32_t key_count() const noexcept;
     bool flag(FlagId flag, Slot slot) const noexcept;
     Vec3 place(Slot slot) const noexcept;
     /// Its entities have no place.
     bool is_unplaced(BlockIndex block) const noexcept;
     /// Of an occupied lane.
     EntityId entity(Slot slot) const noexcept;
-    const BlockTable& table() const noexcept { return *table_; }
+    /// Where an entity is, or no_slot.
+    Slot slot_of(EntityId entity) const noexcept;
+    /// See set_velocity.
+    Vec3 velocity(EntityId entity) const noexcept;
+    /// A place as the caller of the manager knows it: with Axes::xz, kernels see y and z exchanged.
+    Vec3 outer(Vec3 place) const noexcept;
 
   private:
     const BlockTable* table_;
+    const EntityFacts* facts_;
     const float* coordinates_;
     std::span<const Mask> occupied_;
     unsigned axes_;
@@ -88,11 +105,15 @@ class Slots {
 
 /// What else is known of the observer that asks. Valid for the length of the call.
 struct Asker {
-    std::span<const Area> areas;        ///< those with a shape, where they are now
+    std::span<const Area> areas;           ///< those with a shape, where they are now
     std::span<const DomainKey> more_keys;  ///< beside `Question::keys`, one of each
-    float range_m = 0;                  ///< his own, or 0
+    EntityId main = EntityId::none;
+    float range_m = 0;  ///< his own, or 0
     float lookahead_s = 0;
+    Vec3 velocity;  ///< of the main entity
     Tick tick = 0;
+    /// This tick's question once more, for somebody who wants to know why: what was answered stays.
+    bool again = false;
     /// [n] what he owns: units, ascending by index.
     std::span<const EntityId> owned;
 };
@@ -141,6 +162,8 @@ class InterestKernel {
     /// Masks that are kept for each block: its answer, and notes of its own; 0: it does not
     /// remember.
     virtual unsigned planes() const noexcept { return remembers() ? 1 : 0; }
+    /// It remembers, and is asked about the lanes that matter all the same.
+    virtual bool takes_asked() const noexcept { return false; }
     /// It must be asked in every tick about all of its window, whatever changed.
     virtual bool is_restless() const noexcept { return false; }
     /// How relevant, for the asked lanes: strength[16 n], 0 exclusive to 1 (N51).
@@ -148,13 +171,21 @@ class InterestKernel {
                           std::span<float> strength) const noexcept {
         for (float& one : strength) one = 1;
     }
+    /// It asks about areas with a shape, not about places; reach_m is then how far beyond them.
+    virtual bool looks_into_areas() const noexcept { return false; }
     /// Of the observer's places, the ones that it is given.
     virtual LookFrom looks_from() const noexcept { return LookFrom::main_and_areas; }
     /// How far from a place of the observer it may say yes; candidates are looked for that far. 0:
     /// not spatial; as an `add` step it is asked about every entity of the node.
     virtual float reach_m() const noexcept { return 0; }
+    /// It is unknown to it who has no place, and everybody is to an observer that is nowhere.
+    virtual bool needs_place() const noexcept { return reach_m() > 0; }
     /// Up to here from a place it always says yes. Negative: nowhere.
     virtual float inside_m() const noexcept { return -1; }
+    /// It may be told Question::inside.
+    virtual bool tells_inside() const noexcept {
+        return inside_m() > 0 && looks_from() == LookFrom::main_and_areas;
+    }
     /// The answer may change when the entity or the observer moves.
     virtual bool reads_places() const noexcept { return true; }
     /// Radii around the observer's places at which the answer changes, when nothing else of a place

@@ -28,13 +28,13 @@ class InterestNode;        // purview/node.hpp: a node of your own
 enum class StepOp : std::uint8_t { add = 0, subtract = 1, require = 2 };
 
 enum class KernelType : std::uint8_t {
-    distance = 0,       ///< within enter_m of a place of the observer; once in, up to leave_m
-    same_group = 1,     ///< entity and observer share a key of the domain, not Key::none
-    flag = 2,           ///< the entity has the flag
-    custom = 3,         ///< a kernel of your own (purview/kernel.hpp)
-    area = 4,           ///< inside a sphere, box or cone of the observer; once in, up to leave_m out
-    owner = 5,          ///< the observer owns it, or a member of its group
-    value = 6,          ///< value_min <= a value of the entity <= value_max
+    distance = 0,    ///< within enter_m of a place of the observer; once in, up to leave_m
+    same_group = 1,  ///< entity and observer share a key of the domain, not Key::none
+    flag = 2,        ///< the entity has the flag
+    custom = 3,      ///< a kernel of your own (purview/kernel.hpp)
+    area = 4,        ///< inside a sphere, box or cone of the observer; once in, up to leave_m out
+    owner = 5,       ///< the observer owns it, or a member of its group
+    value = 6,       ///< value_min <= a value of the entity <= value_max
     neighbourhood = 7,  ///< its cell is at most so many rings of cells away from a place's
     hexagons = 8,       ///< the same with hexagonal cells
     line_of_sight = 9,  ///< nothing stands between a place and it (purview/sight.hpp)
@@ -62,14 +62,16 @@ struct CellShape {
     float height_m = 0;  ///< along the second axis; hexagons: not used
     float depth_m = 0;   ///< along the third axis; 0: it does not matter
     std::uint16_t rings = 1;
+    friend bool operator==(const CellShape&, const CellShape&) = default;
 };
 
 /// Line of sight: what is asked of the SightTest, and what holds when it was not asked.
 struct SightDef {
-    std::uint32_t tests_per_tick = 64;   ///< for one observer; what does not fit waits its turn
-    std::uint32_t grace_ticks = 20;      ///< an answer holds no longer, at least 2
-    bool shown_when_unknown = false;     ///< what is said of whoever was not tested in time
-    bool predict = false;                ///< also from and to where both will be (set_lookahead)
+    std::uint32_t tests_per_tick = 64;  ///< for one observer; what does not fit waits its turn
+    std::uint32_t grace_ticks = 20;     ///< an answer holds no longer, at least 2
+    bool shown_when_unknown = false;    ///< what is said of whoever was not tested in time
+    bool predict = false;               ///< also from and to where both will be (set_lookahead)
+    friend bool operator==(const SightDef&, const SightDef&) = default;
 };
 
 struct KernelDesc {
@@ -85,14 +87,16 @@ struct KernelDesc {
     ValueId value = ValueId::none;             ///< value
     float value_min = -std::numeric_limits<float>::infinity();
     float value_max = std::numeric_limits<float>::infinity();
-    CellShape cells = {};                        ///< neighbourhood, hexagons
+    CellShape cells = {};                              ///< neighbourhood, hexagons
     std::shared_ptr<const SightTest> sight = nullptr;  ///< line of sight
     SightDef sight_def = {};
+    friend bool operator==(const KernelDesc&, const KernelDesc&) = default;
 };
 
 struct StepDesc {
     StepOp op = StepOp::add;
     KernelDesc kernel;
+    friend bool operator==(const StepDesc&, const StepDesc&) = default;
 };
 
 enum class NodeType : std::uint8_t {

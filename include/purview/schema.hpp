@@ -88,6 +88,7 @@ class Schema {
     static constexpr std::size_t kind_fields_max = 64;  ///< of all components of one kind
     static constexpr std::size_t flags_max = 16;
     static constexpr std::size_t keys_max = 8;
+    static constexpr std::size_t values_max = 8;
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
 

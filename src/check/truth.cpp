@@ -196,7 +196,8 @@ std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
         } else if (owned[index_of(unit.id)]) {
             relevant = true;
         } else if (!unit.force_hidden) {
-            relevant = unit.shown_to_all || contains(observer.allowed, unit.id) || by_nodes;
+            relevant = unit.shown_to_all || contains(observer.allowed, unit.id) ||
+                       (by_nodes && !unit.explicit_only);
         }
         shown[index_of(unit.id)] = relevant;
     }

@@ -27,6 +27,7 @@ struct TruthEntity {
     bool placed = true;
     bool force_hidden = false;
     bool shown_to_all = false;
+    bool explicit_only = false;
     std::uint16_t flags = 0;
     std::array<Key, Schema::keys_max> keys{};
     ObserverId owner = ObserverId::none;

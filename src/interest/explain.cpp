@@ -12,14 +12,15 @@
 #include <cmath>
 
 #include "interest/interest_data.hpp"
+#include "interest/kernel.hpp"
 
 namespace purview {
 
 std::string_view to_string(Stage stage) noexcept {
-    constexpr std::array<std::string_view, 9> names{
-        "observer not ready", "denied",          "owned",
-        "force hidden",       "shown to all",    "allowed",
-        "sees everything",    "a node says yes", "no node says yes"};
+    constexpr std::array<std::string_view, 10> names{
+        "observer not ready", "denied",       "owned",           "force hidden",
+        "shown to all",       "allowed",      "sees everything", "a node says yes",
+        "no node says yes",   "explicit only"};
     return names[static_cast<std::size_t>(stage)];
 }
 
@@ -29,7 +30,9 @@ std::string Explanation::text() const {
                       std::string(to_string(stage)) + "\n";
     constexpr std::array<const char*, 3> ops{"add", "subtract", "require"};
     for (const ExplainedNode& node : nodes) {
-        out += "  node '" + node.name + "': " + (node.result ? "yes" : "no") + "\n";
+        constexpr std::array<const char*, 3> joins{"", ", subtracted", ", required"};
+        out += "  node '" + node.name + "'" + joins[static_cast<std::size_t>(node.combine)] + ": " +
+               (node.is_member ? (node.result ? "yes" : "no") : "not its entity") + "\n";
         for (const ExplainedStep& step : node.steps) {
             out += std::string("    ") + ops[static_cast<std::size_t>(step.op)] + ": " + step.what +
                    (step.unknown  ? " -> unknown"
@@ -38,6 +41,7 @@ std::string Explanation::text() const {
                    (step.so_far ? ", so far yes\n" : ", so far no\n");
         }
     }
+    if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
     const std::string turn = relevant ? "would hide it" : "would show it";
     for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
     if (single.empty() && pair.empty()) out += "  no single change and no pair " + turn + "\n";
@@ -46,92 +50,141 @@ std::string Explanation::text() const {
     return out;
 }
 
-namespace {
-
 /// All that the answer about one pair depends on.
 struct Case {
     EntityId id = EntityId::none;
     PairFacts facts;
-    EntityDef entity;
+    bool placed = true;
+    Vec3 place;  ///< counted axes first
+    std::uint16_t flags = 0;
     std::array<Key, Schema::keys_max> keys{};
+    std::array<float, Schema::keys_max> values{};
+    float range_m = 0;
+    std::vector<std::uint8_t> member;  ///< [nodes of the rules]
+    std::vector<std::uint8_t> custom;  ///< [nodes of the rules] what a custom node said
+    bool held = false;
     std::uint32_t memory = 0;  ///< bit p: plane p of the window remembers the entity
 };
 
-/// Judges cases of one observer.
+/// Judges cases of one observer, on a copy of the entity.
 class Judge {
   public:
-    Judge(const Program& program, const InterestDef& def, bool three_d, ObserverId observer,
-          std::span<const Vec3> places, std::span<const Key> keys)
-        : program_(program),
-          def_(def),
-          three_d_(three_d),
-          observer_(observer),
-          places_(places),
-          keys_(keys) {}
+    Judge(const InterestData& data, std::uint32_t observer) : data_(data), observer_(observer) {
+        data.collect(observer, sight_);
+    }
+    const Sight& sight() const noexcept { return sight_; }
 
-    /// `nodes` may be null.
+    /// `nodes` may be null: it is a what-if question then.
     Stage judge(const Case& c, std::vector<ExplainedNode>* nodes) const {
-        BlockTable table(three_d_);
+        const InterestDef& def = data_.def_;
+        const Program& program = data_.program_;
+        BlockTable table(data_.table_.is_three_d());
         table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
         const std::uint32_t unplaced = table.add_unplaced_layer();
-        for (std::uint32_t f = 0; f < def_.flag_count; ++f) table.add_flag_column();
-        for (std::uint32_t k = 0; k < def_.key_count; ++k) table.add_key_column();
-        const Slot slot =
-            table.insert(make_entity_id(0, 1), c.entity.placed ? 0 : unplaced, c.entity.place);
-        for (std::uint32_t f = 0; f < def_.flag_count; ++f)
-            table.set_flag(f, slot, ((c.entity.flags >> f) & 1U) != 0);
-        for (std::uint32_t k = 0; k < def_.key_count; ++k) table.set_key(k, slot, c.keys[k]);
+        const Columns columns =
+            Columns::add_to(table, def.flag_count, def.key_count, def.value_count);
+        const Slot slot = table.insert(make_entity_id(0, 1), c.placed ? 0 : unplaced, c.place);
+        for (std::uint32_t f = 0; f < def.flag_count; ++f)
+            table.set_flag(f, slot, ((c.flags >> f) & 1U) != 0);
+        for (std::uint32_t k = 0; k < def.key_count; ++k) table.set_key(k, slot, c.keys[k]);
+        for (std::uint32_t v = 0; v < def.value_count; ++v) table.set_number(v, slot, c.values[v]);
+        table.set_number(columns.range, slot, c.range_m);
+        table.set_flag(columns.more_keys, slot, true);
         const std::array block{block_of(slot)};
         const Mask bit = lane_bit(lane_of(slot));
-        bool any = false;
-        ScanScratch scratch;
-        const Slots slots(table, c.id);
-        for (const WholeNode& node : program_.whole) {
-            std::vector<Mask> masks(1 + program_.plane_count, 0);
-            for (std::uint32_t p = 0; p < program_.plane_count; ++p) {
-                if ((c.memory >> p & 1U) != 0) masks[1 + p] = bit;
+        bool yes = false;
+        for (const WholeNode& node : program.whole) {
+            const std::size_t n = index_of(node.id);
+            ExplainedNode out;
+            bool result = node.everything || (node.is_custom && c.custom[n] != 0);
+            if (!node.everything && !node.is_custom) {
+                std::vector<StepTrace> trace;
+                std::vector<Mask> masks(1 + program.plane_count, 0);
+                for (std::uint32_t p = 0; p < program.plane_count; ++p) {
+                    if ((c.memory >> p & 1U) != 0) masks[1 + p] = bit;
+                }
+                const std::vector<Mask> was = masks;
+                const ScanInput input = input_of(c, table, node, nodes == nullptr, trace);
+                ScanScratch scratch;
+                evaluate(input, block, 0, masks, scratch);
+                result = (masks[0] & bit) != 0;
+                if (node.program.combine != StepOp::add)
+                    result = !trace.empty() && (trace.back().so_far & bit) != 0;
+                if (nodes != nullptr) describe(input, block, slot, was, trace, out);
             }
-            const std::vector<Mask> was = masks;
-            std::vector<StepTrace> trace;
-            const ScanInput input{
-                0, observer_, places_, keys_, table,  program_, {&node.program, 1},
-                0, false,     {},      true,  &trace, c.id};
-            evaluate(input, block, 0, masks, scratch);
-            const bool yes = node.everything || (masks[0] & bit) != 0;
-            any = any || yes;
+            const bool is_member = c.member[n] != 0;
+            result = result && is_member;
+            const StepOp combine = node.program.combine;
+            yes = combine == StepOp::add       ? yes || result
+                  : combine == StepOp::require ? yes && result
+                                               : yes && !result;
             if (nodes == nullptr) continue;
-            ExplainedNode& out = nodes->emplace_back();
-            out.name = node.name;
-            out.result = yes;
-            for (const StepTrace& step : trace) {
-                const std::uint32_t plane = step.step->plane;
-                const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
-                const Question question{observer_, places_, keys_, block, memory, {}, 0, slots, Asker{}, {}};
-                out.steps.push_back({step.step->op,
-                                     step.step->kernel->describe(question, lane_of(slot)),
-                                     (step.answer & bit) != 0, (step.unknown & bit) != 0,
-                                     (step.so_far & bit) != 0});
-            }
+            out.name = def.rules.nodes.empty() ? "default" : def.rules.nodes[n].name;
+            out.result = result;
+            out.is_member = is_member;
+            out.combine = combine;
+            nodes->push_back(std::move(out));
         }
-        return c.facts.decide(any);
+        return c.facts.decide(yes || c.held);
     }
 
   private:
-    const Program& program_;
-    const InterestDef& def_;
-    bool three_d_;
-    ObserverId observer_;
-    std::span<const Vec3> places_;
-    std::span<const Key> keys_;
+    ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node,
+                       bool is_what_if, std::vector<StepTrace>& trace) const {
+        const ScanInput now = data_.input_of(observer_, sight_);
+        ScanInput input{.table = table, .facts = data_.facts_table_, .program = data_.program_};
+        input.observer_index = now.observer_index;
+        input.observer = now.observer;
+        input.views = now.views;
+        input.keys = now.keys;
+        input.asker = now.asker;
+        input.asker.again = !is_what_if;
+        input.is_what_if = is_what_if;
+        input.nodes = {&node.program, 1};
+        input.may_be_unplaced = true;
+        input.trace = &trace;
+        input.stands_for = c.id;
+        return input;
+    }
+
+    void describe(const ScanInput& input, std::span<const BlockIndex> block, Slot slot,
+                  const std::vector<Mask>& was, const std::vector<StepTrace>& trace,
+                  ExplainedNode& out) const {
+        const Slots slots(input.table, input.facts, input.stands_for);
+        const Mask bit = lane_bit(lane_of(slot));
+        for (const StepTrace& step : trace) {
+            const InterestKernel& kernel = *step.step->kernel;
+            const std::uint32_t plane = step.step->plane;
+            const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
+            const Question question{input.observer,
+                                    input.views.of(kernel.looks_from()),
+                                    input.keys,
+                                    block,
+                                    memory,
+                                    {},
+                                    0,
+                                    slots,
+                                    input.asker,
+                                    {}};
+            out.steps.push_back({step.step->op, kernel.describe(question, lane_of(slot)),
+                                 (step.answer & bit) != 0, (step.unknown & bit) != 0,
+                                 (step.so_far & bit) != 0});
+        }
+    }
+
+    const InterestData& data_;
+    std::uint32_t observer_;
+    Sight sight_;
 };
 
-std::string words(Vec3 p) {
-    const auto tenth = [](float v) {
-        const auto t = static_cast<long long>(std::llround(double{v} * 10));
-        return std::string(t < 0 ? "-" : "") + std::to_string(std::llabs(t) / 10) + "." +
-               std::to_string(std::llabs(t) % 10);
-    };
-    return tenth(p.x) + ", " + tenth(p.y);
+namespace {
+
+std::string words(Vec3 p, Axes axes) {
+    std::string text = number_text(p.x) + ", ";
+    if (axes != Axes::xz) text += number_text(p.y);
+    if (axes == Axes::xyz) text += ", ";
+    if (axes != Axes::xy) text += number_text(p.z);
+    return text;
 }
 
 void apply(const Change& change, Case& c) {
@@ -159,41 +212,46 @@ void apply(const Change& change, Case& c) {
             break;
         case ChangeType::flag: {
             const auto bit = static_cast<std::uint16_t>(1U << index_of(change.flag));
-            c.entity.flags = static_cast<std::uint16_t>(change.value ? c.entity.flags | bit
-                                                                     : c.entity.flags & ~bit);
+            c.flags = static_cast<std::uint16_t>(change.value ? c.flags | bit : c.flags & ~bit);
             break;
         }
         case ChangeType::key:
             c.keys[index_of(change.domain)] = change.key;
             break;
         case ChangeType::move:
-            c.entity.place = change.place;
+            c.place = change.place;
+            break;
+        case ChangeType::explicit_only:
+            c.facts.explicit_only = change.value;
+            break;
+        case ChangeType::number:
+            c.values[index_of(change.number)] = change.to;
             break;
     }
 }
 
 /// Two changes of the same thing are no pair.
 bool is_same_input(const Change& a, const Change& b) {
-    return a.type == b.type && a.flag == b.flag && a.domain == b.domain;
+    return a.type == b.type && a.flag == b.flag && a.domain == b.domain && a.number == b.number;
 }
 
 /// Places just inside and just outside of every circle, on the line through the entity, nearest
 /// first.
-void add_moves(const Case& c, std::span<const Vec3> places, std::span<const float> edges,
+void add_moves(const Case& c, std::span<const Vec3> places, std::span<const float> edges, Axes axes,
                std::vector<Change>& out) {
-    const Vec3 at = c.entity.place;
-    Vec3 from = places.front();
-    double nearest = -1;
-    for (const Vec3 place : places) {
-        const double d = std::hypot(double{at.x} - place.x, double{at.y} - place.y);
-        if (nearest < 0 || d < nearest) {
-            nearest = d;
-            from = place;
-        }
-    }
+    const Vec3 at = c.place;
+    const bool three_d = axes == Axes::xyz;
+    const auto away = [&](Vec3 from) {
+        const double flat = std::hypot(double{at.x} - from.x, double{at.y} - from.y);
+        return three_d ? std::hypot(flat, double{at.z} - from.z) : flat;
+    };
+    const Vec3 from = *std::min_element(places.begin(), places.end(),
+                                        [&](Vec3 a, Vec3 b) { return away(a) < away(b); });
+    const double nearest = away(from);
     const double dx = nearest > 0 ? (double{at.x} - from.x) / nearest : 1;
     const double dy = nearest > 0 ? (double{at.y} - from.y) / nearest : 0;
-    std::vector<double> distances;
+    const double dz = nearest > 0 && three_d ? (double{at.z} - from.z) / nearest : 0;
+    std::vector<double> distances{0};
     for (const float edge : edges) {
         distances.push_back(double{edge} * 0.998);
         distances.push_back(double{edge} * 1.002 + 0.001);
@@ -205,44 +263,83 @@ void add_moves(const Case& c, std::span<const Vec3> places, std::span<const floa
         change.type = ChangeType::move;
         change.value = true;
         change.place = {static_cast<float>(from.x + dx * d), static_cast<float>(from.y + dy * d),
-                        at.z};
-        change.what = "move it to " + words(change.place);
+                        three_d ? static_cast<float>(from.z + dz * d) : at.z};
+        change.what = "move it to " + words(exchanged(axes, change.place), axes);
         out.push_back(change);
+    }
+}
+
+/// Numbers just inside and outside of what a step asks for.
+void add_numbers(const InterestRules& rules, const AttributeNames& names, std::uint32_t count,
+                 std::vector<Change>& out) {
+    const auto put = [&](ValueId value, float to) {
+        if (!std::isfinite(to) || index_of(value) >= count) return;
+        Change change;
+        change.type = ChangeType::number;
+        change.value = true;
+        change.number = value;
+        change.to = to;
+        change.what = "set its " + names.value(value) + " to " + number_text(to);
+        out.push_back(change);
+    };
+    for (const NodeDesc& node : rules.nodes) {
+        for (const StepDesc& step : node.steps) {
+            if (step.kernel.type != KernelType::value) continue;
+            put(step.kernel.value, step.kernel.value_min);
+            put(step.kernel.value, step.kernel.value_max);
+            put(step.kernel.value, step.kernel.value_min - 1);
+            put(step.kernel.value, step.kernel.value_max + 1);
+        }
     }
 }
 
 }  // namespace
 
-Explanation InterestData::explain(ObserverId id, EntityId entity) const {
-    Explanation out;
-    out.status = is_observer(id) && is_known(entity) ? Status::ok : Status::stale_id;
-    if (out.status != Status::ok) return out;
-    const std::uint32_t o = index_of(id);
-    const EntityId unit = out.unit = unit_of(entity);
+/// The pair as it is now.
+Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     const Slot slot = table_.slot_of(unit);
     const Observer& observer = observers_[o];
     Case now;
     now.id = unit;
     now.facts = facts_of(o, unit, slot);
-    now.entity.placed = !table_.is_unplaced(block_of(slot));
-    now.entity.place = table_.place(slot);
+    now.placed = !table_.is_unplaced(block_of(slot));
+    now.place = table_.place(slot);
     for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
-        if (table_.flag(f, slot))
-            now.entity.flags = static_cast<std::uint16_t>(now.entity.flags | 1U << f);
+        if (table_.flag(f, slot)) now.flags = static_cast<std::uint16_t>(now.flags | 1U << f);
     }
     for (std::uint32_t k = 0; k < def_.key_count; ++k) now.keys[k] = table_.key(k, slot);
+    for (std::uint32_t v = 0; v < def_.value_count; ++v) now.values[v] = table_.number(v, slot);
+    now.range_m = table_.number(facts_table_.columns.range, slot);
+    const std::size_t nodes = std::max<std::size_t>(def_.rules.nodes.size(), 1);
+    now.member.assign(nodes, 0);
+    now.custom.assign(nodes, 0);
+    for (std::size_t n = 0; n < nodes; ++n) {
+        const NodeMembers members =
+            def_.rules.nodes.empty() ? NodeMembers::unbound : def_.rules.nodes[n].members;
+        now.member[n] =
+            facts_table_.bindings.is_member(NodeId{static_cast<std::uint16_t>(n)}, members, unit);
+    }
+    for (std::size_t c = 0; c < custom_.size(); ++c) {
+        const bool by_entity = custom_[c].node->is_entity_centric();
+        const std::uint32_t asked = by_entity ? index_of(unit) : o;
+        if (asked >= custom_[c].said.size()) continue;
+        const auto& said = custom_[c].said[asked];
+        const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
+        now.custom[index_of(program_.custom_nodes[c])] =
+            std::binary_search(said.begin(), said.end(), other);
+    }
+    const PairEntry* pair = pairs_.find(o, unit);
+    now.held = pair != nullptr && pair->held;
     const std::size_t position = observer.window.find(block_of(slot), table_.cell_end());
     for (std::uint32_t p = 0; position < observer.window.size() && p < program_.plane_count; ++p) {
         const Mask mask = observer.window.masks()[(1 + p) * observer.window.size() + position];
         if ((mask & lane_bit(lane_of(slot))) != 0) now.memory |= 1U << p;
     }
-    std::vector<Vec3> places;
-    collect_places(observer, places);
-    const Judge judge(program_, def_, table_.is_three_d(), id, places,
-                      std::span(observer.keys).first(def_.key_count));
-    out.stage = judge.judge(now, &out.nodes);
-    out.relevant = is_yes(out.stage);
+    return now;
+}
 
+std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, const Case& now,
+                                             std::span<const Vec3> places) const {
     std::vector<Change> changes;
     const auto toggle = [&](ChangeType type, bool is, const char* on, const char* off) {
         Change change;
@@ -251,27 +348,41 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         change.what = is ? off : on;
         changes.push_back(change);
     };
-    toggle(ChangeType::ready, now.facts.ready, "make the observer ready",
-           "make the observer not ready");
+    const Observer& observer = observers_[o];
+    // Without a main entity it may be that readiness is not its own to give.
+    if (!def_.ready_requires_entity || observer.main != EntityId::none) {
+        toggle(ChangeType::ready, now.facts.ready, "make the observer ready",
+               "make the observer not ready");
+    }
     toggle(ChangeType::deny, now.facts.denied, "deny the pair", "end the deny");
     const ObserverId* owner = owners_.find(index_of(unit));
-    const bool owns_itself = owner != nullptr && *owner == id;
+    const bool owns_itself = owner != nullptr && *owner == id_of(o);
     const PairEntry* pair = pairs_.find(o, unit);
-    if (!now.facts.owned || (owns_itself && pair->owned == 1)) {
+    const bool is_blind = blind_.size() > 0 && blind_.contains(index_of(unit));
+    const bool reads_owner = program_.needs_owned;
+    if (!is_blind && !reads_owner && (!now.facts.owned || (owns_itself && pair->owned == 1))) {
         toggle(ChangeType::owner, now.facts.owned, "give it to the observer",
                "take it from the observer");
     }
+    const Slot slot = table_.slot_of(unit);
+    const bool global = table_.flag(facts_table_.columns.global_mode, slot);
     toggle(ChangeType::force_hide, now.facts.force_hidden, "force-hide it", "end the force-hide");
-    toggle(ChangeType::show_to_all, now.facts.shown_to_all, "show it to all",
-           "end the show to all");
+    if (!global) {
+        toggle(ChangeType::show_to_all, now.facts.shown_to_all, "show it to all",
+               "end the show to all");
+        toggle(ChangeType::explicit_only, now.facts.explicit_only, "make it explicit only",
+               "let nodes decide about it");
+    }
     toggle(ChangeType::allow, now.facts.allowed, "allow the pair", "end the allow");
-    toggle(ChangeType::sees_everything, now.facts.sees_everything,
-           "let the observer see everything", "let the rules count for the observer");
+    if (def_.level == InterestLevel::full) {
+        toggle(ChangeType::sees_everything, now.facts.sees_everything,
+               "let the observer see everything", "let the rules count for the observer");
+    }
     for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
         Change change;
         change.type = ChangeType::flag;
         change.flag = FlagId{static_cast<std::uint8_t>(f)};
-        change.value = ((now.entity.flags >> f) & 1U) == 0;
+        change.value = ((now.flags >> f) & 1U) == 0;
         change.what = (change.value ? "set " : "clear ") + names_.flag(change.flag);
         changes.push_back(change);
     }
@@ -288,9 +399,27 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
                       (change.key == Key::none ? "none" : std::to_string(index_of(change.key)));
         changes.push_back(change);
     }
-    if (now.entity.placed && !places.empty() && !is_main)
-        add_moves(now, places, program_.all_edges_m, changes);
+    add_numbers(def_.rules, names_, def_.value_count, changes);
+    // What stands for the place of another, or is looked from, does not move alone.
+    const bool moves_alone = !is_main && !is_routed(unit) && following_count_ == 0 &&
+                             overrides_.size() == 0 && !program_.looks_from_owned;
+    if (now.placed && !places.empty() && moves_alone)
+        add_moves(now, places, program_.all_edges_m, facts_table_.axes, changes);
+    return changes;
+}
 
+Explanation InterestData::explain(ObserverId id, EntityId entity) const {
+    Explanation out;
+    out.status = is_observer(id) && is_known(entity) ? Status::ok : Status::stale_id;
+    if (out.status != Status::ok) return out;
+    const std::uint32_t o = index_of(id);
+    const EntityId unit = out.unit = unit_of(entity);
+    const Case now = case_of(o, unit);
+    const Judge judge(*this, o);
+    out.stage = judge.judge(now, &out.nodes);
+    out.held = now.held && out.stage == Stage::node;
+    out.relevant = is_yes(out.stage);
+    std::vector<Change> changes = changes_of(o, unit, now, judge.sight().places);
     const auto flips = [&](const Change& a, const Change* b) {
         Case then = now;
         apply(a, then);
@@ -310,7 +439,33 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
                 out.pair = {changes[i], changes[j]};
         }
     }
+    // Places as the caller knows them.
+    for (std::vector<Change>* list : {&out.single, &out.pair}) {
+        for (Change& change : *list) change.place = exchanged(facts_table_.axes, change.place);
+    }
     return out;
+}
+
+NodeSettings InterestData::settings(ObserverId id, EntityId entity) const {
+    NodeSettings best;
+    if (!is_relevant(id, entity) || def_.rules.nodes.empty() || def_.level == InterestLevel::none) {
+        return best;
+    }
+    const std::uint32_t o = index_of(id);
+    const Judge judge(*this, o);
+    std::vector<ExplainedNode> nodes;
+    const Case now = case_of(o, unit_of(entity));
+    if (judge.judge(now, &nodes) != Stage::node) return best;
+    bool any = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!nodes[i].result || nodes[i].combine != StepOp::add) continue;
+        const NodeSettings& its = def_.rules.nodes[index_of(program_.whole[i].id)].settings;
+        best.every_ticks = any ? std::min(best.every_ticks, its.every_ticks) : its.every_ticks;
+        best.urgency = any ? std::max(best.urgency, its.urgency) : its.urgency;
+        best.leave = any ? std::max(best.leave, its.leave) : its.leave;
+        any = true;
+    }
+    return best;
 }
 
 }  // namespace purview

@@ -9,11 +9,18 @@
 // toggled and W was not set. Windows change W, and are told where X, now final, does not hold. What
 // a fact took and a window gives back in the same tick cancels. Facts come before moves; `move`
 // only queues.
+//
+//   entities.cpp  units.cpp  observers.cpp  bindings   edits: what they mean for X
+//   facts.cpp     edits.hpp                            X itself, and the log of what it did
+//   custom_nodes.cpp  live_rules.cpp                   nodes of the caller's own; other rules
+//   interest_tick.cpp                                  the tick
+//   answers.cpp   explain.cpp                          what it says
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/bitset.hpp"
@@ -23,15 +30,18 @@
 #include "interest/pair_table.hpp"
 #include "interest/program.hpp"
 #include "interest/row_store.hpp"
-#include "interest/window.hpp"
+#include "interest/scan.hpp"
+#include "interest/stays.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
 #include "spatial/region_grid.hpp"
 
 namespace purview {
 
+/// Of the caller, as given; `ends` is the last tick in which it counts.
 struct KeyedArea {
     std::uint32_t key = 0;
+    Tick ends = 0;
     Area area;
 };
 
@@ -43,9 +53,10 @@ struct PairFacts {
     bool force_hidden = false;
     bool shown_to_all = false;
     bool allowed = false;
+    bool explicit_only = false;
     bool sees_everything = false;
 
-    /// The one formula, and what decides in it; `nodes`: what windows and rows say.
+    /// The one formula, and what decides in it; `nodes`: what windows, rows and custom nodes say.
     Stage decide(bool nodes) const noexcept {
         if (!ready) return Stage::not_ready;
         if (denied) return Stage::denied;
@@ -53,6 +64,7 @@ struct PairFacts {
         if (force_hidden) return Stage::force_hidden;
         if (shown_to_all) return Stage::shown_to_all;
         if (allowed) return Stage::allowed;
+        if (explicit_only) return Stage::explicit_only;
         if (sees_everything) return Stage::sees_everything;
         return nodes ? Stage::node : Stage::no_node;
     }
@@ -62,68 +74,138 @@ constexpr bool is_yes(Stage stage) noexcept {
            stage == Stage::sees_everything || stage == Stage::node;
 }
 
+/// A row of a source that an observer reads.
+struct SourceRow {
+    std::uint32_t source;
+    std::uint32_t row;
+    friend auto operator<=>(const SourceRow&, const SourceRow&) = default;
+};
+
 struct alignas(cache_line_bytes) Observer {
     // What every tick reads first.
     EntityId main = EntityId::none;
-    Vec3 looked_from;  ///< the main entity's place at the last scan
-    bool ready = false;
+    std::uint64_t looked_from = 0;  ///< a number of all places and areas at the last scan
+    bool ready = false;             ///< and has a main entity, where that is asked for
+    bool wants_ready = false;
     bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
-    bool had_place = false;  ///< at the last scan
     bool sees_everything = false;
+    float range_m = 0;
+    float lookahead_s = 0;
+    Tick ready_since = 0;
     Window window;
     std::uint32_t next_of_main = IdPool::no_index;  ///< another observer with the same main entity
     std::vector<KeyedArea> areas;
-    std::vector<std::uint32_t> rows;           ///< [row sources] the row it reads, or no_row
+    std::vector<SourceRow> rows;               ///< ascending
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
     std::array<Key, Schema::keys_max> own_keys{};
+    std::vector<DomainKey> more_keys;  ///< in force: the main entity's, and its own
 };
 
-class InterestData final : private Resolve {
+/// Where an observer looks from and into, for one question.
+struct Sight {
+    std::vector<Vec3> places;
+    std::vector<Area> areas;
+    std::vector<EntityId> owned;
+    std::size_t owned_places = 0;
+    std::size_t main_places = 0;
+};
+
+/// Rules name only flags, keys and values that are there.
+bool fits(const InterestRules& rules, const InterestDef& def) noexcept;
+
+struct Case;
+class Judge;
+
+class InterestData {
   public:
     explicit InterestData(const InterestDef& def);
+    InterestData& operator=(const InterestData&) = delete;
 
+    ~InterestData() = default;
+
+    // -- entities.cpp
     Status spawn(EntityId entity, const EntityDef& def);
     Status despawn(EntityId entity);
     Status move(EntityId entity, Vec3 place);
     void move(std::span<const Move> moves);
+    void move(const PlaceColumns& columns);
     Status set_flag(EntityId entity, FlagId flag, bool value);
     Status set_key(EntityId entity, KeyDomain domain, Key key);
+    Status edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds);
+    Status set_value(EntityId entity, ValueId value, float number);
+    Status set_range(EntityId entity, float range_m);
+    Status set_mode(EntityId entity, EntityMode mode);
+    Status set_place_override(EntityId entity, EntityId other);
+    Status set_velocity(EntityId entity, Vec3 velocity);
     Status set_owner(EntityId entity, ObserverId owner);
     Status force_hide(EntityId entity, bool hidden);
     Status show_to_all(EntityId entity, bool shown);
+    Status add_node(EntityId entity, NodeId node);
+    Status remove_node(EntityId entity, NodeId node);
+    Status set_nodes(EntityId entity, std::span<const NodeId> nodes);
+    Status add_default_node(EntityId entity);
+    Status recheck(EntityId entity);
+    Status update(EntityId entity);
+    // -- units.cpp
     Status join_unit(EntityId member, EntityId root);
     Status leave_unit(EntityId member, const EntityDef& def);
-
+    // -- observers.cpp
     Result<ObserverId> add_observer();
     Status remove_observer(ObserverId observer);
     Status set_ready(ObserverId observer, bool ready);
     Status set_main_entity(ObserverId observer, EntityId entity);
     Status set_area(ObserverId observer, std::uint32_t key, const Area& area);
+    Status set_areas(ObserverId observer, std::span<const Area> areas);
     Status remove_area(ObserverId observer, std::uint32_t key);
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
+    Status edit_more_observer_keys(ObserverId observer, KeyDomain domain, Key key, bool adds);
+    Status set_observer_range(ObserverId observer, float range_m);
+    Status set_lookahead(ObserverId observer, float seconds);
     Status set_sees_everything(ObserverId observer, bool value);
     Status edit_pair(ObserverId observer, EntityId entity, bool PairEntry::*field, bool value);
-
-    Status recheck(EntityId entity);
     Status rescan(ObserverId observer);
-    void tick();
+    // -- live_rules.cpp
+    Status set_rules(const InterestRules& rules);
+    RuleTrial try_rules(const InterestRules& rules) const;
+    const InterestRules& rules() const noexcept { return def_.rules; }
+    void set_level(InterestLevel level);
+    // -- custom_nodes.cpp
+    Status rescan_node(NodeId node);
+    Status set_node_pair(NodeId node, ObserverId observer, EntityId entity, bool value);
+    // -- interest_tick.cpp
+    void set_executor(const Executor& executor);
+    void set_count_tested(bool value) noexcept;
+    void tick(const InterestManager* manager);
     std::span<const RelevanceEvent> events() const noexcept { return events_; }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
+    // -- answers.cpp
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
-    Explanation explain(ObserverId observer, EntityId entity) const;
     template <class Visit>
     void for_each_relevant(std::uint32_t observer, Visit&& visit) const;
+    void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
+    std::uint32_t observer_count(EntityId entity) const noexcept;
+    std::span<const ObserverEdge> edges() const noexcept { return edges_; }
+    void strength(ObserverId observer, std::span<const EntityId> entities,
+                  std::span<float> strength) const;
+    NodeSettings settings(ObserverId observer, EntityId entity) const;
+    void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
+    void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
+    Vec3 place_of(EntityId entity) const noexcept;
     bool is_observer(ObserverId observer) const noexcept {
         return observer_pool_.is_live(index_of(observer), generation_of(observer));
     }
-
-    void set_count_tested(bool value) noexcept { scratch_.count_tested = value; }
+    // -- explain.cpp
+    Explanation explain(ObserverId observer, EntityId entity) const;
 
     InterestCounters counters;
     std::uint32_t shuffle_cells = 0;
     SplitMix shuffle_random{1};
 
   private:
+    /// For what-if questions; `detach` gives it windows of its own.
+    InterestData(const InterestData& other) = default;
+    void detach();
+
     /// An event of the facts phase, entity by entity; taken back ones are marked.
     struct Fact {
         std::uint32_t observer;
@@ -136,7 +218,44 @@ class InterestData final : private Resolve {
         std::uint32_t observer;
         bool before;
     };
+    struct Override {
+        EntityId other = EntityId::none;
+        Vec3 own_place;
+    };
+    /// What a custom node said last: by observer index, or by entity index if it is entity-centric.
+    struct CustomNode {
+        InterestNode* node = nullptr;
+        std::vector<std::vector<std::uint64_t>>
+            said;            ///< ascending; entity ids, or observer indices
+        Bitset asked_again;  ///< of the same numbering
+        bool asks_all = true;
+    };
+    /// One of the threads that windows are worked on.
+    struct Worker {
+        Worker() = default;
+        Worker(const Worker&) {}  ///< windows are not copied with their memory
+        Worker(Worker&&) = default;
+        Worker& operator=(const Worker&) = delete;
+        Worker& operator=(Worker&&) = default;
+        ~Worker() = default;
 
+        ScanScratch scratch;
+        Sight sight;
+        std::vector<const Row*> pulled;
+        std::vector<std::uint32_t> moved;  ///< observers that were scanned in full
+        struct Chunk {
+            std::uint32_t number;
+            std::size_t end;  ///< of its toggles
+        };
+        std::vector<Chunk> chunks;
+    };
+
+    // -- explain.cpp
+    friend class Judge;
+    Case case_of(std::uint32_t observer, EntityId unit) const;
+    std::vector<Change> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
+                                   std::span<const Vec3> places) const;
+    // -- facts.cpp
     ObserverId id_of(std::uint32_t observer) const noexcept {
         return make_observer_id(observer, observer_pool_.generation(observer));
     }
@@ -146,6 +265,9 @@ class InterestData final : private Resolve {
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
+    bool is_seen(std::uint32_t observer, EntityId unit) const noexcept {
+        return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
+    }
     PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
     void note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter,
               Reason leave);
@@ -153,47 +275,76 @@ class InterestData final : private Resolve {
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
-
+    /// Some entity is shown to everybody, or some observer sees everything.
+    bool is_open_to_all(Slot slot) const noexcept;
+    bool is_anything_open(const Observer& observer) const noexcept;
+    template <class Visit>
+    void for_each_unit(Visit&& visit) const;
     /// Visits every observer for which X may hold: rows, pairs, everybody. Some twice.
     template <class Visit>
     void for_each_x_candidate(EntityId unit, Visit&& visit) const;
+    /// Visits every unit for which X may hold. Some twice.
+    template <class Visit>
+    void for_each_x_unit(std::uint32_t observer, Visit&& visit) const;
+    void touch(std::uint32_t observer, EntityId unit);
+    void touch_all(EntityId unit);
+    void tell_touched(EntityId unit, Reason enter, Reason leave);
     /// Runs an edit that may change X between one unit and many observers, and tells what changed.
     template <class Edit>
     void edit_unit(EntityId unit, Reason enter, Reason leave, Edit&& edit);
     /// The same between one observer and all units of its rows.
     template <class Edit>
     void edit_observer(std::uint32_t observer, Reason enter, Reason leave, Edit&& edit);
-    void touch(std::uint32_t observer, EntityId unit);
+    // -- minimum stay
+    bool hold(std::uint32_t observer, EntityId unit);
+    bool is_hidden_by_rules(EntityId unit) const;
+    void note_hide(EntityId unit);
+    void check_hides();
+    void end_hold(std::uint32_t observer, EntityId unit, Reason reason);
+    void expire_stays();
+    // -- entities.cpp
+    Status check_def(const EntityDef& def) const noexcept;
+    Vec3 inner(Vec3 place) const noexcept { return exchanged(facts_table_.axes, place); }
+    void bind(EntityId entity, const EntityDef& def);
+    void update_membership(EntityId unit);
+    void update_bound(EntityId unit);
+    Status edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound);
     void update_rows(EntityId unit);
-    void drop_from_rows(EntityId unit);
     void update_special(EntityId unit);
-    void add_owned(EntityId unit, ObserverId owner, int delta);
+    void update_no_window(EntityId unit);
+    void add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta);
+    void forget_entity(EntityId entity);
+    void drop_pairs(EntityId unit);
+    void drop_override(EntityId entity);
+    Slot place_unit(EntityId unit, const EntityDef& def);
+    std::uint32_t layer_for(float range_m) const noexcept;
+    bool is_routed(EntityId entity) const noexcept;
+    void write_place(EntityId entity, Vec3 inner_place);
+    void apply_overrides();
+    void update_cells();
+    const KindInterest* kind_of(KindId kind) const noexcept {
+        return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
+    }
+    // -- units.cpp
     std::vector<std::uint8_t> who_has(EntityId unit) const;
     void log_change(EntityId entity, const std::vector<std::uint8_t>& before,
                     const std::vector<std::uint8_t>& after);
     void dissolve_unit(EntityId unit);
-    void drop_pairs(EntityId unit);
+    void leave_group(EntityId member, EntityId root);
     std::vector<EntityId>& members_of(EntityId root);
     void drop_members_list(EntityId root);
-    Slot place_unit(EntityId unit, const EntityDef& def);
+    // -- observers.cpp
+    void apply_ready(std::uint32_t observer);
     void update_observer_keys(std::uint32_t observer);
+    void update_observer_rows(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
     void take_relevant(std::uint32_t observer, Reason reason);
+    void forget_holds(std::uint32_t observer);
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
-    Reason leave_reason(std::uint32_t observer, EntityId unit) const noexcept;
-
-    Mask resolve(std::uint32_t observer, BlockIndex block, Mask mask) const noexcept override;
-    void shuffle_lanes();
-    void update_windows();
-    void order_observers();
-    void update_window(std::uint32_t observer);
-    void tell_toggles();
-    void prefetch_window(const Observer& observer) const noexcept;
-    bool can_push() const noexcept;
-    void choose_update();
-    void wake();
-    void wake_cell(BlockIndex cell);
-    void wake_watchers(EntityId main);
+    Status check_area(const Area& area) const noexcept;
+    void put_area(std::uint32_t observer, std::uint32_t key, const Area& area);
+    void expire_areas();
+    void set_watched(EntityId entity);
     template <class Visit>
     void for_each_watcher(EntityId main, Visit&& visit) const {
         const std::uint32_t* first = mains_.find(index_of(main));
@@ -202,38 +353,85 @@ class InterestData final : private Resolve {
             if (observers_[o].main == main) visit(o);
         }
     }
-    void set_watched(EntityId entity);
     void must_scan(std::uint32_t observer) {
         observers_[observer].needs_scan = any_needs_scan_ = true;
         if (woken_.size() <= observer) woken_.resize(observer + 1);
         woken_.set(observer);
     }
-    bool is_x_possible() const noexcept {
-        return program_.everything || everything_count_ > 0 || global_count_ > 0 ||
-               pairs_.size() > 0 || has_shared_rows_;
-    }
-    void collect_places(const Observer& observer, std::vector<Vec3>& out) const;
+    void collect(std::uint32_t observer, Sight& sight) const;
+    void collect_owned(std::uint32_t observer, std::vector<EntityId>& out) const;
+    ScanInput input_of(std::uint32_t observer, const Sight& sight) const noexcept;
+    // -- live_rules.cpp
+    void summarise_program();
+    std::vector<std::vector<EntityId>> x_outside_windows() const;
+    void tell_difference(const std::vector<std::vector<EntityId>>& before);
+    void replace_planes(const Program& old);
+    std::uint32_t member_column_of(NodeId node);
+    // -- custom_nodes.cpp
+    void set_custom_nodes();
+    void ask_again(EntityId unit);
+    void update_custom_nodes(const InterestManager& manager);
+    void ask_custom_node(std::size_t c, std::uint32_t asked, const InterestManager& manager);
+    void drop_custom_pairs(CustomNode& custom);
+    void edit_node_pair(std::uint32_t observer, EntityId unit, bool value);
+    void drop_from_custom_nodes(std::uint32_t observer, EntityId unit);
+    // -- interest_tick.cpp
+    Reason leave_reason(std::uint32_t observer, EntityId unit) const noexcept;
+    void shuffle_lanes();
+    void update_windows();
+    void order_observers();
+    void update_chunk(Worker& worker, std::size_t chunk);
+    void update_window(std::uint32_t observer, Worker& worker);
+    void tell_toggles();
+    void tell_toggle(const Toggle& toggle, bool x_possible);
+    void prefetch_window(const Observer& observer) const noexcept;
+    bool can_push() const noexcept;
+    void choose_update();
+    void wake();
+    void wake_cell(BlockIndex cell);
+    void wake_watchers(EntityId main);
+    void set_regions(std::uint32_t observer);
+    bool is_x_possible() const noexcept;
+    void begin_stays();
     void publish();
+    void count_observers();
 
     InterestDef def_;
     AttributeNames names_;
-    Program program_;
     BlockTable table_;
+    EntityFacts facts_table_;
+    Program program_;
+    std::uint64_t rules_revision_ = 1;
     std::uint32_t unplaced_layer_ = 0;
-    std::uint32_t force_hidden_ = 0;  ///< flag columns beyond those of the schema
-    std::uint32_t global_ = 0;
-    std::uint32_t special_ = 0;
-    std::uint32_t watched_ = 0;  ///< it is the main entity of some observer
-    std::uint32_t global_count_ = 0;
+    Tick tick_ = 0;
+    std::uint32_t shown_count_ = 0;  ///< by hand or by mode
+    std::uint32_t open_count_ = 0;
     std::uint32_t everything_count_ = 0;  ///< observers that see everything
-    std::uint32_t force_hidden_count_ = 0;
-    bool has_shared_rows_ = false;  ///< some row is an answer, not only candidates
+    std::uint32_t no_window_count_ = 0;
+    std::uint32_t following_count_ = 0;  ///< areas that follow somebody
+    bool has_shared_rows_ = false;       ///< some row is an answer, not only candidates
     bool has_pulled_rows_ = false;
+    bool any_cells_ = false;         ///< some rows belong to cells of a dispatcher
+    bool has_cells_ = false;         ///< and that one reads places
     bool has_hiding_flags_ = false;  ///< some step subtracts what an entity says of itself
+    bool has_waiting_ = false;       ///< some node lets enters wait
     bool any_needs_scan_ = false;    ///< of some observer
+    std::vector<std::uint32_t> member_columns_;  ///< by node, or no_column
+    std::vector<std::uint32_t> free_columns_;
     std::vector<RowStore> rows_;
     PairTable pairs_;
-    FlatMap<std::uint32_t, ObserverId> owners_;           ///< by entity index
+    std::vector<CustomNode> custom_;
+    Stays stays_;
+    std::vector<EntityId> hide_checks_;           ///< units whose facts changed this tick
+    std::vector<Tick> hidden_at_;                 ///< by entity index: the last tick of a hide
+    FlatMap<std::uint32_t, Override> overrides_;  ///< by entity index
+    std::vector<EntityId> overriding_;
+    FlatMap<std::uint32_t, Vec3> dormant_;  ///< by entity index: where it is by now
+    std::vector<EntityId> cell_movers_;
+    std::vector<Move> moves_;                     ///< scratch
+    std::vector<KindId> kinds_;                   ///< by entity index; shorter: none
+    FlatMap<std::uint32_t, std::uint8_t> blind_;  ///< by entity index: its owner does not see it
+    FlatMap<std::uint32_t, ObserverId> owners_;   ///< by entity index
     FlatMap<std::uint32_t, EntityId> unit_of_member_;     ///< by index of the member: its root
     FlatMap<std::uint32_t, EntityId> member_ids_;         ///< by index of the member: its full id
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
@@ -247,7 +445,11 @@ class InterestData final : private Resolve {
 
     IdPool observer_pool_;
     LineVector<Observer> observers_;
-    std::vector<std::uint32_t> order_;   ///< observers, neighbours in the world one after another
+    MoreKeys observer_keys_;            ///< beside the main entity's, by observer index
+    std::vector<std::uint32_t> timed_;  ///< observers with areas that end
+    std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
+    Bitset in_order_;
+    std::uint32_t appended_ = 0;         ///< to order_ since it was sorted
     std::vector<std::uint32_t> active_;  ///< those of them that have something to look at this tick
     std::vector<std::uint64_t> order_keys_;
     std::uint32_t ticks_to_order_ = 0;
@@ -255,21 +457,28 @@ class InterestData final : private Resolve {
     std::vector<Fact> facts_;
     FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
     std::vector<Touched> touched_;
+    std::size_t touched_before_ = 0;
     std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself
     std::vector<EntityId> edit_after_;
     FlatMap<std::uint32_t, std::uint8_t> edit_seen_;
     std::vector<std::uint32_t> touch_stamp_;
     std::uint32_t stamp_ = 0;
+    std::vector<std::uint32_t> wanted_rows_;
+    std::vector<SourceRow> wanted_sources_;
+    std::vector<CellId> cells_;
+    Sight sight_;
 
+    /// Observers that are worked on together; results are joined by these.
+    static constexpr std::size_t chunk_observers = 64;
     RegionGrid regions_;
-    bool is_pushing_ = false;  ///< this tick's moves were kept as nudges
+    std::uint64_t regions_rules_ = 0;  ///< the revision of the rules that they were made for
+    bool is_pushing_ = false;          ///< this tick's moves were kept as nudges
     bool wakes_all_ = false;
     Bitset woken_;  ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
-    ScanScratch scratch_;
-    std::vector<Vec3> places_;
-    std::vector<const Row*> pulled_;
+    Executor executor_;
+    std::vector<Worker> workers_;
     struct Pending {
         std::uint32_t observer;
         EntityId entity;
@@ -280,67 +489,11 @@ class InterestData final : private Resolve {
     std::vector<RelevanceEvent> events_;
     std::vector<std::uint32_t> event_begin_;  ///< [observers + 1]
     std::vector<std::uint32_t> event_next_;
+    std::vector<std::uint32_t> observer_counts_;  ///< by entity index
+    std::vector<ObserverEdge> edges_;
+    FlatMap<std::uint32_t, std::uint32_t> counts_before_;
 };
 
-template <class Visit>
-void InterestData::for_each_member(EntityId unit, bool enter, Visit&& visit) const {
-    const std::uint32_t* list = members_list_.find(index_of(unit));
-    if (list == nullptr) return visit(unit);
-    const auto& members = members_[*list];
-    if (enter) {
-        visit(unit);
-        for (const EntityId member : members) visit(member);
-    } else {
-        for (std::size_t i = members.size(); i > 0; --i) visit(members[i - 1]);
-        visit(unit);
-    }
-}
-
-template <class Visit>
-void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
-    const Observer& observer = observers_[o];
-    if (!observer.ready) return;
-    const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
-    const Window& window = observer.window;
-    window.for_each_block([&](std::size_t at, BlockIndex block) {
-        for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
-            if (!table_.is_vacated(slot)) {
-                tell(table_.entity(slot));
-            } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {
-                visit(gone.entity);  // despawned since the last tick, and not told yet
-            }
-        }
-    });
-    if (program_.everything || observer.sees_everything || global_count_ > 0) {
-        for (BlockIndex block = 0; block < table_.block_end(); ++block) {
-            for (Mask rest = table_.occupied(block); rest != 0;
-                 rest &= static_cast<Mask>(rest - 1)) {
-                const EntityId unit =
-                    table_.entity(slot_at(block, static_cast<unsigned>(std::countr_zero(rest))));
-                if (!in_window(o, unit) && x_holds(o, unit)) tell(unit);
-            }
-        }
-        return;
-    }
-    for (std::size_t s = 0; s < rows_.size(); ++s) {
-        if (observer.rows[s] == no_row || rows_[s].source().pulled) continue;
-        const Row& row = rows_[s].row(observer.rows[s]);
-        for (std::size_t lane = 0; lane < row.members.size(); ++lane) {
-            const EntityId unit = row.members[lane];
-            if (row.live[lane] == 0 || in_window(o, unit) || !x_holds(o, unit)) continue;
-            bool told = false;  // by an earlier source
-            for (std::size_t e = 0; e < s && !told; ++e) {
-                if (rows_[e].source().pulled) continue;
-                const auto at = rows_[e].membership(unit);
-                told = rows_[e].is_live(at) && at.row == observer.rows[e];
-            }
-            if (!told) tell(unit);
-        }
-    }
-    for (const EntityId unit : pairs_.entities_of(o)) {
-        if (!in_window(o, unit) && !in_rows(o, unit) && x_holds(o, unit)) tell(unit);
-    }
-}
-
 }  // namespace purview
+
+#include "interest/edits.hpp"

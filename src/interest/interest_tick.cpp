@@ -3,6 +3,7 @@
 //
 // The tick of the interest engine: moves, then windows, then what has changed for whom.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "core/trim.hpp"
@@ -17,41 +18,47 @@ void InterestData::shuffle_lanes() {
     }
 }
 
-void InterestData::collect_places(const Observer& observer, std::vector<Vec3>& out) const {
-    out.clear();
-    if (observer.main != EntityId::none) {
-        const Slot slot = table_.slot_of(unit_of(observer.main));
-        if (slot != no_slot && table_.layer_of(block_of(slot)) != unplaced_layer_) {
-            out.push_back(table_.place(slot));
-        }
-    }
-    for (const KeyedArea& area : observer.areas) out.push_back(area.area.centre);
+void InterestData::set_executor(const Executor& executor) {
+    constexpr std::uint32_t workers_max = 64;
+    executor_ = executor;
+    const bool counts = workers_.front().scratch.count_tested;
+    const std::uint32_t wanted = executor.run == nullptr ? 1 : executor.workers;
+    // Windows lie in the memory of workers: there is never one less.
+    const std::size_t n = std::clamp<std::size_t>(wanted, workers_.size(), workers_max);
+    workers_.resize(std::max(n, workers_.size()));
+    set_count_tested(counts);
 }
 
-/// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.
-Mask InterestData::resolve(std::uint32_t observer, BlockIndex block, Mask mask) const noexcept {
-    const auto denied = table_.flags(special_);
-    Mask special = denied.empty() ? Mask{0} : mask;
-    if (special != 0) special &= denied[block];
-    for (; special != 0; special &= static_cast<Mask>(special - 1)) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(special));
-        const PairEntry* pair = pairs_.find(observer, table_.entity(slot_at(block, lane)));
-        if (pair != nullptr && pair->deny) mask = static_cast<Mask>(mask & ~lane_bit(lane));
-    }
-    return mask;
+void InterestData::set_count_tested(bool value) noexcept {
+    for (Worker& worker : workers_) worker.scratch.count_tested = value;
 }
 
-/// Neighbours one after another: they share the blocks that the caches hold.
+// -- windows --------------------------------------------------------------------------------------
+
+/// Neighbours one after another: they share the blocks that the caches hold. Whoever joins stands
+/// at the end for a while.
 void InterestData::order_observers() {
-    constexpr std::uint32_t every = 128;
-    if (ticks_to_order_-- > 0) return;
+    constexpr std::uint32_t every = 128, joined_share = 8;
+    const bool many_joined = appended_ > order_.size() / joined_share;
+    if (!many_joined && ticks_to_order_ > 0) {
+        --ticks_to_order_;
+        return;
+    }
     ticks_to_order_ = every;
+    appended_ = 0;
     order_keys_.clear();
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (!observers_[o].ready) continue;
-        collect_places(observers_[o], places_);
-        const BlockIndex cell =
-            places_.empty() ? 0 : table_.layers().front().cell_at(places_.front());
+    for (const std::uint32_t o : order_) {
+        if (!observers_[o].ready) {
+            in_order_.reset(o);
+            continue;
+        }
+        collect(o, sight_);
+        BlockIndex cell = 0;
+        if (!sight_.places.empty()) {
+            cell = table_.layers().front().cell_at(sight_.places.front());
+        } else if (!sight_.areas.empty()) {
+            cell = table_.layers().front().cell_at(sight_.areas.front().centre);
+        }
         order_keys_.push_back((std::uint64_t{cell} << 32) | o);
     }
     std::sort(order_keys_.begin(), order_keys_.end());
@@ -60,46 +67,91 @@ void InterestData::order_observers() {
     std::size_t bytes = 0;
     for (const std::uint32_t o : order_)
         bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
-    scratch_.arena.begin_repack(bytes);
-    for (const std::uint32_t o : order_) observers_[o].window.repack(scratch_.arena);
-    scratch_.arena.end_repack();
+    for (Worker& worker : workers_)
+        worker.scratch.arena.begin_repack(&worker == &workers_.front() ? bytes : 0);
+    for (const std::uint32_t o : order_)
+        observers_[o].window.repack(workers_.front().scratch.arena);
+    for (Worker& worker : workers_) worker.scratch.arena.end_repack();
 }
 
-void InterestData::update_window(std::uint32_t o) {
-    Observer& observer = observers_[o];
-    collect_places(observer, places_);
-    // Areas mark the observer themselves; the main entity may have been moved by anybody.
-    const bool has_place = places_.size() > observer.areas.size();
-    const bool moved = has_place != observer.had_place ||
-                       (has_place && !(places_.front() == observer.looked_from));
-    pulled_.clear();
-    for (std::size_t s = 0; has_pulled_rows_ && s < rows_.size(); ++s) {
-        if (rows_[s].source().pulled && observer.rows[s] != no_row) {
-            pulled_.push_back(&rows_[s].row(observer.rows[s]));
-        }
+ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noexcept {
+    const Observer& observer = observers_[o];
+    ScanInput input{.table = table_, .facts = facts_table_, .program = program_};
+    input.observer_index = o;
+    input.observer = id_of(o);
+    input.views = {sight.places, sight.owned_places, sight.main_places};
+    input.keys = std::span(observer.keys).first(def_.key_count);
+    input.asker.areas = sight.areas;
+    input.asker.more_keys = observer.more_keys;
+    input.asker.main = observer.main;
+    input.asker.range_m = observer.range_m;
+    input.asker.lookahead_s = observer.lookahead_s;
+    if (observer.main != EntityId::none)
+        input.asker.velocity = facts_table_.velocity(observer.main);
+    input.asker.tick = tick_;
+    input.asker.owned = sight.owned;
+    input.nodes = program_.nodes;
+    input.any_cut = no_window_count_ > 0;
+    input.pairs = pairs_.size() > 0 ? &pairs_ : nullptr;
+    input.range_classes_m = def_.rules.range_classes_m;
+    input.rules_revision = rules_revision_;
+    return input;
+}
+
+namespace {
+
+/// A number of all places and areas: another one, and the observer has moved.
+std::uint64_t number_of(const Sight& sight) noexcept {
+    std::uint64_t hash = std::uint64_t{sight.places.size()} << 32 | sight.areas.size();
+    const auto add = [&](float a, float b) {
+        hash = mix64(hash ^ (std::uint64_t{std::bit_cast<std::uint32_t>(a)} << 32 |
+                             std::bit_cast<std::uint32_t>(b)));
+    };
+    for (const Vec3 place : sight.places) {
+        add(place.x, place.y);
+        if (place.z != 0) add(place.z, 0);
     }
-    const ScanInput input{o,
-                          id_of(o),
-                          places_,
-                          std::span(observer.keys).first(def_.key_count),
-                          table_,
-                          program_,
-                          program_.nodes,
-                          force_hidden_,
-                          force_hidden_count_ > 0,
-                          pulled_,
-                          program_.everywhere || !pulled_.empty()};
-    const Resolve* resolve = pairs_.size() > 0 ? this : nullptr;
-    if (moved || observer.needs_scan || !observer.window.is_made() || has_pulled_rows_) {
-        ++counters.windows_scanned;
-        ++moved_observers_;
-        scan(input, observer.window, scratch_, resolve);
-        observer.had_place = has_place;
-        if (has_place) observer.looked_from = places_.front();
+    for (const Area& area : sight.areas) {  // all else of them is set by hand
+        add(area.centre.x, area.centre.y);
+        add(area.centre.z, 0);
+    }
+    for (const EntityId unit : sight.owned) hash = mix64(hash ^ static_cast<std::uint64_t>(unit));
+    return hash;
+}
+
+}  // namespace
+
+void InterestData::update_window(std::uint32_t o, Worker& worker) {
+    Observer& observer = observers_[o];
+    collect(o, worker.sight);
+    const std::uint64_t looks_from = number_of(worker.sight);
+    worker.pulled.clear();
+    for (std::size_t i = 0; has_pulled_rows_ && i < observer.rows.size(); ++i) {
+        const SourceRow at = observer.rows[i];
+        if (program_.rows[at.source].pulled) worker.pulled.push_back(&rows_[at.source].row(at.row));
+    }
+    ScanInput input = input_of(o, worker.sight);
+    input.pulled = worker.pulled;
+    input.may_be_unplaced = program_.everywhere || input.pulls();
+    const bool moved = looks_from != observer.looked_from;
+    const bool must = observer.needs_scan || !observer.window.is_made() || has_pulled_rows_ ||
+                      program_.pulls_owned || program_.is_restless;
+    if (program_.all_wait && !must && !input.is_any_due()) {
+        if (moved) {
+            rescan_shown(input, observer.window, worker.scratch);
+        } else {
+            rescan_dirty(input, observer.window, worker.scratch);
+        }
+        observer.looked_from = looks_from;
+        return;
+    }
+    if (moved || must || program_.all_wait || has_waiting_) {
+        worker.moved.push_back(o);
+        scan(input, observer.window, worker.scratch);
+        observer.looked_from = looks_from;
         observer.needs_scan = false;
-        if (is_pushing_) regions_.set(o, places_);
     } else {
-        rescan_dirty(input, observer.window, scratch_, resolve);
+        rescan_dirty(input, observer.window, worker.scratch);
     }
 }
 
@@ -107,9 +159,8 @@ void InterestData::update_window(std::uint32_t o) {
 
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
-    return def_.window_update != WindowUpdate::pull && !has_pulled_rows_ &&
-           member_ids_.size() == 0 && !program_.everywhere && program_.reach_m > 0 &&
-           program_.any_move_m <= program_.reach_m;
+    return def_.window_update != WindowUpdate::pull && program_.is_pushable && !has_pulled_rows_ &&
+           member_ids_.size() == 0 && following_count_ == 0;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.
@@ -125,20 +176,25 @@ void InterestData::choose_update() {
     const std::size_t now = std::max(order_.size(), few), then = regions_.made_for();
     const bool is_outgrown = now > 2 * then || 4 * now < then;
     if (pushes && (!is_pushing_ || is_outgrown)) {
-        if (is_outgrown) {
-            regions_ = RegionGrid(table_.is_three_d(), def_.rules.bounds_min, def_.rules.bounds_max,
-                                  program_.reach_m, now);
+        if (is_outgrown || regions_rules_ != rules_revision_) {
+            regions_ = RegionGrid(
+                table_.is_three_d(), exchanged(facts_table_.axes, def_.rules.bounds_min),
+                exchanged(facts_table_.axes, def_.rules.bounds_max), program_.reach_m(), now);
+            regions_rules_ = rules_revision_;
         }
-        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-            if (observers_[o].ready) collect_places(observers_[o], places_);
-            regions_.set(
-                o, observers_[o].ready ? std::span<const Vec3>(places_) : std::span<const Vec3>{});
-        }
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) set_regions(o);
         regions_.end_tick();
     }
     is_pushing_ = pushes;
     table_.keep_nudges(pushes);
     moved_observers_ = 0;
+}
+
+/// Where movers look the observer up.
+void InterestData::set_regions(std::uint32_t o) {
+    sight_.places.clear();
+    if (observers_[o].ready) collect(o, sight_);
+    regions_.set(o, sight_.places);
 }
 
 void InterestData::wake_watchers(EntityId main) {
@@ -164,7 +220,7 @@ void InterestData::wake_cell(BlockIndex cell) {
     const float diagonal = layer.cell_m * (three_d ? 1.35F : 1.1F);
     regions_.for_each_within({middle(layer.origin.x, x), middle(layer.origin.y, y),
                               three_d ? middle(layer.origin.z, z) : 0},
-                             program_.reach_m * 1.001F + diagonal,
+                             program_.reach_m() * 1.001F + diagonal,
                              [&](std::uint32_t o) { woken_.set(o); });
 }
 
@@ -178,7 +234,7 @@ void InterestData::wake() {
             if (cell < cells) wake_cell(static_cast<BlockIndex>(cell));
         });
     }
-    const auto watched = table_.flags(watched_);
+    const auto watched = table_.flags(facts_table_.columns.watched);
     constexpr std::size_t nudge_ahead = 8;
     const auto nudges = table_.nudges();
     for (std::size_t i = 0; i < nudges.size(); ++i) {
@@ -205,11 +261,34 @@ void InterestData::wake() {
     }
 }
 
+void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
+    // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
+    constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
+    const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
+    for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
+        if (i + observer_ahead < n) {
+            const auto* ahead =
+                reinterpret_cast<const std::byte*>(&observers_[active_[i + observer_ahead]]);
+            __builtin_prefetch(ahead, 1);
+            __builtin_prefetch(ahead + cache_line_bytes);
+            table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
+            prefetch_window(observers_[active_[i + window_ahead]]);
+        }
+        if (observers_[active_[i]].ready) update_window(active_[i], worker);
+    }
+    worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.scratch.toggles.size()});
+}
+
 void InterestData::update_windows() {
-    clear_and_trim(scratch_.toggles);
-    if (program_.nodes.empty()) return;
+    for (Worker& worker : workers_) {
+        clear_and_trim(worker.scratch.toggles);
+        worker.chunks.clear();
+        worker.moved.clear();
+    }
+    if (program_.nodes.empty() && !any_needs_scan_) return;
     order_observers();
-    const bool anything = table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty();
+    const bool anything = table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty() ||
+                          program_.is_restless || has_waiting_;
     any_needs_scan_ = false;
     woken_.resize(observers_.size());
     if (anything && is_pushing_) wake();
@@ -221,26 +300,36 @@ void InterestData::update_windows() {
         }
     }
     if (anything) woken_.clear_all();
-    // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
-    constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
-    const std::size_t n = active_.size();
-    for (std::size_t i = 0; i < n; ++i) {
-        if (i + observer_ahead < n) {
-            const auto* ahead =
-                reinterpret_cast<const std::byte*>(&observers_[active_[i + observer_ahead]]);
-            __builtin_prefetch(ahead, 1);
-            __builtin_prefetch(ahead + cache_line_bytes);
-            table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
-            prefetch_window(observers_[active_[i + window_ahead]]);
-        }
-        if (observers_[active_[i]].ready) update_window(active_[i]);
+    const std::size_t chunks = (active_.size() + chunk_observers - 1) / chunk_observers;
+    if (executor_.run == nullptr || workers_.size() == 1 || chunks < 2) {
+        for (std::size_t chunk = 0; chunk < chunks; ++chunk) update_chunk(workers_[0], chunk);
+    } else {
+        struct Job {
+            InterestData* data;
+            std::size_t chunks;
+            std::atomic<std::size_t> next{0};
+        } job{this, chunks};
+        executor_.run(
+            executor_.context, static_cast<std::uint32_t>(workers_.size()),
+            [](void* context, std::uint32_t i) {
+                Job& all = *static_cast<Job*>(context);
+                for (std::size_t chunk = all.next++; chunk < all.chunks; chunk = all.next++)
+                    all.data->update_chunk(all.data->workers_[i], chunk);
+            },
+            &job);
     }
     any_needs_scan_ = false;
+    for (Worker& worker : workers_) {
+        moved_observers_ += worker.moved.size();
+        counters.windows_scanned += worker.moved.size();
+        for (std::size_t i = 0; is_pushing_ && i < worker.moved.size(); ++i)
+            set_regions(worker.moved[i]);
+        counters.blocks_tested += worker.scratch.blocks_tested;
+        counters.lanes_tested += worker.scratch.lanes_tested;
+        worker.scratch.blocks_tested = worker.scratch.lanes_tested = 0;
+    }
     choose_update();
     regions_.end_tick();
-    counters.blocks_tested += scratch_.blocks_tested;
-    counters.lanes_tested += scratch_.lanes_tested;
-    scratch_.blocks_tested = scratch_.lanes_tested = 0;
 }
 
 void InterestData::prefetch_window(const Observer& observer) const noexcept {
@@ -253,47 +342,74 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
 }
 
 /// Differing bits become events, unless the pair holds for another reason all the while.
+void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
+    const std::uint32_t o = toggle.observer;
+    const bool enter = toggle.enter;
+    const EntityId unit = table_.last_entity(toggle.slot);
+    if (x_possible && x_holds(o, unit)) return;
+    if (!enter && hold(o, unit)) return;
+    Reason reason = Reason::entered;
+    if (!enter) {
+        reason = leave_reason(o, unit);
+    } else if (!spawned_list_.empty() && index_of(unit) < spawned_.size() &&
+               spawned_.test(index_of(unit))) {
+        reason = Reason::spawned;
+    }
+    for_each_member(unit, enter, [&](EntityId member) {
+        if (cancel_fact(o, member, enter)) return;
+        pending_.push_back({o, member, reason, enter});
+    });
+}
+
+/// Chunk by chunk, in the order of observers, whoever worked on it.
 void InterestData::tell_toggles() {
     constexpr std::size_t ahead = 16;
-    const auto& toggles = scratch_.toggles;
     const bool x_possible = is_x_possible();
-    const bool spawned_any = !spawned_list_.empty();
-    for (std::size_t i = 0; i < toggles.size(); ++i) {
-        if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
-        if (i + ahead < toggles.size()) table_.prefetch_home(toggles[i + ahead].slot);
-        const std::uint32_t o = toggles[i].observer;
-        const bool enter = toggles[i].enter;
-        const EntityId unit = table_.last_entity(toggles[i].slot);
-        if (x_possible && x_holds(o, unit)) continue;
-        Reason reason = Reason::entered;
-        if (!enter) {
-            reason = leave_reason(o, unit);
-        } else if (spawned_any && spawned_.test(index_of(unit))) {
-            reason = Reason::spawned;
+    struct Part {
+        std::uint32_t chunk;
+        const std::vector<Toggle>* toggles;
+        std::size_t begin, end;
+    };
+    std::vector<Part> parts;
+    for (const Worker& worker : workers_) {
+        std::size_t begin = 0;
+        for (const Worker::Chunk& chunk : worker.chunks) {
+            if (chunk.end > begin)
+                parts.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
+            begin = chunk.end;
         }
-        for_each_member(unit, enter, [&](EntityId member) {
-            if (cancel_fact(o, member, enter)) return;
-            pending_.push_back({o, member, reason, enter});
-        });
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const Part& a, const Part& b) { return a.chunk < b.chunk; });
+    for (const Part& part : parts) {
+        const auto& toggles = *part.toggles;
+        for (std::size_t i = part.begin; i < part.end; ++i) {
+            if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
+            if (i + ahead < toggles.size()) table_.prefetch_home(toggles[i + ahead].slot);
+            tell_toggle(toggles[i], x_possible);
+        }
     }
 }
 
 Reason InterestData::leave_reason(std::uint32_t observer, EntityId unit) const noexcept {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot) return Reason::despawned;
-    if (table_.flag(force_hidden_, slot)) return Reason::hidden;
+    if (no_window_count_ > 0 && table_.flag(facts_table_.columns.no_window, slot))
+        return Reason::hidden;
     const PairEntry* pair = pairs_.find(observer, unit);
     if (pair != nullptr && pair->deny) return Reason::hidden;
-    if (!has_hiding_flags_) return Reason::left;
-    for (const NodeProgram& node : program_.nodes) {
-        for (const Step& step : node.steps) {
-            if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
-                step.kernel->test_entity(Slots(table_), slot)) {
-                return Reason::hidden;
-            }
-        }
+    return is_hidden_by_rules(unit) ? Reason::hidden : Reason::left;
+}
+
+/// Whoever nodes made relevant has time now.
+void InterestData::begin_stays() {
+    if (def_.rules.min_stay_ticks == 0) return;
+    for (const Pending& event : pending_) {
+        const Slot slot = event.enter ? table_.slot_of(event.entity) : no_slot;
+        if (slot == no_slot || is_hidden_by_rules(event.entity)) continue;
+        if (facts_of(event.observer, event.entity, slot).decide(false) == Stage::no_node)
+            stays_.begin(event.observer, event.entity, tick_, def_.rules.min_stay_ticks);
     }
-    return Reason::left;
 }
 
 void InterestData::publish() {
@@ -312,6 +428,7 @@ void InterestData::publish() {
         events_[event_next_[event.observer]++] = {id_of(event.observer), event.entity, event.reason,
                                                   event.enter};
     }
+    begin_stays();
     clear_and_trim(pending_);
     clear_and_trim(facts_);
     fact_index_.clear();
@@ -319,12 +436,41 @@ void InterestData::publish() {
     clear_and_trim(spawned_list_);
 }
 
-void InterestData::tick() {
+/// Observers of every entity of an event, and who got the first or lost the last (F18).
+void InterestData::count_observers() {
+    edges_.clear();
+    if (!def_.count_observers) return;
+    counts_before_.clear();
+    for (const RelevanceEvent& event : events_) {
+        const std::uint32_t index = index_of(event.entity);
+        if (observer_counts_.size() <= index) observer_counts_.resize(index + 1 + index / 8, 0);
+        if (!counts_before_.contains(index)) counts_before_[index] = observer_counts_[index];
+        observer_counts_[index] += event.enter ? 1 : static_cast<std::uint32_t>(-1);
+    }
+    for (const RelevanceEvent& event : events_) {
+        std::uint32_t* before = counts_before_.find(index_of(event.entity));
+        if (before == nullptr) continue;
+        const std::uint32_t now = observer_counts_[index_of(event.entity)];
+        if ((*before == 0) != (now == 0) && is_known(event.entity))
+            edges_.push_back({event.entity, now > 0});
+        counts_before_.erase(index_of(event.entity));
+    }
+}
+
+void InterestData::tick(const InterestManager* manager) {
+    ++tick_;
+    expire_areas();
+    apply_overrides();
+    update_cells();
+    if (manager != nullptr) update_custom_nodes(*manager);
+    check_hides();
     table_.settle_moves();
     shuffle_lanes();
     update_windows();
     tell_toggles();
+    expire_stays();
     publish();
+    count_observers();
     table_.end_tick();
     observer_pool_.recycle();
 }
@@ -333,13 +479,6 @@ std::span<const RelevanceEvent> InterestData::events_of(ObserverId observer) con
     const std::uint32_t o = index_of(observer);
     if (!is_observer(observer) || o + 1 >= event_begin_.size()) return {};
     return std::span(events_).subspan(event_begin_[o], event_begin_[o + 1] - event_begin_[o]);
-}
-
-bool InterestData::is_relevant(ObserverId observer, EntityId entity) const noexcept {
-    if (!is_observer(observer) || !is_known(entity)) return false;
-    const std::uint32_t o = index_of(observer);
-    const EntityId unit = unit_of(entity);
-    return observers_[o].ready && (in_window(o, unit) || x_holds(o, unit));
 }
 
 }  // namespace purview

@@ -33,9 +33,16 @@ InterestManager& InterestManager::operator=(InterestManager&&) noexcept = defaul
 InterestManager::~InterestManager() = default;
 
 Result<InterestManager> InterestManager::create(const InterestDef& def) {
-    const bool sound = problem_of(def.rules).empty() && def.flag_count <= Schema::flags_max &&
-                       def.key_count <= Schema::keys_max && def.areas_max < reaches_max &&
-                       def.observers_max < (1U << observer_index_bits);
+    bool sound = problem_of(def.rules).empty() && def.flag_count <= Schema::flags_max &&
+                 def.key_count <= Schema::keys_max && def.value_count <= Schema::values_max &&
+                 fits(def.rules, def) && def.observers_max < (1U << observer_index_bits);
+    const auto& classes = def.rules.range_classes_m;
+    for (const KindInterest& kind : def.kinds) {
+        sound =
+            sound && kind.range_m >= 0 && kind.range_m <= (classes.empty() ? 0 : classes.back());
+        for (const NodeId node : kind.nodes)
+            sound = sound && index_of(node) < def.rules.nodes.size();
+    }
     if (!sound) return Status::bad_configuration;
     return InterestManager(std::make_unique<InterestData>(def));
 }
@@ -113,7 +120,7 @@ Status InterestManager::rescan(ObserverId o) {
 }
 
 void InterestManager::tick() {
-    data_->tick();
+    data_->tick(this);
 }
 std::span<const RelevanceEvent> InterestManager::events() const noexcept {
     return data_->events();
@@ -145,6 +152,113 @@ void InterestManager::set_count_tested(bool value) noexcept {
 void InterestManager::set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept {
     data_->shuffle_cells = cells_per_tick;
     data_->shuffle_random = SplitMix(seed);
+}
+
+Status InterestManager::add_key(EntityId e, KeyDomain domain, Key key) {
+    return data_->edit_more_keys(e, domain, key, true);
+}
+Status InterestManager::remove_key(EntityId e, KeyDomain domain, Key key) {
+    return data_->edit_more_keys(e, domain, key, false);
+}
+Status InterestManager::set_value(EntityId e, ValueId value, float number) {
+    return data_->set_value(e, value, number);
+}
+Status InterestManager::set_range(EntityId e, float range_m) {
+    return data_->set_range(e, range_m);
+}
+Status InterestManager::set_mode(EntityId e, EntityMode mode) {
+    return data_->set_mode(e, mode);
+}
+Status InterestManager::set_place_override(EntityId e, EntityId other) {
+    return data_->set_place_override(e, other);
+}
+Status InterestManager::set_velocity(EntityId e, Vec3 velocity) {
+    return data_->set_velocity(e, velocity);
+}
+Status InterestManager::add_node(EntityId e, NodeId node) {
+    return data_->add_node(e, node);
+}
+Status InterestManager::remove_node(EntityId e, NodeId node) {
+    return data_->remove_node(e, node);
+}
+Status InterestManager::set_nodes(EntityId e, std::span<const NodeId> nodes) {
+    return data_->set_nodes(e, nodes);
+}
+Status InterestManager::add_default_node(EntityId e) {
+    return data_->add_default_node(e);
+}
+Status InterestManager::update(EntityId e) {
+    return data_->update(e);
+}
+void InterestManager::move(const PlaceColumns& columns) {
+    data_->move(columns);
+}
+Status InterestManager::set_areas(ObserverId o, std::span<const Area> areas) {
+    return data_->set_areas(o, areas);
+}
+Status InterestManager::add_observer_key(ObserverId o, KeyDomain domain, Key key) {
+    return data_->edit_more_observer_keys(o, domain, key, true);
+}
+Status InterestManager::remove_observer_key(ObserverId o, KeyDomain domain, Key key) {
+    return data_->edit_more_observer_keys(o, domain, key, false);
+}
+Status InterestManager::set_observer_range(ObserverId o, float range_m) {
+    return data_->set_observer_range(o, range_m);
+}
+Status InterestManager::set_lookahead(ObserverId o, float seconds) {
+    return data_->set_lookahead(o, seconds);
+}
+Status InterestManager::rescan_node(NodeId node) {
+    return data_->rescan_node(node);
+}
+Status InterestManager::set_rules(const InterestRules& rules) {
+    return data_->set_rules(rules);
+}
+RuleTrial InterestManager::try_rules(const InterestRules& rules) const {
+    return data_->try_rules(rules);
+}
+const InterestRules& InterestManager::rules() const noexcept {
+    return data_->rules();
+}
+void InterestManager::set_level(InterestLevel level) {
+    data_->set_level(level);
+}
+Status InterestManager::set_node_pair(NodeId node, ObserverId o, EntityId e, bool value) {
+    return data_->set_node_pair(node, o, e, value);
+}
+void InterestManager::set_executor(const Executor& executor) {
+    data_->set_executor(executor);
+}
+void InterestManager::visit_relevant(ObserverId o, void (*visit)(void*, EntityId),
+                                     void* context) const {
+    if (!data_->is_observer(o)) return;
+    data_->for_each_relevant(index_of(o), [&](EntityId e) { visit(context, e); });
+}
+void InterestManager::observers_of(EntityId e, std::vector<ObserverId>& out) const {
+    data_->observers_of(e, out);
+}
+std::uint32_t InterestManager::observer_count(EntityId e) const noexcept {
+    return data_->observer_count(e);
+}
+std::span<const ObserverEdge> InterestManager::edges() const noexcept {
+    return data_->edges();
+}
+void InterestManager::strength(ObserverId o, std::span<const EntityId> entities,
+                               std::span<float> strength) const {
+    data_->strength(o, entities, strength);
+}
+NodeSettings InterestManager::settings(ObserverId o, EntityId e) const {
+    return data_->settings(o, e);
+}
+void InterestManager::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out,
+                                  KindId kind) const {
+    data_->entities_in(min, max, out, kind);
+}
+void InterestManager::observers_covering(Vec3 place, std::vector<ObserverId>& out) const {
+    data_->observers_covering(place, out);
+}
+Vec3 InterestManager::place_of(EntityId e) const noexcept {
+    return data_->place_of(e);
 }
 
 }  // namespace purview

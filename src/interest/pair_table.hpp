@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is exceptional between one observer and one entity: allowed, denied, owned. Counted reasons,
+// What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
+// a custom node. Counted reasons,
 // never masks: a reason is added and taken back, the entry goes when none is left. Found by hash;
 // the pairs of an observer and of an entity are contiguous lists, never chains.
 #pragma once
@@ -18,13 +19,23 @@ namespace purview {
 struct PairEntry {
     std::uint32_t observer = 0;  ///< index
     EntityId entity = EntityId::none;
-    std::uint16_t owned = 0;  ///< members of the entity's group that the observer owns
+    std::uint16_t owned =
+        0;  ///< members of the entity's group that the observer owns and sees by it
+    std::uint16_t owned_blind = 0;  ///< and those that he does not see by owning them
+    std::uint16_t nodes = 0;        ///< custom nodes that say yes
     bool allow = false;
     bool deny = false;
+    bool held = false;              ///< no node says yes any more, and its time is not over
     std::uint32_t in_observer = 0;  ///< position in the observer's list
     std::uint32_t in_entity = 0;
 
-    bool is_empty() const noexcept { return owned == 0 && !allow && !deny; }
+    bool is_empty() const noexcept {
+        return owned == 0 && owned_blind == 0 && nodes == 0 && !allow && !deny && !held;
+    }
+    void clear() noexcept {
+        owned = owned_blind = nodes = 0;
+        allow = deny = held = false;
+    }
 };
 
 class PairTable {

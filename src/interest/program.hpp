@@ -5,14 +5,16 @@
 // depends on the entity or its key alone, and whose later steps of the node do so too, becomes a
 // row source; everything else stays in the window program. Each add passes through the filters
 // behind it, and union and filters distribute, so the two parts united are the node's result
-// (N13-N16).
+// (N13-N16). A node without steps needs neither: its members are open to everybody.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "interest/columns.hpp"
 #include "interest/kernel.hpp"
 
 namespace purview {
@@ -28,33 +30,63 @@ struct Step {
 /// The steps of one node that judge windows, in order. Its result starts empty.
 struct NodeProgram {
     std::vector<Step> steps;
+    StepOp combine = StepOp::add;
+    std::uint32_t member_column = no_column;  ///< flag of its members; none: all are
+    Refresh refresh = {};
+    std::uint32_t result_plane = no_plane;  ///< its own last result, where enters have to wait
 };
 
 /// A node as it was written, rows and windows together: what explain and what-if questions ask.
 struct WholeNode {
-    std::string name;
+    NodeId id{};
     bool everything = false;  ///< it has no steps
+    bool is_custom = false;   ///< it says everything itself
     NodeProgram program;
 };
 
-/// A row of entities that several observers share.
+/// Who shares a row of a source.
+enum class RowsBy : std::uint8_t { all, key, cell };
+
+/// Rows of entities that several observers share.
 struct RowSource {
-    KeyDomain domain = KeyDomain::none;      ///< none: one row for all observers
-    const InterestKernel* member = nullptr;  ///< who belongs to it
-    std::vector<Step> filters;               ///< require and subtract steps behind the add
+    RowsBy by = RowsBy::all;
+    KeyDomain domain = KeyDomain::none;              ///< by key
+    const InterestDispatcher* dispatcher = nullptr;  ///< by cell
+    const InterestKernel* member = nullptr;          ///< who belongs; null: everybody
+    NodeId node{};
+    std::vector<Step> filters;  ///< require and subtract steps behind the add
     /// A later step judges pairs: the row is not an answer, its members are candidates of the
     /// windows.
     bool pulled = false;
+};
+
+/// How far windows must look from some places of the observer.
+struct Spread {
+    LookFrom from = LookFrom::main_and_areas;
+    RangeOf range = RangeOf::rule;
+    float enter_m = 0;   ///< of the rule
+    float margin_m = 0;  ///< beyond that, and beyond somebody's own range
 };
 
 struct Program {
     std::vector<NodeProgram> nodes;  ///< only those with something to do per window
     std::vector<RowSource> rows;
     std::vector<WholeNode> whole;
-    bool everything = false;  ///< some node says yes to all entities
+    std::vector<NodeId> open_nodes;    ///< without steps: their members are shown to everybody
+    std::vector<NodeId> custom_nodes;  ///< enabled ones
+    /// Nodes do not simply unite: everything is judged in windows.
+    bool is_pipeline = false;
     std::uint32_t plane_count = 0;
     bool everywhere = false;  ///< some add looks nowhere in particular: windows hold all cells
-    float reach_m = 0;        ///< the farthest a window must look by place
+    std::vector<Spread> spreads;
+    bool looks_into_areas = false;
+    float area_margin_m = 0;
+    bool looks_from_owned = false;
+    bool needs_owned = false;  ///< somebody asks what the observer owns
+    bool pulls_owned = false;  ///< what the observer owns is a candidate wherever it is
+    bool is_restless = false;  ///< some kernel must be asked in every tick
+    bool all_wait = false;     ///< all window nodes let enters wait
+    bool is_pushable = false;  ///< all that matters of a move is known by radii around places
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
     /// Radii at which some answer changes: whoever moved without crossing one of them around a
@@ -66,9 +98,26 @@ struct Program {
     std::vector<float> all_edges_m;     ///< of steps outside of windows, too
     std::vector<std::string> warnings;  ///< what the dry run reports
     std::vector<std::shared_ptr<const InterestKernel>> kernels;
+    /// [node][step] of the rules.
+    struct Written {
+        std::shared_ptr<const InterestKernel> kernel;
+        std::uint32_t plane = no_plane;
+    };
+    std::vector<std::vector<Written>> written;
+
+    /// The farthest that a window looks from a place by a rule's own radius.
+    float reach_m() const noexcept;
 };
 
-/// The rules must be sound (problem_of).
-Program compile(const InterestRules& rules, const AttributeNames& names);
+/// Kernels of older rules that are used again where node and step are the same.
+struct OldKernels {
+    const InterestRules* rules = nullptr;
+    const Program* program = nullptr;
+};
+
+/// The rules must be sound (problem_of). A node whose members need a flag column is given the
+/// number of one by `member_column_of(NodeId)`.
+Program compile(const InterestRules& rules, const AttributeNames& names,
+                const std::function<std::uint32_t(NodeId)>& member_column_of, OldKernels old = {});
 
 }  // namespace purview

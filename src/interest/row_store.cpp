@@ -2,69 +2,85 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/row_store.hpp"
 
-#include "spatial/block_table.hpp"
-
 #include <algorithm>
 
 namespace purview {
 
-std::uint32_t RowStore::row_of_key(Key key) {
-    if (const std::uint32_t* row = row_by_key_.find(index_of(key))) return *row;
+std::uint32_t RowStore::row_of(std::uint64_t key) {
+    // The one number that a map cannot hold shares the row of its neighbour's complement.
+    constexpr std::uint64_t last = ~std::uint64_t{0} - 1;
+    const std::uint64_t safe = std::min(key, last);
+    if (const std::uint32_t* row = row_by_key_.find(safe)) return *row;
     rows_.emplace_back();
-    return row_by_key_[index_of(key)] = static_cast<std::uint32_t>(rows_.size() - 1);
+    return row_by_key_[safe] = static_cast<std::uint32_t>(rows_.size() - 1);
 }
 
-std::uint32_t RowStore::row_for_entity(const BlockTable& table, Slot slot) {
-    if (!source_->member->test_entity(Slots(table), slot)) return no_row;
-    if (source_->domain == KeyDomain::none) return row_of_key(Key::none);
-    return row_of_key(table.key(index_of(source_->domain), slot));
+std::span<const RowStore::Membership> RowStore::memberships(EntityId entity) const noexcept {
+    const Member* member = members_.size() == 0 ? nullptr : members_.find(index_of(entity));
+    if (member == nullptr || member->entity != entity) return {};
+    if (member->list != no_row) return lists_[member->list];
+    return {&member->first, 1};
 }
 
-std::uint32_t RowStore::row_for_observer(std::span<const Key> keys) {
-    if (source_->domain == KeyDomain::none) return row_of_key(Key::none);
-    const Key key = keys[index_of(source_->domain)];
-    return key == Key::none ? no_row : row_of_key(key);
-}
-
-bool RowStore::passes_filters(const BlockTable& table, Slot slot) const noexcept {
-    for (const Step& filter : source_->filters) {
-        const bool yes = filter.kernel->test_entity(Slots(table), slot);
-        if (filter.op == StepOp::subtract ? yes : !yes) return false;
-    }
-    return true;
-}
-
-RowStore::Membership RowStore::membership(EntityId entity) const noexcept {
-    const Membership* at = members_.find(index_of(entity));
-    if (at == nullptr || rows_[at->row].members[at->lane] != entity) return {};
-    return *at;
-}
-
-RowStore::Membership RowStore::add(EntityId entity, std::uint32_t row) {
+RowStore::Membership RowStore::join(EntityId entity, std::uint32_t row, bool live) {
     Row& target = rows_[row];
     Membership at{row, 0};
     if (target.free_lanes.empty()) {
         at.lane = static_cast<std::uint32_t>(target.members.size());
         target.members.push_back(entity);
-        target.live.push_back(0);
+        target.live.push_back(live ? 1 : 0);
     } else {
         at.lane = target.free_lanes.back();
         target.free_lanes.pop_back();
         target.members[at.lane] = entity;
-        target.live[at.lane] = 0;
+        target.live[at.lane] = live ? 1 : 0;
     }
-    members_[index_of(entity)] = at;
     return at;
 }
 
-void RowStore::remove(EntityId entity) {
-    const Membership at = membership(entity);
-    if (at.row == no_row) return;
+void RowStore::leave(Membership at) {
     Row& row = rows_[at.row];
     row.members[at.lane] = EntityId::none;
     row.live[at.lane] = 0;
     row.free_lanes.push_back(at.lane);
-    members_.erase(index_of(entity));
+}
+
+void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> rows, bool live) {
+    const auto before = memberships(entity);
+    if (before.empty() && rows.empty()) return;
+    kept_.clear();
+    for (const Membership at : before) {
+        if (std::binary_search(rows.begin(), rows.end(), at.row)) {
+            rows_[at.row].live[at.lane] = live ? 1 : 0;
+            kept_.push_back(at);
+        } else {
+            leave(at);
+        }
+    }
+    for (const std::uint32_t row : rows) {
+        const bool is_new = std::none_of(before.begin(), before.end(),
+                                         [&](Membership at) { return at.row == row; });
+        if (is_new) kept_.push_back(join(entity, row, live));
+    }
+    if (kept_.empty()) {
+        const Member member = *members_.find(index_of(entity));
+        if (member.list != no_row) free_lists_.push_back(member.list);
+        members_.erase(index_of(entity));
+        return;
+    }
+    Member& member = members_[index_of(entity)];
+    member.entity = entity;
+    member.first = kept_.front();
+    if (kept_.size() == 1 && member.list == no_row) return;
+    if (member.list == no_row) {
+        if (free_lists_.empty()) {
+            free_lists_.push_back(static_cast<std::uint32_t>(lists_.size()));
+            lists_.emplace_back();
+        }
+        member.list = free_lists_.back();
+        free_lists_.pop_back();
+    }
+    lists_[member.list].assign(kept_.begin(), kept_.end());
 }
 
 void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) noexcept {

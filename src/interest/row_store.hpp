@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What all observers of one key share: the members of a team, a room, a match. Stored once per key,
-// edited when a fact changes, referred to by every observer that has the key. Copied into windows
-// instead, 20 teams of 500 cost seven times the bare rule. Must not know: places, windows, pairs.
+// What several observers share: the members of a team, a room, a match, an inner node. Stored once
+// per key, edited when a fact changes, referred to by every observer that has the key. Copied into
+// windows instead, 20 teams of 500 cost seven times the bare rule. Must not know: places, windows,
+// pairs.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,13 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "interest/program.hpp"
 #include "purview/ids.hpp"
 
 namespace purview {
 
 inline constexpr std::uint32_t no_row = 0xffffffffU;
 
-/// One key of one source. A member is live when the filters behind the add let it through.
+/// One key. A member is live when the filters behind the add let it through.
 struct Row {
     std::vector<EntityId> members;   ///< by lane; none where a lane is free
     std::vector<std::uint8_t> live;  ///< [members.size()]
@@ -26,43 +26,46 @@ struct Row {
     std::vector<std::uint32_t> observers;  ///< indices, in no particular order
 };
 
-/// All rows of one source.
+/// All rows of one source: entities and observers by key. Both may be in several.
 class RowStore {
   public:
-    explicit RowStore(const RowSource& source) : source_(&source) {}
-    const RowSource& source() const noexcept { return *source_; }
-
-    /// The row that an entity at this slot belongs to, made where there was none; no_row: to none.
-    std::uint32_t row_for_entity(const BlockTable& table, Slot slot);
-    /// The row that an observer with these keys reads, made where there was none; or no_row.
-    std::uint32_t row_for_observer(std::span<const Key> keys);
-    bool passes_filters(const BlockTable& table, Slot slot) const noexcept;
-
     struct Membership {
         std::uint32_t row = no_row;
         std::uint32_t lane = 0;
     };
-    /// Where the entity is a member, or row = no_row.
-    Membership membership(EntityId entity) const noexcept;
-    bool is_live(Membership at) const noexcept {
-        return at.row != no_row && rows_[at.row].live[at.lane] != 0;
-    }
-    Membership add(EntityId entity, std::uint32_t row);
-    void remove(EntityId entity);
-    void set_live(Membership at, bool live) noexcept { rows_[at.row].live[at.lane] = live ? 1 : 0; }
+
+    /// The row of a key, made where there was none.
+    std::uint32_t row_of(std::uint64_t key);
     const Row& row(std::uint32_t row) const noexcept { return rows_[row]; }
+
+    /// Rows that the entity is a member of. Valid until the next edit.
+    std::span<const Membership> memberships(EntityId entity) const noexcept;
+    bool is_live(Membership at) const noexcept { return rows_[at.row].live[at.lane] != 0; }
+    /// Exactly these rows from now on; `rows` is ascending, without repetition.
+    void set_memberships(EntityId entity, std::span<const std::uint32_t> rows, bool live);
+    void remove(EntityId entity) { set_memberships(entity, {}, false); }
+
     void subscribe(std::uint32_t row, std::uint32_t observer) {
         rows_[row].observers.push_back(observer);
     }
     void unsubscribe(std::uint32_t row, std::uint32_t observer) noexcept;
 
   private:
-    std::uint32_t row_of_key(Key key);
+    /// One membership in place, more of them aside.
+    struct Member {
+        EntityId entity = EntityId::none;
+        Membership first;
+        std::uint32_t list = no_row;  ///< into lists_, all of them; or no_row: only `first`
+    };
+    Membership join(EntityId entity, std::uint32_t row, bool live);
+    void leave(Membership at);
 
-    const RowSource* source_;
     std::vector<Row> rows_;
-    FlatMap<std::uint32_t, std::uint32_t> row_by_key_;
-    FlatMap<std::uint32_t, Membership> members_;  ///< by entity index
+    FlatMap<std::uint64_t, std::uint32_t, ~std::uint64_t{0}> row_by_key_;
+    FlatMap<std::uint32_t, Member> members_;  ///< by entity index
+    std::vector<std::vector<Membership>> lists_;
+    std::vector<std::uint32_t> free_lists_;
+    std::vector<Membership> kept_;
 };
 
 }  // namespace purview

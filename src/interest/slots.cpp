@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "interest/entity_facts.hpp"
 #include "purview/kernel.hpp"
-#include "spatial/block_table.hpp"
 
 namespace purview {
 
-Slots::Slots(const BlockTable& table, EntityId all) noexcept
+Slots::Slots(const BlockTable& table, const EntityFacts& facts, EntityId all) noexcept
     : table_(&table),
+      facts_(&facts),
       coordinates_(table.coordinates(0)),
       occupied_(table.occupied()),
       axes_(table.is_three_d() ? 3 : 2),
@@ -16,6 +17,24 @@ std::span<const Mask> Slots::flags(FlagId flag) const noexcept {
 }
 std::span<const Key> Slots::keys(KeyDomain domain) const noexcept {
     return table_->keys(index_of(domain));
+}
+std::span<const Mask> Slots::lanes_with_more_keys() const noexcept {
+    return table_->flags(facts_->columns.more_keys);
+}
+std::span<const DomainKey> Slots::more_keys(Slot slot) const noexcept {
+    return facts_->more_keys.of(index_of(entity(slot)));
+}
+std::span<const float> Slots::values(ValueId value) const noexcept {
+    return table_->floats(index_of(value));
+}
+std::span<const float> Slots::ranges() const noexcept {
+    return table_->floats(facts_->columns.range);
+}
+std::uint32_t Slots::flag_count() const noexcept {
+    return facts_->columns.flags;
+}
+std::uint32_t Slots::key_count() const noexcept {
+    return facts_->columns.keys;
 }
 bool Slots::flag(FlagId flag, Slot slot) const noexcept {
     return table_->flag(index_of(flag), slot);
@@ -28,6 +47,16 @@ bool Slots::is_unplaced(BlockIndex block) const noexcept {
 }
 EntityId Slots::entity(Slot slot) const noexcept {
     return all_ != EntityId::none ? all_ : table_->entity(slot);
+}
+Vec3 Slots::velocity(EntityId entity) const noexcept {
+    return facts_->velocity(entity);
+}
+Vec3 Slots::outer(Vec3 place) const noexcept {
+    return exchanged(facts_->axes, place);
+}
+Slot Slots::slot_of(EntityId entity) const noexcept {
+    if (all_ == EntityId::none) return table_->slot_of(entity);
+    return entity == all_ ? table_->slot_of(make_entity_id(0, 1)) : no_slot;
 }
 
 }  // namespace purview

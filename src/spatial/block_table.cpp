@@ -62,6 +62,11 @@ std::uint32_t BlockTable::add_key_column() {
     return static_cast<std::uint32_t>(keys_.size() - 1);
 }
 
+std::uint32_t BlockTable::add_float_column() {
+    floats_.emplace_back();
+    return static_cast<std::uint32_t>(floats_.size() - 1);
+}
+
 Vec3 BlockTable::place(Slot slot) const noexcept {
     const float* at = coordinates(block_of(slot)) + lane_of(slot);
     return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
@@ -106,6 +111,9 @@ void BlockTable::append_block() {
         if (!column.empty()) make_room(column, 1);
     }
     for (auto& column : keys_) make_room(column, lanes_per_block);
+    for (auto& column : floats_) {
+        if (!column.empty()) make_room(column, lanes_per_block);
+    }
     dirty_.resize(block + 1);
     is_idle_.resize(block + 1);
     coordinates_.resize(coordinates_.size() + floats_per_block(), 0.0F);
@@ -120,6 +128,9 @@ void BlockTable::append_block() {
         if (!column.empty()) column.push_back(0);
     }
     for (auto& column : keys_) column.resize(column.size() + lanes_per_block, Key::none);
+    for (auto& column : floats_) {
+        if (!column.empty()) column.resize(column.size() + lanes_per_block, 0.0F);
+    }
 }
 
 void BlockTable::link_after(BlockIndex block, BlockIndex position) noexcept {
@@ -180,6 +191,9 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
         if (!column.empty()) column[block] = static_cast<Mask>(column[block] & ~bit);
     }
     for (auto& column : keys_) column[slot] = Key::none;
+    for (auto& column : floats_) {
+        if (!column.empty()) column[slot] = 0;
+    }
 }
 
 Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
@@ -221,6 +235,9 @@ Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
         if ((column[block_of(slot)] & from_bit) != 0) column[block_of(to)] |= lane_bit(lane_of(to));
     }
     for (auto& column : keys_) column[to] = column[slot];
+    for (auto& column : floats_) {
+        if (!column.empty()) column[to] = column[slot];
+    }
     vacate(slot, to, false);
     home_[index].slot = to;
     return to;
@@ -230,6 +247,28 @@ void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
     vacate(slot, no_slot, silent);
     home_[index] = Home{};
+}
+
+Slot BlockTable::change_layer(Slot slot, std::uint32_t layer) {
+    if (layer_of(block_of(slot)) == layer) return slot;
+    const Vec3 at = place(slot);
+    return relocate(slot, at, layers_[layer].cell_at(at));
+}
+
+void BlockTable::set_number(std::uint32_t column, Slot slot, float number) {
+    if (floats_[column].empty()) {
+        if (number == 0) return;
+        floats_[column].resize(std::size_t{block_end()} * lanes_per_block, 0.0F);
+    }
+    floats_[column][slot] = number;
+    mark_dirty(block_of(slot));
+}
+
+void BlockTable::clear_flag_column(std::uint32_t column) {
+    for (BlockIndex block = 0; block < flags_[column].size(); ++block) {
+        if (flags_[column][block] != 0) mark_dirty(block);
+    }
+    flags_[column] = {};
 }
 
 void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) {

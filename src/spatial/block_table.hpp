@@ -29,6 +29,7 @@
 #include "purview/ids.hpp"
 #include "purview/kernel.hpp"
 #include "purview/status.hpp"
+#include "spatial/lane_test.hpp"
 
 namespace purview {
 
@@ -96,14 +97,18 @@ class BlockTable {
     std::span<const GridLayer> layers() const noexcept { return layers_; }
     /// Room for about so many entities, after the layers.
     void reserve(std::size_t entities);
-    /// Columns by slot, added before the first entity.
+    /// Columns by slot, zero for everybody. Those of flags and floats take memory from the first
+    /// value on that is not zero.
     std::uint32_t add_flag_column();
     std::uint32_t add_key_column();
+    std::uint32_t add_float_column();
 
     // -- reads ----------------------------------------------------------------------------------
     BlockIndex block_end() const noexcept { return static_cast<BlockIndex>(occupied_.size()); }
     bool is_three_d() const noexcept { return axes_ == 3; }
     unsigned floats_per_block() const noexcept { return axes_ * lanes_per_block; }
+    /// Of all blocks.
+    LaneCoordinates coordinates() const noexcept { return {coordinates_.data(), axes_}; }
     /// [16 * axes]: 16 x, then 16 y, then 16 z.
     const float* coordinates(BlockIndex block) const noexcept {
         return coordinates_.data() + std::size_t{block} * floats_per_block();
@@ -159,6 +164,8 @@ class BlockTable {
         if (index >= home_.size()) return no_slot;
         return home_[index].generation == generation_of(entity) ? home_[index].slot : no_slot;
     }
+    /// One past the largest entity index that ever had a home.
+    std::size_t index_end() const noexcept { return home_.size(); }
     /// The entity that lives under an index, or none.
     EntityId entity_at(std::uint32_t index) const noexcept {
         if (index >= home_.size() || home_[index].slot == no_slot) return EntityId::none;
@@ -172,6 +179,11 @@ class BlockTable {
                (flags_[column][block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
     Key key(std::uint32_t column, Slot slot) const noexcept { return keys_[column][slot]; }
+    /// [block_end() * 16], or empty while all are 0.
+    std::span<const float> floats(std::uint32_t column) const noexcept { return floats_[column]; }
+    float number(std::uint32_t column, Slot slot) const noexcept {
+        return floats_[column].empty() ? 0 : floats_[column][slot];
+    }
     std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
     std::uint32_t layer_of_cell(BlockIndex cell) const noexcept {
         std::uint32_t layer = 0;
@@ -200,6 +212,11 @@ class BlockTable {
     /// Whoever stands outside of its cell gets a lane of the right one.
     void settle_moves();
     void remove(Slot slot, bool silent);
+    /// To the cell of another layer, with all its columns. Returns its new slot.
+    Slot change_layer(Slot slot, std::uint32_t layer);
+    void set_number(std::uint32_t column, Slot slot, float number);
+    /// Nobody has the flag any more.
+    void clear_flag_column(std::uint32_t column);
     void set_flag(std::uint32_t column, Slot slot, bool value);
     void set_key(std::uint32_t column, Slot slot, Key key) noexcept {
         keys_[column][slot] = key;
@@ -278,6 +295,7 @@ class BlockTable {
     LineVector<BlockIndex> cell_;
     std::vector<LineVector<Mask>> flags_;
     std::vector<LineVector<Key>> keys_;
+    std::vector<LineVector<float>> floats_;
     LineVector<BlockIndex> free_blocks_;
     /// Overflow blocks that are or were empty, longest first; they stay in their ring for a while,
     /// as cells that were full soon are again.

@@ -3,10 +3,7 @@
 #include "spatial/cover.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-
-#include "purview/status.hpp"
 
 namespace purview {
 
@@ -42,17 +39,12 @@ float farthest(float low, float high, Edges cell) noexcept {
     return std::max(cell.high - low, high - cell.low);
 }
 
-struct Span {
-    std::uint32_t first = 0, last = 0;
-    std::uint32_t inside_first = 0, inside_end = 0;  ///< cells; empty: equal
-};
-
 struct Row {
     std::uint32_t y, z;
 };
 
 bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
-              Span& out) noexcept {
+              RowSpan& out) noexcept {
     const Edges y = edges_of(layer.origin.y, layer.cell_m, row.y);
     const Edges z = edges_of(layer.origin.z, layer.cell_m, row.z);
     const float dy = nearest(reach.low.y, reach.high.y, y, row.y, layer.ny);
@@ -81,16 +73,16 @@ bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
     return true;
 }
 
-void emit(BlockIndex row, std::span<Span> spans, std::vector<CellRun>& out) {
+void emit(BlockIndex row, std::span<RowSpan> spans, std::vector<CellRun>& out) {
     if (spans.size() > 1) {
         std::sort(spans.begin(), spans.end(),
-                  [](const Span& a, const Span& b) { return a.first < b.first; });
+                  [](const RowSpan& a, const RowSpan& b) { return a.first < b.first; });
     }
     for (std::size_t i = 0; i < spans.size();) {
-        Span merged = spans[i++];
+        RowSpan merged = spans[i++];
         for (; i < spans.size() && spans[i].first <= merged.last + 1; ++i) {
             merged.last = std::max(merged.last, spans[i].last);
-            const Span& other = spans[i];
+            const RowSpan& other = spans[i];
             if (other.inside_end - other.inside_first > merged.inside_end - merged.inside_first) {
                 merged.inside_first = other.inside_first;
                 merged.inside_end = other.inside_end;
@@ -123,6 +115,17 @@ SubCell sub_cell_of(const GridLayer& finest, bool three_d, Vec3 place) noexcept 
     return {floor_of(x), floor_of(y), floor_of(z), false};
 }
 
+Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 place, Vec3 low, Vec3 high,
+                   float radius_m) noexcept {
+    Reach reach = reach_of(finest, three_d, place, radius_m, -1);
+    // Whatever the place does within its box, the other box does with it.
+    reach.low = {low.x - (place.x - reach.low.x), low.y - (place.y - reach.low.y),
+                 low.z - (place.z - reach.low.z)};
+    reach.high = {high.x + (reach.high.x - place.x), high.y + (reach.high.y - place.y),
+                  high.z + (reach.high.z - place.z)};
+    return reach;
+}
+
 Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
                float inside_m) noexcept {
     const SubCell box = sub_cell_of(finest, three_d, place);
@@ -141,9 +144,9 @@ Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m
 }
 
 void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
-           std::vector<CellRun>& out) {
-    PURVIEW_ASSERT(reaches.size() <= reaches_max);
-    if (reaches.empty() || reaches.size() > reaches_max) return;
+           std::vector<RowSpan>& spans, std::vector<CellRun>& out) {
+    if (reaches.empty()) return;
+    if (spans.size() < reaches.size()) spans.resize(reaches.size());
     std::uint32_t y0 = layer.ny, y1 = 0, z0 = layer.nz, z1 = 0;
     for (const Reach& reach : reaches) {
         const float radius = reach.radius_m * reach_slack;
@@ -159,7 +162,6 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
         z0 = z0 == 0 ? 0 : z0 - 1;
         z1 = std::min(z1 + 1, layer.nz - 1);
     }
-    std::array<Span, reaches_max> spans;
     for (std::uint32_t z = z0; z <= z1; ++z) {
         for (std::uint32_t y = y0; y <= y1; ++y) {
             std::size_t count = 0;

@@ -31,8 +31,12 @@ struct Reach {
     float radius_m = 0;   ///< must be covered
     float inside_m = -1;  ///< cells wholly within this of every place of the box are told apart
 };
+/// Around the box that a place is in.
 Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
                float inside_m) noexcept;
+/// The same for a box of places that moves with one of them: low <= place <= high.
+Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 place, Vec3 low, Vec3 high,
+                   float radius_m) noexcept;
 
 /// Consecutive cells of one row; those of [inside_first, inside_first + inside_count) are wholly
 /// inside.
@@ -43,11 +47,16 @@ struct CellRun {
     std::uint16_t inside_count = 0;
 };
 
-/// Regions of one observer that are covered at once.
-inline constexpr std::size_t reaches_max = 64;
+/// Cells of one row that one reach touches: [first, last], wholly inside [inside_first,
+/// inside_end).
+struct RowSpan {
+    std::uint32_t first = 0, last = 0;
+    std::uint32_t inside_first = 0, inside_end = 0;
+};
 
 /// Appends the runs of one layer that the reaches touch: ascending, disjoint, none empty.
+/// `spans`: room to work in.
 void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
-           std::vector<CellRun>& out);
+           std::vector<RowSpan>& spans, std::vector<CellRun>& out);
 
 }  // namespace purview

@@ -12,126 +12,294 @@ HWY_BEFORE_NAMESPACE();
 namespace purview::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The bits of one block, `lanes` of the vector at a time.
-template <unsigned axes>
-std::uint32_t bits_within(const float* HWY_RESTRICT block, const Vec3& centre,
-                          float radius_squared) {
-    const hn::CappedTag<float, lanes_per_block> d;
-    const auto cx = hn::Set(d, centre.x), cy = hn::Set(d, centre.y), cz = hn::Set(d, centre.z);
-    const auto r2 = hn::Set(d, radius_squared);
+using Lanes = hn::CappedTag<float, lanes_per_block>;
+using Vec = hn::Vec<Lanes>;
+
+/// How the loops below spell arithmetic.
+struct Ops {
+    using Number = Vec;
+    using Yes = hn::Mask<Lanes>;
+    static Number set(float v) { return hn::Set(Lanes(), v); }
+    static Number add(Number a, Number b) { return hn::Add(a, b); }
+    static Number sub(Number a, Number b) { return hn::Sub(a, b); }
+    static Number mul(Number a, Number b) { return hn::Mul(a, b); }
+    static Number abs(Number a) { return hn::Abs(a); }
+    static Number sqrt(Number a) { return hn::Sqrt(a); }
+    static Number max(Number a, Number b) { return hn::Max(a, b); }
+    static Yes at_most(Number a, Number b) { return hn::Le(a, b); }
+    static Yes both(Yes a, Yes b) { return hn::And(a, b); }
+    static Number choose(Yes yes, Number a, Number b) { return hn::IfThenElse(yes, a, b); }
+};
+
+#else
+#include <cmath>
+namespace purview {
+namespace {
+
+/// How the loops below spell arithmetic.
+struct Ops {
+    using Number = float;
+    using Yes = bool;
+    static Number set(float v) { return v; }
+    static Number add(Number a, Number b) { return a + b; }
+    static Number sub(Number a, Number b) { return a - b; }
+    static Number mul(Number a, Number b) { return a * b; }
+    static Number abs(Number a) { return std::fabs(a); }
+    static Number sqrt(Number a) { return std::sqrt(a); }
+    static Number max(Number a, Number b) { return a < b ? b : a; }
+    static Yes at_most(Number a, Number b) { return a <= b; }
+    static Yes both(Yes a, Yes b) { return a && b; }
+    static Number choose(Yes yes, Number a, Number b) { return yes ? a : b; }
+};
+#endif
+
+using Number = Ops::Number;
+
+/// Places of some lanes of one block.
+struct Places {
+    Number x, y, z;
+};
+
+/// The bits of one block: `test(places, first lane)` is asked about some lanes at a time.
+template <unsigned axes, class Test>
+std::uint32_t bits_of(const float* block, const Test& test) {
     std::uint32_t bits = 0;
+#ifdef PURVIEW_HIGHWAY
+    const Lanes d;
     for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
-        const auto dx = hn::Sub(hn::Load(d, block + i), cx);
-        const auto dy = hn::Sub(hn::Load(d, block + lanes_per_block + i), cy);
-        auto sum = hn::Add(hn::Mul(dx, dx), hn::Mul(dy, dy));
-        if constexpr (axes == 3) {
-            const auto dz = hn::Sub(hn::Load(d, block + std::size_t{2} * lanes_per_block + i), cz);
-            sum = hn::Add(sum, hn::Mul(dz, dz));
-        }
+        const Places at{
+            hn::Load(d, block + i), hn::Load(d, block + lanes_per_block + i),
+            axes == 3 ? hn::Load(d, block + (axes - 1) * lanes_per_block + i) : hn::Zero(d)};
         std::uint8_t bytes[8] = {};
-        hn::StoreMaskBits(d, hn::Le(sum, r2), bytes);
+        hn::StoreMaskBits(d, test(at, i), bytes);
         bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << i;
     }
+#else
+    for (std::size_t i = 0; i < lanes_per_block; ++i) {
+        const Places at{block[i], block[lanes_per_block + i],
+                        axes == 3 ? block[(axes - 1) * lanes_per_block + i] : 0};
+        bits |= static_cast<std::uint32_t>(test(at, i)) << i;
+    }
+#endif
     return bits;
 }
 
 template <unsigned axes>
-void add_within(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+Number squared(const Places& at, const Places& from) {
+    const Number dx = Ops::sub(at.x, from.x), dy = Ops::sub(at.y, from.y);
+    Number sum = Ops::add(Ops::mul(dx, dx), Ops::mul(dy, dy));
+    if constexpr (axes == 3) {
+        const Number dz = Ops::sub(at.z, from.z);
+        sum = Ops::add(sum, Ops::mul(dz, dz));
+    }
+    return sum;
+}
+
+Places all(Vec3 v) {
+    return {Ops::set(v.x), Ops::set(v.y), Ops::set(v.z)};
+}
+
+template <unsigned axes>
+void within_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+                 float radius_squared, Mask* out) {
+    const Places from = all(centre);
+    const Number r2 = Ops::set(radius_squared);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        out[i] =
+            static_cast<Mask>(out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+                                  return Ops::at_most(squared<axes>(at, from), r2);
+                              }));
+    }
+}
+
+template <unsigned axes>
+void crossed_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 a, Vec3 b,
+                  float radius_squared, Mask* out) {
+    const Places from = all(a), to = all(b);
+    const Number r2 = Ops::set(radius_squared);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        const auto within = [&](const Places& centre) {
+            return bits_of<axes>(block, [&](const Places& at, std::size_t) {
+                return Ops::at_most(squared<axes>(at, centre), r2);
+            });
+        };
+        out[i] = static_cast<Mask>(out[i] | (within(from) ^ within(to)));
+    }
+}
+
+template <unsigned axes>
+void within_own_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+                     const float* radii, float otherwise_m, float margin_m, Mask* out) {
+    const Places from = all(centre);
+    const Number otherwise = Ops::set(otherwise_m), margin = Ops::set(margin_m), zero = Ops::set(0);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        const float* own = radii + std::size_t{blocks[i]} * lanes_per_block;
+        out[i] = static_cast<Mask>(
+            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t lane) {
+#ifdef PURVIEW_HIGHWAY
+                const Number mine = hn::Load(Lanes(), own + lane);
+#else
+                const Number mine = own[lane];
+#endif
+                const Number radius =
+                    Ops::add(Ops::choose(Ops::at_most(mine, zero), otherwise, mine), margin);
+                return Ops::at_most(squared<axes>(at, from), Ops::mul(radius, radius));
+            }));
+    }
+}
+
+template <unsigned axes>
+void box_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 low,
+              Vec3 high, Mask* out) {
+    const Places from = all(low), to = all(high);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        out[i] = static_cast<Mask>(
+            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+                auto yes =
+                    Ops::both(Ops::both(Ops::at_most(from.x, at.x), Ops::at_most(at.x, to.x)),
+                              Ops::both(Ops::at_most(from.y, at.y), Ops::at_most(at.y, to.y)));
+                if constexpr (axes == 3) {
+                    yes = Ops::both(
+                        yes, Ops::both(Ops::at_most(from.z, at.z), Ops::at_most(at.z, to.z)));
+                }
+                return yes;
+            }));
+    }
+}
+
+template <unsigned axes>
+void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+                 Vec3 half_sides, Mask* out) {
+    const Places from = all(centre), half = all(half_sides);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        out[i] = static_cast<Mask>(
+            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+                auto yes = Ops::both(Ops::at_most(Ops::abs(Ops::sub(at.x, from.x)), half.x),
+                                     Ops::at_most(Ops::abs(Ops::sub(at.y, from.y)), half.y));
+                if constexpr (axes == 3) {
+                    yes = Ops::both(yes, Ops::at_most(Ops::abs(Ops::sub(at.z, from.z)), half.z));
+                }
+                return yes;
+            }));
+    }
+}
+
+template <unsigned axes>
+void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n,
+               const LaneCone& cone, Mask* out) {
+    const Places tip = all(cone.tip), axis = all(cone.direction);
+    const Number r2 = Ops::set(cone.radius_squared), margin = Ops::set(cone.margin_m),
+                 cosine = Ops::set(cone.cosine), sine = Ops::set(cone.sine), zero = Ops::set(0);
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+        out[i] = static_cast<Mask>(
+            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+                const Number dx = Ops::sub(at.x, tip.x), dy = Ops::sub(at.y, tip.y);
+                Number along = Ops::add(Ops::mul(dx, axis.x), Ops::mul(dy, axis.y));
+                Number q = Ops::add(Ops::mul(dx, dx), Ops::mul(dy, dy));
+                if constexpr (axes == 3) {
+                    const Number dz = Ops::sub(at.z, tip.z);
+                    along = Ops::add(along, Ops::mul(dz, axis.z));
+                    q = Ops::add(q, Ops::mul(dz, dz));
+                }
+                const Number aside = Ops::sqrt(Ops::max(Ops::sub(q, Ops::mul(along, along)), zero));
+                // Signed distance to the side: below 0 inside.
+                const Number out_of = Ops::sub(Ops::mul(aside, cosine), Ops::mul(along, sine));
+                return Ops::both(Ops::at_most(q, r2), Ops::at_most(out_of, margin));
+            }));
+    }
+}
+
+// -- by number of axes ----------------------------------------------------------------------------
+
+void within_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
                 float radius_squared, Mask* out) {
-    for (std::size_t i = 0; i < n; ++i) {
-        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
-        out[i] = static_cast<Mask>(out[i] | bits_within<axes>(block, centre, radius_squared));
-    }
+    at.axes == 2 ? within_loop<2>(at.data, blocks, n, centre, radius_squared, out)
+                 : within_loop<3>(at.data, blocks, n, centre, radius_squared, out);
+}
+void crossed_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 a, Vec3 b,
+                 float radius_squared, Mask* out) {
+    at.axes == 2 ? crossed_loop<2>(at.data, blocks, n, a, b, radius_squared, out)
+                 : crossed_loop<3>(at.data, blocks, n, a, b, radius_squared, out);
+}
+void within_own_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+                    const float* radii, float otherwise_m, float margin_m, Mask* out) {
+    at.axes == 2
+        ? within_own_loop<2>(at.data, blocks, n, centre, radii, otherwise_m, margin_m, out)
+        : within_own_loop<3>(at.data, blocks, n, centre, radii, otherwise_m, margin_m, out);
+}
+void box_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 low, Vec3 high,
+             Mask* out) {
+    at.axes == 2 ? box_loop<2>(at.data, blocks, n, low, high, out)
+                 : box_loop<3>(at.data, blocks, n, low, high, out);
+}
+void around_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+                Vec3 half_sides, Mask* out) {
+    at.axes == 2 ? around_loop<2>(at.data, blocks, n, centre, half_sides, out)
+                 : around_loop<3>(at.data, blocks, n, centre, half_sides, out);
+}
+void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const LaneCone& cone,
+              Mask* out) {
+    at.axes == 2 ? cone_loop<2>(at.data, blocks, n, cone, out)
+                 : cone_loop<3>(at.data, blocks, n, cone, out);
 }
 
-void add_within_any(const float* coordinates, unsigned axes, const BlockIndex* blocks,
-                    std::size_t n, Vec3 centre, float radius_squared, Mask* out) {
-    if (axes == 2) {
-        add_within<2>(coordinates, blocks, n, centre, radius_squared, out);
-    } else {
-        add_within<3>(coordinates, blocks, n, centre, radius_squared, out);
-    }
-}
-
-void add_crossed_any(const float* coordinates, unsigned axes, const BlockIndex* blocks,
-                     std::size_t n, Vec3 a, Vec3 b, float radius_squared, Mask* out) {
-    for (std::size_t i = 0; i < n; ++i) {
-        const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
-        const std::uint32_t bits = axes == 2 ? bits_within<2>(block, a, radius_squared) ^
-                                                   bits_within<2>(block, b, radius_squared)
-                                             : bits_within<3>(block, a, radius_squared) ^
-                                                   bits_within<3>(block, b, radius_squared);
-        out[i] = static_cast<Mask>(out[i] | bits);
-    }
-}
-
+#ifdef PURVIEW_HIGHWAY
 }  // namespace purview::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#else
+}  // namespace
+}  // namespace purview
 #endif
 
 #if !defined(PURVIEW_HIGHWAY) || HWY_ONCE
 namespace purview {
 
+#ifdef PURVIEW_HIGHWAY
 namespace {
-
-#ifdef PURVIEW_HIGHWAY
-HWY_EXPORT(add_within_any);
-HWY_EXPORT(add_crossed_any);
-#else
-/// Loops that any compiler understands.
-std::uint32_t bits_within_plain(const float* block, unsigned axes, Vec3 centre,
-                                float radius_squared) noexcept {
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < lanes_per_block; ++i) {
-        const float dx = block[i] - centre.x;
-        const float dy = block[lanes_per_block + i] - centre.y;
-        float sum = dx * dx + dy * dy;
-        if (axes == 3) {
-            const float dz = block[2 * lanes_per_block + i] - centre.z;
-            sum = sum + dz * dz;
-        }
-        bits |= static_cast<std::uint32_t>(sum <= radius_squared) << i;
-    }
-    return bits;
-}
-
-void add_within_plain(const float* coordinates, unsigned axes, const BlockIndex* blocks,
-                      std::size_t n, Vec3 centre, float radius_squared, Mask* out) noexcept {
-    for (std::size_t b = 0; b < n; ++b) {
-        const float* block = coordinates + std::size_t{blocks[b]} * axes * lanes_per_block;
-        out[b] = static_cast<Mask>(out[b] | bits_within_plain(block, axes, centre, radius_squared));
-    }
-}
-#endif
-
+HWY_EXPORT(within_any);
+HWY_EXPORT(crossed_any);
+HWY_EXPORT(within_own_any);
+HWY_EXPORT(box_any);
+HWY_EXPORT(around_any);
+HWY_EXPORT(cone_any);
 }  // namespace
+#define PURVIEW_BEST(function) HWY_DYNAMIC_DISPATCH(function)
+#else
+#define PURVIEW_BEST(function) function
+#endif
 
-void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
                       float radius_squared, std::span<Mask> out) noexcept {
-    const unsigned axes = table.is_three_d() ? 3 : 2;
-#ifdef PURVIEW_HIGHWAY
-    HWY_DYNAMIC_DISPATCH(add_within_any)
-    (table.coordinates(0), axes, blocks.data(), blocks.size(), centre, radius_squared, out.data());
-#else
-    add_within_plain(table.coordinates(0), axes, blocks.data(), blocks.size(), centre,
-                     radius_squared, out.data());
-#endif
+    PURVIEW_BEST(within_any)(at, blocks.data(), blocks.size(), centre, radius_squared, out.data());
 }
-
-void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
+void add_lanes_crossed(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept {
-    const unsigned axes = table.is_three_d() ? 3 : 2;
-#ifdef PURVIEW_HIGHWAY
-    HWY_DYNAMIC_DISPATCH(add_crossed_any)
-    (table.coordinates(0), axes, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
-#else
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const float* block = table.coordinates(blocks[i]);
-        const std::uint32_t bits = bits_within_plain(block, axes, a, radius_squared) ^
-                                   bits_within_plain(block, axes, b, radius_squared);
-        out[i] = static_cast<Mask>(out[i] | bits);
-    }
-#endif
+    PURVIEW_BEST(crossed_any)
+    (at, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
+}
+void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+                          const float* radii, float otherwise_m, float margin_m,
+                          std::span<Mask> out) noexcept {
+    PURVIEW_BEST(within_own_any)
+    (at, blocks.data(), blocks.size(), centre, radii, otherwise_m, margin_m, out.data());
+}
+void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 low, Vec3 high,
+                      std::span<Mask> out) noexcept {
+    PURVIEW_BEST(box_any)(at, blocks.data(), blocks.size(), low, high, out.data());
+}
+void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+                      Vec3 half_sides, std::span<Mask> out) noexcept {
+    PURVIEW_BEST(around_any)(at, blocks.data(), blocks.size(), centre, half_sides, out.data());
+}
+void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
+                       std::span<Mask> out) noexcept {
+    PURVIEW_BEST(cone_any)(at, blocks.data(), blocks.size(), cone, out.data());
 }
 
 std::string_view instruction_set() noexcept {
@@ -142,6 +310,8 @@ std::string_view instruction_set() noexcept {
     return "scalar";
 #endif
 }
+
+#undef PURVIEW_BEST
 
 }  // namespace purview
 #endif

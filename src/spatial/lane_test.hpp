@@ -9,18 +9,51 @@
 #include <span>
 #include <string_view>
 
-#include "spatial/block_table.hpp"
+#include "purview/kernel.hpp"
 
 namespace purview {
 
+/// Coordinates by block: [blocks * axes * 16], of each block 16 x, then 16 y, then 16 z if there
+/// are 3 axes; an empty lane has x = +infinity.
+struct LaneCoordinates {
+    const float* data;
+    unsigned axes;  ///< 2 or 3
+};
+
 /// Adds to out[i] the lanes of blocks[i] within sqrt(radius_squared) of the centre.
-void add_lanes_within(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
                       float radius_squared, std::span<Mask> out) noexcept;
 
 /// Adds to out[i] the lanes of blocks[i] that are within sqrt(radius_squared) of exactly one of a
 /// and b.
-void add_lanes_crossed(const BlockTable& table, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
+void add_lanes_crossed(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept;
+
+/// Adds the lanes within their own radius of the centre: radii[16 * block + lane] where that is
+/// above 0, else `otherwise_m`, and `margin_m` more.
+void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+                          const float* radii, float otherwise_m, float margin_m,
+                          std::span<Mask> out) noexcept;
+
+/// Adds the lanes with low <= place <= high on every axis.
+void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 low, Vec3 high,
+                      std::span<Mask> out) noexcept;
+
+/// Adds the lanes with |place - centre| <= half_sides on every axis.
+void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+                      Vec3 half_sides, std::span<Mask> out) noexcept;
+
+/// A cone from its tip on; whoever is at most margin_m outside of its side counts.
+struct LaneCone {
+    Vec3 tip;
+    Vec3 direction;  ///< of length 1, on the axes that count
+    float cosine = 0;
+    float sine = 0;
+    float radius_squared = 0;
+    float margin_m = 0;
+};
+void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
+                       std::span<Mask> out) noexcept;
 
 /// Name of the instruction set in use.
 std::string_view instruction_set() noexcept;

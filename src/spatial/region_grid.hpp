@@ -64,7 +64,7 @@ void RegionGrid::for_each_within(Vec3 centre, float radius_m, Visit&& visit) {
     find_blocks({centre.x - reach.x, centre.y - reach.y, centre.z - reach.z},
                 {centre.x + reach.x, centre.y + reach.y, centre.z + reach.z});
     found_.assign(blocks_.size(), 0);
-    add_lanes_within(table_, blocks_, centre, radius_m * radius_m, found_);
+    add_lanes_within(table_.coordinates(), blocks_, centre, radius_m * radius_m, found_);
     visit_found(visit);
 }
 
@@ -77,7 +77,7 @@ void RegionGrid::for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m
         {std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, std::max(a.z, b.z) + reach});
     found_.assign(blocks_.size(), 0);
     for (const float radius : radii_m) {
-        add_lanes_crossed(table_, blocks_, a, b, radius * radius, found_);
+        add_lanes_crossed(table_.coordinates(), blocks_, a, b, radius * radius, found_);
     }
     visit_found(visit);
 }

@@ -234,7 +234,7 @@ void RandomWorld::attach() {
         std::erase(observer.allowed, member->id);
         std::erase(observer.denied, member->id);
     }
-    member->force_hidden = member->shown_to_all = false;
+    member->force_hidden = member->shown_to_all = member->explicit_only = false;
     member->root = root->id;
     must(manager_.join_unit(member->id, root->id));
     count("attach", member->id);
@@ -438,6 +438,12 @@ void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
         case ChangeType::key:
             entity.keys[index_of(change.domain)] = change.key;
             return must(manager_.set_key(entity.id, change.domain, change.key));
+        case ChangeType::explicit_only:
+            entity.explicit_only = change.value;
+            return must(manager_.set_mode(
+                entity.id, change.value ? EntityMode::explicit_only : EntityMode::nodes));
+        case ChangeType::number:
+            return;
         case ChangeType::move:
             entity.place = change.place;
             return must(manager_.move(entity.id, change.place));

@@ -73,7 +73,8 @@ TEST_CASE(
             centres.push_back(now);
         }
         std::vector<CellRun> runs;
-        cover(layer, three_d, reaches, runs);
+        std::vector<RowSpan> spans;
+        cover(layer, three_d, reaches, spans, runs);
         std::set<BlockIndex> covered, within;
         for (const CellRun& run : runs) {
             for (BlockIndex i = 0; i < run.count; ++i) {

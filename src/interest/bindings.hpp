@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Which entity is bound to which nodes (N3, N7, N8, N40). Equal lists are stored once: most
+// entities of a kind share one. Must not know: what a node does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/rules.hpp"
+
+namespace purview {
+
+class Bindings {
+  public:
+    Bindings();
+
+    std::span<const NodeId> nodes_of(EntityId entity) const noexcept {
+        return lists_[number_of(entity)];
+    }
+    /// Bound to nothing and not orphaned: the default node's.
+    bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
+    bool is_member(NodeId node, NodeMembers members, EntityId entity) const noexcept;
+    /// Exactly these; none: orphaned.
+    void set(EntityId entity, std::span<const NodeId> nodes);
+    /// As if it had never been bound.
+    void set_unbound(EntityId entity);
+
+  private:
+    static constexpr std::uint32_t unbound = 0, orphaned = 1;
+    std::uint32_t number_of(EntityId entity) const noexcept {
+        return index_of(entity) < numbers_.size() ? numbers_[index_of(entity)] : unbound;
+    }
+    void set_number(EntityId entity, std::uint32_t number);
+
+    std::vector<std::vector<NodeId>> lists_;  ///< ascending
+    std::map<std::vector<NodeId>, std::uint32_t> known_;
+    std::vector<std::uint32_t> numbers_;  ///< by entity index; shorter: unbound
+    std::vector<NodeId> sorted_;
+};
+
+}  // namespace purview

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Which columns of the block table mean what. Those of the caller's flags, keys and values come
+// first, under their own numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "spatial/block_table.hpp"
+
+namespace purview {
+
+inline constexpr std::uint32_t no_column = 0xffffffffU;
+
+struct Columns {
+    std::uint32_t flags = 0;  ///< of the caller
+    std::uint32_t keys = 0;
+    std::uint32_t values = 0;
+    // Flags of interest itself.
+    std::uint32_t force_hidden = 0;
+    std::uint32_t explicit_only = 0;
+    std::uint32_t no_window = 0;    ///< either of the two: windows say no
+    std::uint32_t shown = 0;        ///< to all, by hand
+    std::uint32_t global_mode = 0;  ///< to all, by its mode
+    std::uint32_t open = 0;         ///< to all, by a node without steps
+    std::uint32_t special = 0;      ///< some pair of it is denied
+    std::uint32_t watched = 0;      ///< some observer looks from it
+    std::uint32_t more_keys = 0;    ///< it has keys beside the column
+    // Numbers.
+    std::uint32_t range = 0;  ///< its own, or 0
+
+    static Columns add_to(BlockTable& table, std::uint32_t flags, std::uint32_t keys,
+                          std::uint32_t values) {
+        Columns c;
+        c.flags = flags;
+        c.keys = keys;
+        c.values = values;
+        for (std::uint32_t i = 0; i < flags; ++i) (void)table.add_flag_column();
+        for (std::uint32_t i = 0; i < keys; ++i) (void)table.add_key_column();
+        for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
+        for (std::uint32_t* column :
+             {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode, &c.open,
+              &c.special, &c.watched, &c.more_keys}) {
+            *column = table.add_flag_column();
+        }
+        c.range = table.add_float_column();
+        return c;
+    }
+};
+
+}  // namespace purview

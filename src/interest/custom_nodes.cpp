@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Nodes of the caller's own. What they say is kept as lists, compared with what they said before,
+// and counted in the pair table.
+#include <algorithm>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+void InterestData::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
+    const bool before = x_holds(o, unit);
+    PairEntry& pair = pairs_.edit(o, unit);
+    pair.nodes = static_cast<std::uint16_t>(pair.nodes + (value ? 1 : -1));
+    pairs_.settle(o, unit);
+    note(o, unit, before, x_holds(o, unit), Reason::entered, Reason::left);
+}
+
+/// Asks about one observer, or one entity, and applies the difference.
+void InterestData::ask_custom_node(std::size_t c, std::uint32_t asked,
+                                   const InterestManager& manager) {
+    CustomNode& custom = custom_[c];
+    const bool by_entity = custom.node->is_entity_centric();
+    const NodeId node = program_.custom_nodes[c];
+    const NodeMembers members = def_.rules.nodes[index_of(node)].members;
+    std::vector<std::uint64_t> now;
+    EntityId unit = EntityId::none;
+    if (by_entity) {
+        unit = table_.entity_at(asked);
+        if (unit == EntityId::none) return;
+        std::vector<ObserverId> who;
+        if (facts_table_.bindings.is_member(node, members, unit))
+            custom.node->observers_for(manager, unit, who);
+        for (const ObserverId o : who) {
+            if (is_observer(o) && observers_[index_of(o)].ready) now.push_back(index_of(o));
+        }
+    } else if (observers_[asked].ready) {
+        std::vector<EntityId> what;
+        custom.node->query_for(manager, id_of(asked), what);
+        for (const EntityId entity : what) {
+            if (!is_known(entity)) continue;
+            const EntityId of = unit_of(entity);
+            if (facts_table_.bindings.is_member(node, members, of))
+                now.push_back(static_cast<std::uint64_t>(of));
+        }
+    }
+    std::sort(now.begin(), now.end());
+    now.erase(std::unique(now.begin(), now.end()), now.end());
+    if (custom.said.size() <= asked) custom.said.resize(asked + 1);
+    const std::vector<std::uint64_t> before = std::move(custom.said[asked]);
+    custom.said[asked] = now;
+    const auto edit = [&](std::uint64_t other, bool value) {
+        if (by_entity) {
+            edit_node_pair(static_cast<std::uint32_t>(other), unit, value);
+        } else {
+            edit_node_pair(asked, EntityId{other}, value);
+        }
+    };
+    for (const std::uint64_t other : before) {
+        if (!std::binary_search(now.begin(), now.end(), other)) edit(other, false);
+    }
+    for (const std::uint64_t other : now) {
+        if (!std::binary_search(before.begin(), before.end(), other)) edit(other, true);
+    }
+}
+
+void InterestData::update_custom_nodes(const InterestManager& manager) {
+    for (std::size_t c = 0; c < custom_.size(); ++c) {
+        const Refresh& refresh = def_.rules.nodes[index_of(program_.custom_nodes[c])].refresh;
+        const bool by_entity = custom_[c].node->is_entity_centric();
+        std::uint32_t end = static_cast<std::uint32_t>(observers_.size());
+        if (by_entity) end = static_cast<std::uint32_t>(table_.index_end());
+        const bool asks_all = custom_[c].asks_all;
+        custom_[c].asks_all = false;
+        const Bitset again = std::move(custom_[c].asked_again);
+        custom_[c].asked_again = Bitset();
+        for (std::uint32_t i = 0; i < end; ++i) {
+            const bool is_due =
+                refresh.type == RefreshType::exact ||
+                (refresh.type == RefreshType::every && (tick_ + i) % refresh.every_ticks == 0);
+            if (asks_all || is_due || (i < again.size() && again.test(i)))
+                ask_custom_node(c, i, manager);
+        }
+    }
+}
+
+Status InterestData::rescan_node(NodeId node) {
+    if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+    for (std::size_t c = 0; c < custom_.size(); ++c) {
+        if (program_.custom_nodes[c] == node) {
+            custom_[c].asks_all = true;
+            return Status::ok;
+        }
+    }
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (observer_pool_.is_live(o)) (void)rescan(id_of(o));
+    }
+    if (any_cells_) for_each_unit([&](EntityId unit) { (void)recheck(unit); });
+    return Status::ok;
+}
+
+Status InterestData::set_node_pair(NodeId node, ObserverId id, EntityId entity, bool value) {
+    if (!is_observer(id) || !is_known(entity)) return Status::stale_id;
+    const auto at = std::find(program_.custom_nodes.begin(), program_.custom_nodes.end(), node);
+    if (at == program_.custom_nodes.end()) return Status::bad_argument;
+    const EntityId unit = unit_of(entity);
+    const NodeMembers members = def_.rules.nodes[index_of(node)].members;
+    if (value && !facts_table_.bindings.is_member(node, members, unit)) return Status::refused;
+    const auto c = static_cast<std::size_t>(at - program_.custom_nodes.begin());
+    CustomNode& custom = custom_[c];
+    const bool by_entity = custom.node->is_entity_centric();
+    const std::uint32_t asked = by_entity ? index_of(unit) : index_of(id);
+    const std::uint64_t other = by_entity ? index_of(id) : static_cast<std::uint64_t>(unit);
+    if (custom.said.size() <= asked) custom.said.resize(asked + 1);
+    auto& said = custom.said[asked];
+    const auto place = std::lower_bound(said.begin(), said.end(), other);
+    const bool has = place != said.end() && *place == other;
+    if (has == value) return Status::ok;
+    if (value) {
+        said.insert(place, other);
+    } else {
+        said.erase(place);
+    }
+    edit_node_pair(index_of(id), unit, value);
+    return Status::ok;
+}
+
+/// Observer or unit ends: nobody is told by this.
+void InterestData::drop_from_custom_nodes(std::uint32_t o, EntityId unit) {
+    for (CustomNode& custom : custom_) {
+        const bool by_entity = custom.node->is_entity_centric();
+        const std::uint32_t asked = by_entity ? index_of(unit) : o;
+        if (asked >= custom.said.size()) continue;
+        const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
+        std::erase(custom.said[asked], other);
+    }
+}
+
+/// All pairs of a node that is no more; whoever calls tells what changed.
+void InterestData::drop_custom_pairs(CustomNode& custom) {
+    const bool by_entity = custom.node->is_entity_centric();
+    for (std::uint32_t asked = 0; asked < custom.said.size(); ++asked) {
+        for (const std::uint64_t other : custom.said[asked]) {
+            const std::uint32_t o = by_entity ? static_cast<std::uint32_t>(other) : asked;
+            const EntityId unit = by_entity ? table_.entity_at(asked) : EntityId{other};
+            --pairs_.edit(o, unit).nodes;
+            pairs_.settle(o, unit);
+        }
+    }
+    custom.said.clear();
+}
+
+/// Entity-centric nodes are asked about it with the next tick.
+void InterestData::ask_again(EntityId unit) {
+    for (CustomNode& custom : custom_) {
+        if (!custom.node->is_entity_centric()) continue;
+        if (custom.asked_again.size() <= index_of(unit))
+            custom.asked_again.resize(index_of(unit) + 1 + index_of(unit) / 8);
+        custom.asked_again.set(index_of(unit));
+    }
+}
+
+/// One for each custom node of the program; what a node said goes with it.
+void InterestData::set_custom_nodes() {
+    std::vector<CustomNode> old = std::move(custom_);
+    custom_.clear();
+    for (const NodeId id : program_.custom_nodes) {
+        InterestNode* node = def_.rules.nodes[index_of(id)].custom.get();
+        const auto same = std::find_if(old.begin(), old.end(),
+                                       [&](const CustomNode& one) { return one.node == node; });
+        if (same == old.end()) {
+            custom_.emplace_back().node = node;
+        } else {
+            custom_.push_back(std::move(*same));
+            old.erase(same);
+        }
+        custom_.back().asks_all = true;
+    }
+    for (CustomNode& gone : old) drop_custom_pairs(gone);
+}
+
+}  // namespace purview

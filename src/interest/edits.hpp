@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What an edit of facts means: X before, the edit, X after, and the difference told. Part of
+// InterestData; included by it.
+#pragma once
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+template <class Visit>
+void InterestData::for_each_member(EntityId unit, bool enter, Visit&& visit) const {
+    const std::uint32_t* list =
+        members_list_.size() == 0 ? nullptr : members_list_.find(index_of(unit));
+    if (list == nullptr) return visit(unit);
+    const auto& members = members_[*list];
+    if (enter) {
+        visit(unit);
+        for (const EntityId member : members) visit(member);
+    } else {
+        for (std::size_t i = members.size(); i > 0; --i) visit(members[i - 1]);
+        visit(unit);
+    }
+}
+
+template <class Visit>
+void InterestData::for_each_unit(Visit&& visit) const {
+    for (BlockIndex block = 0; block < table_.block_end(); ++block) {
+        for (Mask rest = table_.occupied(block); rest != 0; rest &= static_cast<Mask>(rest - 1))
+            visit(table_.entity(slot_at(block, static_cast<unsigned>(std::countr_zero(rest)))));
+    }
+}
+
+template <class Visit>
+void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot) return;
+    if (is_open_to_all(slot)) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (observers_[o].ready) visit(o);
+        }
+        return;
+    }
+    for (const RowStore& store : rows_) {
+        if (program_.rows[static_cast<std::size_t>(&store - rows_.data())].pulled) continue;
+        for (const auto at : store.memberships(unit)) {
+            for (const std::uint32_t o : store.row(at.row).observers) visit(o);
+        }
+    }
+    for (const std::uint32_t o : pairs_.observers_of(unit)) visit(o);
+}
+
+template <class Visit>
+void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
+    if (is_anything_open(observers_[o])) return for_each_unit(visit);
+    for (const SourceRow at : observers_[o].rows) {
+        if (program_.rows[at.source].pulled) continue;
+        for (const EntityId unit : rows_[at.source].row(at.row).members) {
+            if (unit != EntityId::none) visit(unit);
+        }
+    }
+    for (const EntityId unit : pairs_.entities_of(o)) visit(unit);
+}
+
+template <class Edit>
+void InterestData::edit_unit(EntityId unit, Reason enter, Reason leave, Edit&& edit) {
+    touch_all(unit);
+    edit();
+    tell_touched(unit, enter, leave);
+}
+
+template <class Edit>
+void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Edit&& edit) {
+    std::vector<EntityId>& before = edit_before_;
+    std::vector<EntityId>& after = edit_after_;
+    FlatMap<std::uint32_t, std::uint8_t>& seen = edit_seen_;
+    before.clear();
+    after.clear();
+    seen.clear();
+    const auto first_time = [&](EntityId unit) {
+        if (seen.contains(index_of(unit))) return false;
+        seen[index_of(unit)] = 1;
+        return true;
+    };
+    for_each_x_unit(o, [&](EntityId unit) {
+        if (x_holds(o, unit) && first_time(unit)) before.push_back(unit);
+    });
+    edit();
+    for (const EntityId unit : before) note(o, unit, true, x_holds(o, unit), enter, leave);
+    for_each_x_unit(o, [&](EntityId unit) {
+        if (x_holds(o, unit) && first_time(unit)) after.push_back(unit);
+    });
+    for (const EntityId unit : after) note(o, unit, false, true, enter, leave);
+}
+
+template <class Visit>
+void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
+    const Observer& observer = observers_[o];
+    if (!observer.ready) return;
+    const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
+    const Window& window = observer.window;
+    window.for_each_block([&](std::size_t at, BlockIndex block) {
+        for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
+            if (!table_.is_vacated(slot)) {
+                tell(table_.entity(slot));
+            } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {
+                visit(gone.entity);  // despawned since the last tick, and not told yet
+            }
+        }
+    });
+    if (is_anything_open(observer)) {
+        for_each_unit([&](EntityId unit) {
+            if (x_holds(o, unit) && !in_window(o, unit)) tell(unit);
+        });
+        return;
+    }
+    for (std::size_t i = 0; i < observer.rows.size(); ++i) {
+        const SourceRow at = observer.rows[i];
+        if (program_.rows[at.source].pulled) continue;
+        const Row& row = rows_[at.source].row(at.row);
+        for (std::size_t lane = 0; lane < row.members.size(); ++lane) {
+            const EntityId unit = row.members[lane];
+            if (row.live[lane] == 0 || in_window(o, unit) || !x_holds(o, unit)) continue;
+            bool told = false;  // by an earlier row
+            for (std::size_t e = 0; e < i && !told; ++e) {
+                const SourceRow earlier = observer.rows[e];
+                if (program_.rows[earlier.source].pulled) continue;
+                const RowStore& store = rows_[earlier.source];
+                for (const auto m : store.memberships(unit))
+                    told |= m.row == earlier.row && store.is_live(m);
+            }
+            if (!told) tell(unit);
+        }
+    }
+    for (const EntityId unit : pairs_.entities_of(o)) {
+        if (!in_window(o, unit) && x_holds(o, unit) && !in_rows(o, unit)) tell(unit);
+    }
+}
+
+}  // namespace purview

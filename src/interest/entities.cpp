@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Edits of entities. Whatever may change X runs inside edit_unit.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+namespace {
+
+bool is_finite(Vec3 p) noexcept {
+    return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
+}
+
+}  // namespace
+
+// -- rows and columns -----------------------------------------------------------------------------
+
+/// The rows of every source that the unit belongs to now.
+void InterestData::update_rows(EntityId unit) {
+    const Slot slot = table_.slot_of(unit);
+    const Slots slots(table_, facts_table_);
+    for (std::size_t s = 0; s < rows_.size(); ++s) {
+        const RowSource& source = program_.rows[s];
+        RowStore& store = rows_[s];
+        wanted_rows_.clear();
+        const NodeMembers members = def_.rules.nodes[index_of(source.node)].members;
+        if (facts_table_.bindings.is_member(source.node, members, unit) &&
+            source.member->test_entity(slots, slot)) {
+            switch (source.by) {
+                case RowsBy::all:
+                    wanted_rows_.push_back(store.row_of(0));
+                    break;
+                case RowsBy::key: {
+                    const Key key = table_.key(index_of(source.domain), slot);
+                    if (key != Key::none) wanted_rows_.push_back(store.row_of(index_of(key)));
+                    for (const DomainKey& more : facts_table_.more_keys.of(index_of(unit))) {
+                        if (more.domain == source.domain)
+                            wanted_rows_.push_back(store.row_of(index_of(more.key)));
+                    }
+                    break;
+                }
+                case RowsBy::cell:
+                    cells_.clear();
+                    add_cells_of(*source.dispatcher, slots, slot, cells_);
+                    for (const CellId cell : cells_) wanted_rows_.push_back(store.row_of(cell));
+                    break;
+            }
+        }
+        std::sort(wanted_rows_.begin(), wanted_rows_.end());
+        wanted_rows_.erase(std::unique(wanted_rows_.begin(), wanted_rows_.end()),
+                           wanted_rows_.end());
+        bool passes = true;
+        for (const Step& filter : source.filters) {
+            const bool yes = filter.kernel->test_entity(slots, slot);
+            passes &= filter.op == StepOp::subtract ? !yes : yes;
+        }
+        store.set_memberships(unit, wanted_rows_, passes);
+    }
+}
+
+void InterestData::update_special(EntityId unit) {
+    bool denied = false;
+    for (const std::uint32_t o : pairs_.observers_of(unit)) denied |= pairs_.find(o, unit)->deny;
+    table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), denied);
+}
+
+void InterestData::update_no_window(EntityId unit) {
+    const Columns& columns = facts_table_.columns;
+    const Slot slot = table_.slot_of(unit);
+    const bool hidden =
+        table_.flag(columns.force_hidden, slot) || table_.flag(columns.explicit_only, slot);
+    if (table_.flag(columns.no_window, slot) == hidden) return;
+    no_window_count_ += hidden ? 1 : static_cast<std::uint32_t>(-1);
+    table_.set_flag(columns.no_window, slot, hidden);
+}
+
+/// Columns that say of which nodes it is a member.
+void InterestData::update_membership(EntityId unit) {
+    const Slot slot = table_.slot_of(unit);
+    const Bindings& bindings = facts_table_.bindings;
+    const auto& nodes = def_.rules.nodes;
+    for (std::size_t n = 0; n < member_columns_.size(); ++n) {
+        if (member_columns_[n] == no_column) continue;
+        const NodeId id{static_cast<std::uint16_t>(n)};
+        const bool is_in = bindings.is_member(id, nodes[n].members, unit);
+        if (table_.flag(member_columns_[n], slot) != is_in)
+            table_.set_flag(member_columns_[n], slot, is_in);
+    }
+    bool is_open = false;
+    for (const NodeId id : program_.open_nodes) {
+        const NodeMembers members =
+            nodes.empty() ? NodeMembers::unbound : nodes[index_of(id)].members;
+        is_open |= bindings.is_member(id, members, unit);
+    }
+    const std::uint32_t open = facts_table_.columns.open;
+    if (table_.flag(open, slot) != is_open) {
+        open_count_ += is_open ? 1 : static_cast<std::uint32_t>(-1);
+        table_.set_flag(open, slot, is_open);
+    }
+    bool any = false, all_dormant = true;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const NodeId id{static_cast<std::uint16_t>(n)};
+        if (!nodes[n].enabled || !bindings.is_member(id, nodes[n].members, unit)) continue;
+        any = true;
+        all_dormant &= nodes[n].refresh.type == RefreshType::dormant;
+    }
+    const Vec3* away = dormant_.size() == 0 ? nullptr : dormant_.find(index_of(unit));
+    if (any && all_dormant) {
+        if (away == nullptr) dormant_[index_of(unit)] = table_.place(slot);
+    } else if (away != nullptr) {
+        const Vec3 now = *away;
+        dormant_.erase(index_of(unit));
+        write_place(unit, now);
+    }
+}
+
+/// Bindings changed: members, rows, custom nodes.
+void InterestData::update_bound(EntityId unit) {
+    update_membership(unit);
+    update_rows(unit);
+    ask_again(unit);
+}
+
+void InterestData::bind(EntityId entity, const EntityDef& def) {
+    const KindInterest* kind = kind_of(def.kind);
+    std::vector<NodeId> nodes;
+    if (kind != nullptr && !def.replaces_kind_nodes) nodes = kind->nodes;
+    nodes.insert(nodes.end(), def.nodes.begin(), def.nodes.end());
+    if (nodes.empty() && (kind == nullptr || !kind->never_default)) {
+        facts_table_.bindings.set_unbound(entity);
+    } else {
+        facts_table_.bindings.set(entity, nodes);
+    }
+}
+
+std::uint32_t InterestData::layer_for(float range_m) const noexcept {
+    const auto& classes = def_.rules.range_classes_m;
+    std::uint32_t layer = 0;
+    while (range_m > 0 && layer + 1 < classes.size() && classes[layer] < range_m) ++layer;
+    return layer;
+}
+
+Status InterestData::check_def(const EntityDef& def) const noexcept {
+    if (!is_finite(def.place)) return Status::bad_position;
+    const auto& classes = def_.rules.range_classes_m;
+    const float range_max = classes.empty() ? 0 : classes.back();
+    if (!(def.range_m >= 0) || def.range_m > range_max) return Status::bad_argument;
+    for (const float value : def.values) {
+        if (!std::isfinite(value)) return Status::bad_argument;
+    }
+    for (const NodeId node : def.nodes) {
+        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+    }
+    return Status::ok;
+}
+
+Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
+    const KindInterest* kind = kind_of(def.kind);
+    const Columns& columns = facts_table_.columns;
+    const float range = def.range_m > 0 || kind == nullptr ? def.range_m : kind->range_m;
+    const std::uint32_t layer = def.placed ? layer_for(range) : unplaced_layer_;
+    const Slot slot = table_.insert(unit, layer, inner(def.place));
+    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
+        table_.set_flag(f, slot, ((def.flags >> f) & 1U) != 0);
+    }
+    for (std::uint32_t d = 0; d < def_.key_count && d < def.keys.size(); ++d) {
+        table_.set_key(d, slot, def.keys[d]);
+    }
+    for (std::uint32_t v = 0; v < def_.value_count && v < def.values.size(); ++v) {
+        table_.set_number(v, slot, def.values[v]);
+    }
+    table_.set_number(columns.range, slot, range);
+    EntityMode mode = def.mode;
+    if (mode == EntityMode::nodes && kind != nullptr) mode = kind->mode;
+    if (mode == EntityMode::global) {
+        table_.set_flag(columns.global_mode, slot, true);
+        ++shown_count_;
+    }
+    table_.set_flag(columns.explicit_only, slot, mode == EntityMode::explicit_only);
+    update_no_window(unit);
+    if (mains_.contains(index_of(unit))) table_.set_flag(columns.watched, slot, true);
+    table_.set_flag(columns.more_keys, slot, !facts_table_.more_keys.of(index_of(unit)).empty());
+    bind(unit, def);
+    update_bound(unit);
+    if (has_cells_) cell_movers_.push_back(unit);
+    return slot;
+}
+
+// -- life -----------------------------------------------------------------------------------------
+
+Status InterestData::spawn(EntityId entity, const EntityDef& def) {
+    if (entity == EntityId::none || index_of(entity) >= entity_index_end)
+        return Status::bad_argument;
+    if (const Status status = check_def(def); status != Status::ok) return status;
+    if (table_.entity_at(index_of(entity)) != EntityId::none ||
+        (member_ids_.size() > 0 && member_ids_.contains(index_of(entity)))) {
+        return Status::duplicate;
+    }
+    if (def.kind != EntityDef::no_kind) {
+        if (kinds_.size() <= index_of(entity))
+            kinds_.resize(index_of(entity) + 1 + index_of(entity) / 8, EntityDef::no_kind);
+        kinds_[index_of(entity)] = def.kind;
+        const KindInterest* kind = kind_of(def.kind);
+        if (kind != nullptr && !kind->owner_sees) blind_[index_of(entity)] = 1;
+    }
+    edit_unit(entity, Reason::spawned, Reason::left, [&] { place_unit(entity, def); });
+    if (spawned_.size() <= index_of(entity))
+        spawned_.resize(std::max<std::size_t>(index_of(entity) + 1, spawned_.size() * 9 / 8));
+    spawned_.set(index_of(entity));
+    spawned_list_.push_back(index_of(entity));
+    return Status::ok;
+}
+
+void InterestData::drop_pairs(EntityId unit) {
+    while (!pairs_.observers_of(unit).empty()) {
+        const std::uint32_t o = pairs_.observers_of(unit).front();
+        if (pairs_.find(o, unit)->nodes > 0) drop_from_custom_nodes(o, unit);
+        pairs_.edit(o, unit).clear();
+        pairs_.settle(o, unit);
+    }
+}
+
+void InterestData::drop_override(EntityId entity) {
+    if (overrides_.size() == 0 || !overrides_.contains(index_of(entity))) return;
+    overrides_.erase(index_of(entity));
+    overriding_.erase(std::find(overriding_.begin(), overriding_.end(), entity));
+}
+
+/// What is kept by index, beside units.
+void InterestData::forget_entity(EntityId entity) {
+    const std::uint32_t index = index_of(entity);
+    owners_.erase(index);
+    drop_override(entity);
+    dormant_.erase(index);
+    blind_.erase(index);
+    facts_table_.more_keys.clear(index);
+    facts_table_.bindings.set_unbound(entity);
+    if (index < facts_table_.velocities.size()) facts_table_.velocities[index] = {};
+    if (index < kinds_.size()) kinds_[index] = EntityDef::no_kind;
+}
+
+Status InterestData::despawn(EntityId entity) {
+    if (is_member(entity)) {
+        const EntityId root = unit_of(entity);
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (is_seen(o, root)) log_fact(o, entity, false, Reason::despawned);
+        }
+        leave_group(entity, root);
+        if (const ObserverId* owner = owners_.find(index_of(entity))) {
+            const ObserverId was = *owner;
+            edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, entity, was, -1); });
+        }
+        forget_entity(entity);
+        update_observers_of_main(entity);
+        return Status::ok;
+    }
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return Status::stale_id;
+    if (const std::uint32_t* list = members_list_.find(index_of(entity))) {
+        if (!members_[*list].empty()) return Status::refused;
+        drop_members_list(entity);
+    }
+    edit_unit(entity, Reason::spawned, Reason::despawned, [&] {
+        for (RowStore& store : rows_) store.remove(entity);
+        drop_pairs(entity);
+        const Columns& columns = facts_table_.columns;
+        shown_count_ -= table_.flag(columns.shown, slot) ? 1 : 0;
+        shown_count_ -= table_.flag(columns.global_mode, slot) ? 1 : 0;
+        open_count_ -= table_.flag(columns.open, slot) ? 1 : 0;
+        no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
+        table_.remove(slot, false);
+    });
+    forget_entity(entity);
+    update_observers_of_main(entity);
+    return Status::ok;
+}
+
+// -- places ---------------------------------------------------------------------------------------
+
+/// It has no place of its own in the table, or not the one that it is told.
+bool InterestData::is_routed(EntityId entity) const noexcept {
+    const std::uint32_t index = index_of(entity);
+    return is_member(entity) || (overrides_.size() > 0 && overrides_.contains(index)) ||
+           (dormant_.size() > 0 && dormant_.contains(index));
+}
+
+void InterestData::write_place(EntityId entity, Vec3 inner_place) {
+    const Move one{entity, inner_place};
+    (void)table_.write_places(std::span(&one, 1));
+    if (has_cells_) cell_movers_.push_back(entity);
+}
+
+Status InterestData::move(EntityId entity, Vec3 place) {
+    if (!is_known(entity)) {
+        ++counters.stale_ids;
+        return Status::stale_id;
+    }
+    if (!is_finite(place)) {
+        ++counters.bad_positions;
+        return Status::bad_position;
+    }
+    if (is_member(entity)) return Status::ok;
+    if (overrides_.size() > 0) {
+        if (Override* instead = overrides_.find(index_of(entity))) {
+            instead->own_place = inner(place);
+            return Status::ok;
+        }
+    }
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(index_of(entity))) {
+            *away = inner(place);
+            return Status::ok;
+        }
+    }
+    write_place(entity, inner(place));
+    return Status::ok;
+}
+
+namespace {
+
+/// Moves with their counted axes first.
+struct ExchangedMoves {
+    std::span<const Move> moves;
+    std::size_t size() const noexcept { return moves.size(); }
+    Move operator[](std::size_t i) const noexcept {
+        return {moves[i].entity, exchanged(Axes::xz, moves[i].place)};
+    }
+};
+
+}  // namespace
+
+void InterestData::move(std::span<const Move> moves) {
+    if (member_ids_.size() > 0 || overrides_.size() > 0 || dormant_.size() > 0 || has_cells_) {
+        for (const Move& one : moves) (void)move(one.entity, one.place);
+        return;
+    }
+    const BlockTable::Refused refused = facts_table_.axes == Axes::xz
+                                            ? table_.write_places(ExchangedMoves{moves})
+                                            : table_.write_places(moves);
+    counters.stale_ids += refused.stale_ids;
+    counters.bad_positions += refused.bad_positions;
+}
+
+void InterestData::move(const PlaceColumns& columns) {
+    moves_.clear();
+    const auto at = [&](const float* column, std::size_t i) {
+        if (column == nullptr) return 0.0F;
+        const auto* bytes = reinterpret_cast<const unsigned char*>(column);
+        float value = 0;
+        std::memcpy(&value, bytes + i * columns.stride_bytes, sizeof value);
+        return value;
+    };
+    const auto put = [&](std::size_t i) {
+        if (i >= columns.entities.size() || columns.entities[i] == EntityId::none) return;
+        moves_.push_back(
+            {columns.entities[i], {at(columns.x, i), at(columns.y, i), at(columns.z, i)}});
+    };
+    if (!columns.changed.empty()) {
+        for (std::size_t w = 0; w < columns.changed.size(); ++w)
+            for_each_bit(columns.changed[w], w * bits_per_word, put);
+    } else {
+        const bool is_flat = !table_.is_three_d();
+        for (std::size_t i = 0; i < columns.entities.size(); ++i) {
+            const Slot slot = table_.slot_of(columns.entities[i]);
+            if (slot != no_slot && !is_routed(columns.entities[i])) {
+                Vec3 now = inner({at(columns.x, i), at(columns.y, i), at(columns.z, i)});
+                if (is_flat) now.z = 0;
+                if (now == table_.place(slot)) continue;
+            }
+            put(i);
+        }
+    }
+    move(std::span<const Move>(moves_));
+}
+
+Status InterestData::update(EntityId entity) {
+    if (!is_known(entity)) return Status::stale_id;
+    const EntityId unit = unit_of(entity);
+    if (dormant_.size() > 0) {
+        if (const Vec3* away = dormant_.find(index_of(unit))) write_place(unit, *away);
+    }
+    return recheck(unit);
+}
+
+Status InterestData::set_place_override(EntityId entity, EntityId other) {
+    if (!is_known(entity)) return Status::stale_id;
+    if (is_member(entity)) return Status::refused;
+    if (other == EntityId::none) {
+        if (const Override* had = overrides_.find(index_of(entity))) {
+            const Vec3 own = had->own_place;
+            drop_override(entity);
+            (void)move(entity, exchanged(facts_table_.axes, own));
+        }
+        return Status::ok;
+    }
+    if (!is_known(other)) return Status::stale_id;
+    constexpr int in_a_row_max = 8;
+    EntityId at = unit_of(other);
+    for (int steps = 1;; ++steps) {
+        if (at == entity) return Status::would_cycle;
+        const Override* next = overrides_.find(index_of(at));
+        if (next == nullptr) break;
+        if (steps == in_a_row_max) return Status::too_deep;
+        at = unit_of(next->other);
+    }
+    Override* had = overrides_.find(index_of(entity));
+    if (had == nullptr) {
+        Vec3 own = table_.place(table_.slot_of(entity));
+        if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
+        overrides_[index_of(entity)] = {other, own};
+        overriding_.push_back(entity);
+    } else {
+        had->other = other;
+    }
+    return Status::ok;
+}
+
+/// Whoever stands for the place of another goes where that one is now.
+void InterestData::apply_overrides() {
+    constexpr int in_a_row_max = 16;  // a chain may grow at its far end
+    for (std::size_t i = overriding_.size(); i > 0; --i) {
+        const EntityId entity = overriding_[i - 1];
+        if (is_known(overrides_.find(index_of(entity))->other)) continue;
+        const Vec3 own = overrides_.find(index_of(entity))->own_place;
+        drop_override(entity);
+        (void)move(entity, exchanged(facts_table_.axes, own));
+    }
+    for (const EntityId entity : overriding_) {
+        EntityId at = entity;
+        for (int steps = 0; steps < in_a_row_max; ++steps) {
+            const Override* next = overrides_.find(index_of(at));
+            if (next == nullptr) break;
+            at = unit_of(next->other);
+        }
+        const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
+        if (slot == no_slot || own == no_slot || table_.is_unplaced(block_of(slot))) continue;
+        if (!(table_.place(slot) == table_.place(own))) write_place(entity, table_.place(slot));
+    }
+}
+
+/// Inner nodes of whoever moved, entities and observers.
+void InterestData::update_cells() {
+    if (!has_cells_) return;
+    for (const EntityId unit : cell_movers_) {
+        if (table_.slot_of(unit) == no_slot) continue;
+        edit_unit(unit, Reason::entered, Reason::left, [&] { update_rows(unit); });
+    }
+    cell_movers_.clear();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_rows(o); });
+    }
+}
+
+// -- attributes -----------------------------------------------------------------------------------
+
+Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
+    if (index_of(flag) >= def_.flag_count) return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot || table_.flag(index_of(flag), slot) == value) return Status::ok;
+    edit_unit(entity, Reason::entered, value ? Reason::hidden : Reason::left, [&] {
+        table_.set_flag(index_of(flag), slot, value);
+        update_rows(entity);
+    });
+    return Status::ok;
+}
+
+Status InterestData::set_key(EntityId entity, KeyDomain domain, Key key) {
+    if (index_of(domain) >= def_.key_count) return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot || table_.key(index_of(domain), slot) == key) return Status::ok;
+    edit_unit(entity, Reason::entered, Reason::left, [&] {
+        table_.set_key(index_of(domain), slot, key);
+        update_rows(entity);
+    });
+    for_each_member(entity, true, [&](EntityId member) { update_observers_of_main(member); });
+    return Status::ok;
+}
+
+Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds) {
+    if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    if (is_member(entity)) return Status::refused;
+    Status status = Status::ok;
+    edit_unit(entity, Reason::entered, Reason::left, [&] {
+        MoreKeys& keys = facts_table_.more_keys;
+        if (adds) {
+            (void)keys.add(index_of(entity), domain, key);
+        } else if (keys.remove(index_of(entity), domain, key) < 0) {
+            status = Status::not_found;
+            return;
+        }
+        table_.set_flag(facts_table_.columns.more_keys, table_.slot_of(entity),
+                        !keys.of(index_of(entity)).empty());
+        update_rows(entity);
+    });
+    if (status != Status::ok) return status;
+    for_each_member(entity, true, [&](EntityId member) { update_observers_of_main(member); });
+    return Status::ok;
+}
+
+Status InterestData::set_value(EntityId entity, ValueId value, float number) {
+    if (index_of(value) >= def_.value_count) return Status::bad_argument;
+    if (!std::isfinite(number)) return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot || table_.number(index_of(value), slot) == number) return Status::ok;
+    edit_unit(entity, Reason::entered, Reason::left, [&] {
+        table_.set_number(index_of(value), slot, number);
+        update_rows(entity);
+    });
+    return Status::ok;
+}
+
+Status InterestData::set_range(EntityId entity, float range_m) {
+    const auto& classes = def_.rules.range_classes_m;
+    if (!(range_m >= 0) || range_m > (classes.empty() ? 0 : classes.back()))
+        return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return Status::refused;
+    table_.set_number(facts_table_.columns.range, slot, range_m);
+    if (!table_.is_unplaced(block_of(slot))) (void)table_.change_layer(slot, layer_for(range_m));
+    return Status::ok;
+}
+
+Status InterestData::set_velocity(EntityId entity, Vec3 velocity) {
+    if (!is_known(entity)) return Status::stale_id;
+    if (!is_finite(velocity)) return Status::bad_position;
+    auto& all = facts_table_.velocities;
+    if (all.size() <= index_of(entity)) all.resize(index_of(entity) + 1 + index_of(entity) / 8);
+    all[index_of(entity)] = inner(velocity);
+    return Status::ok;
+}
+
+Status InterestData::set_mode(EntityId entity, EntityMode mode) {
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    const Columns& columns = facts_table_.columns;
+    edit_unit(entity, Reason::forced, Reason::hidden, [&] {
+        const bool is_global = mode == EntityMode::global;
+        if (table_.flag(columns.global_mode, slot) != is_global) {
+            shown_count_ += is_global ? 1 : static_cast<std::uint32_t>(-1);
+            table_.set_flag(columns.global_mode, slot, is_global);
+        }
+        table_.set_flag(columns.explicit_only, slot, mode == EntityMode::explicit_only);
+        update_no_window(entity);
+    });
+    return Status::ok;
+}
+
+void InterestData::add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta) {
+    if (!is_observer(owner)) return;
+    const bool is_blind = blind_.size() > 0 && blind_.contains(index_of(owned));
+    PairEntry& pair = pairs_.edit(index_of(owner), unit);
+    std::uint16_t& count = is_blind ? pair.owned_blind : pair.owned;
+    count = static_cast<std::uint16_t>(count + delta);
+    pairs_.settle(index_of(owner), unit);
+    if (program_.needs_owned) must_scan(index_of(owner));
+}
+
+Status InterestData::set_owner(EntityId entity, ObserverId owner) {
+    if (!is_known(entity)) return Status::stale_id;
+    if (owner != ObserverId::none && !is_observer(owner)) return Status::stale_id;
+    const EntityId unit = unit_of(entity);
+    const ObserverId* found = owners_.find(index_of(entity));
+    const ObserverId old = found == nullptr ? ObserverId::none : *found;
+    if (old == owner) return Status::ok;
+    edit_unit(unit, Reason::owned, Reason::left, [&] {
+        if (old != ObserverId::none) add_owned(unit, entity, old, -1);
+        if (owner != ObserverId::none) add_owned(unit, entity, owner, +1);
+    });
+    if (owner == ObserverId::none) {
+        owners_.erase(index_of(entity));
+    } else {
+        owners_[index_of(entity)] = owner;
+    }
+    return Status::ok;
+}
+
+Status InterestData::force_hide(EntityId entity, bool hidden) {
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    const std::uint32_t column = facts_table_.columns.force_hidden;
+    if (table_.flag(column, slot) == hidden) return Status::ok;
+    edit_unit(entity, Reason::forced, Reason::hidden, [&] {
+        table_.set_flag(column, slot, hidden);
+        update_no_window(entity);
+    });
+    return Status::ok;
+}
+
+Status InterestData::show_to_all(EntityId entity, bool shown) {
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    const std::uint32_t column = facts_table_.columns.shown;
+    if (table_.flag(column, slot) == shown) return Status::ok;
+    edit_unit(entity, Reason::forced, Reason::left, [&] {
+        table_.set_flag(column, slot, shown);
+        shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1);
+    });
+    return Status::ok;
+}
+
+// -- bindings -------------------------------------------------------------------------------------
+
+Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound) {
+    for (const NodeId node : nodes) {
+        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+    }
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    edit_unit(entity, Reason::entered, Reason::left, [&] {
+        if (is_unbound) {
+            facts_table_.bindings.set_unbound(entity);
+        } else {
+            facts_table_.bindings.set(entity, nodes);
+        }
+        update_bound(entity);
+        for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
+    });
+    table_.mark_dirty(block_of(slot));
+    return nodes.empty() && !is_unbound ? Status::orphaned : Status::ok;
+}
+
+Status InterestData::set_nodes(EntityId entity, std::span<const NodeId> nodes) {
+    return edit_nodes(entity, nodes, false);
+}
+
+Status InterestData::add_default_node(EntityId entity) {
+    return edit_nodes(entity, {}, true);
+}
+
+Status InterestData::add_node(EntityId entity, NodeId node) {
+    const auto now = facts_table_.bindings.nodes_of(entity);
+    std::vector<NodeId> nodes(now.begin(), now.end());
+    nodes.push_back(node);
+    return edit_nodes(entity, nodes, false);
+}
+
+Status InterestData::remove_node(EntityId entity, NodeId node) {
+    if (table_.slot_of(entity) == no_slot)
+        return is_member(entity) ? Status::refused : Status::stale_id;
+    const auto now = facts_table_.bindings.nodes_of(entity);
+    std::vector<NodeId> nodes(now.begin(), now.end());
+    const auto at = std::find(nodes.begin(), nodes.end(), node);
+    if (at == nodes.end()) return Status::not_found;
+    nodes.erase(at);
+    return edit_nodes(entity, nodes, false);
+}
+
+Status InterestData::recheck(EntityId entity) {
+    if (!is_known(entity)) return Status::stale_id;
+    const EntityId unit = unit_of(entity);
+    table_.mark_dirty(block_of(table_.slot_of(unit)));
+    if (any_cells_) edit_unit(unit, Reason::entered, Reason::left, [&] { update_rows(unit); });
+    ask_again(unit);
+    for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
+    return Status::ok;
+}
+
+}  // namespace purview

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What is known of entities beside the columns of the block table: rare things, by entity index.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "interest/bindings.hpp"
+#include "interest/columns.hpp"
+#include "interest/more_keys.hpp"
+
+namespace purview {
+
+/// y and z change places where y is up: kernels and the block table see the counted axes first.
+constexpr Vec3 exchanged(Axes axes, Vec3 v) noexcept {
+    return axes == Axes::xz ? Vec3{v.x, v.z, v.y} : v;
+}
+
+struct EntityFacts {
+    Columns columns;
+    Axes axes = Axes::xy;
+    MoreKeys more_keys;  ///< by entity index
+    Bindings bindings;
+    std::vector<Vec3> velocities;  ///< by entity index; shorter: at rest. Counted axes first.
+
+    Vec3 velocity(EntityId entity) const noexcept {
+        return index_of(entity) < velocities.size() ? velocities[index_of(entity)] : Vec3{};
+    }
+};
+
+}  // namespace purview

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/evaluate.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+namespace {
+
+void combine(StepOp op, std::span<const Mask> answer, std::span<const Mask> unknown,
+             bool any_unknown, std::span<Mask> so_far) noexcept {
+    const std::size_t n = so_far.size();
+    if (!any_unknown) {
+        switch (op) {
+            case StepOp::add:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] |= answer[i];
+                break;
+            case StepOp::require:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] &= answer[i];
+                break;
+            case StepOp::subtract:
+                for (std::size_t i = 0; i < n; ++i)
+                    so_far[i] = static_cast<Mask>(so_far[i] & ~answer[i]);
+                break;
+        }
+        return;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto yes = static_cast<Mask>(answer[i] & ~unknown[i]);
+        switch (op) {
+            case StepOp::add:
+                so_far[i] |= yes;
+                break;
+            case StepOp::require:
+                so_far[i] &= yes;
+                break;
+            case StepOp::subtract:
+                so_far[i] = static_cast<Mask>(so_far[i] & ~(answer[i] | unknown[i]));
+                break;
+        }
+    }
+}
+
+/// What one step's kernel says. `out` is zeroed here; true: something is unknown. `memory`: all of
+/// its planes.
+bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+         std::size_t inside, std::span<Mask> memory, std::span<const Mask> asked,
+         ScanScratch& scratch, std::span<Mask> out) {
+    const std::size_t n = blocks.size();
+    const InterestKernel& kernel = *step.kernel;
+    const auto places = input.views.of(kernel.looks_from());
+    std::fill(out.begin(), out.end(), Mask{0});
+    const bool needs_place = kernel.needs_place();
+    const bool is_nowhere =
+        needs_place && (kernel.looks_into_areas() ? input.asker.areas.empty() : places.empty());
+    const bool has_unplaced = needs_place && input.may_be_unplaced;
+    const bool may_be_unknown = is_nowhere || has_unplaced || kernel.answers_unknown();
+    if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
+    if (is_nowhere) return true;
+    const Slots slots(input.table, input.facts, input.stands_for);
+    const std::span<Mask> was = memory.first(std::min(n, memory.size()));
+    kernel.test({input.observer, places, input.keys, blocks, was, asked,
+                 &kernel == input.program.inside_kernel ? inside : 0, slots, input.asker,
+                 memory.subspan(was.size())},
+                out, scratch.unknown);
+    for (std::size_t i = 0; has_unplaced && i < n; ++i) {
+        if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;
+    }
+    return may_be_unknown;
+}
+
+std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n) noexcept {
+    if (step.plane == no_plane) return {};
+    return masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+}
+
+/// Enters wait: what the node said last, less what an entity's own facts hide.
+void keep_but_hides(const ScanInput& input, const NodeProgram& node,
+                    std::span<const BlockIndex> blocks, std::span<const Mask> last,
+                    ScanScratch& scratch, std::span<Mask> so_far) {
+    std::copy(last.begin(), last.end(), so_far.begin());
+    for (const Step& step : node.steps) {
+        if (step.op != StepOp::subtract || step.kernel->depends_on() != DependsOn::entity) continue;
+        scratch.answer.resize(blocks.size());
+        const bool any_unknown = ask(input, step, blocks, 0, {}, {}, scratch, scratch.answer);
+        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+    }
+}
+
+void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
+               std::size_t inside, std::span<Mask> masks, ScanScratch& scratch,
+               std::span<Mask> so_far) {
+    const std::size_t n = blocks.size();
+    const auto occupied = input.table.occupied();
+    bool is_first_step = true;
+    for (const Step& step : node.steps) {
+        const std::span<Mask> memory = memory_of(step, masks, n);
+        if (is_first_step && step.op == StepOp::add && memory.empty() && input.trace == nullptr) {
+            // A node's first add writes the node's result itself.
+            if (ask(input, step, blocks, inside, {}, {}, scratch, so_far)) {
+                for (std::size_t i = 0; i < n; ++i)
+                    so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
+            }
+            is_first_step = false;
+            continue;
+        }
+        if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
+        is_first_step = false;
+        scratch.answer.resize(n);
+        // What is settled is not asked about; but whoever remembers must see all, and so must a
+        // trace.
+        std::span<const Mask> asked;
+        if ((memory.empty() || step.kernel->takes_asked()) && input.trace == nullptr) {
+            scratch.asked.resize(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                scratch.asked[i] =
+                    step.op == StepOp::add ? static_cast<Mask>(~so_far[i]) : so_far[i];
+            }
+            asked = scratch.asked;
+        }
+        const bool any_unknown =
+            ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
+        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        if (input.trace != nullptr) {
+            input.trace->push_back(
+                {&step, scratch.answer[0], any_unknown ? scratch.unknown[0] : Mask{0}, so_far[0]});
+        }
+        for (std::size_t i = 0; !memory.empty() && i < n; ++i) {
+            const Mask known = any_unknown ? static_cast<Mask>(~scratch.unknown[i]) : all_lanes;
+            memory[i] = scratch.answer[i] & known & occupied[blocks[i]];
+        }
+    }
+    if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
+}
+
+/// The node's result: its steps, cut to its members, and to what may enter now.
+void evaluate_node(const ScanInput& input, const NodeProgram& node,
+                   std::span<const BlockIndex> blocks, std::size_t inside, std::span<Mask> masks,
+                   ScanScratch& scratch, std::span<Mask> so_far) {
+    const std::size_t n = blocks.size();
+    const bool is_due = input.is_due(node);
+    std::span<Mask> last;
+    if (node.result_plane != no_plane) last = masks.subspan((1 + node.result_plane) * n, n);
+    if (!is_due && node.refresh.lazy_leave) {
+        keep_but_hides(input, node, blocks, last, scratch, so_far);
+    } else {
+        run_steps(input, node, blocks, inside, masks, scratch, so_far);
+    }
+    if (node.member_column != no_column) {
+        const auto members = input.table.flags(node.member_column);
+        for (std::size_t i = 0; i < n; ++i)
+            so_far[i] =
+                members.empty() ? Mask{0} : static_cast<Mask>(so_far[i] & members[blocks[i]]);
+    }
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < last.size(); ++i) {
+        if (!is_due) so_far[i] &= last[i];
+        last[i] = so_far[i] & occupied[blocks[i]];
+    }
+}
+
+}  // namespace
+
+void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
+              std::span<Mask> masks, ScanScratch& scratch) {
+    const std::size_t n = blocks.size();
+    const std::span<Mask> result = masks.first(n);
+    bool is_first_node = true;
+    for (const NodeProgram& node : input.nodes) {
+        // The first node writes the result itself.
+        const bool writes = is_first_node && node.combine == StepOp::add;
+        if (is_first_node && !writes) std::fill(result.begin(), result.end(), Mask{0});
+        if (!writes) scratch.node_result.resize(n);
+        const std::span<Mask> so_far = writes ? result : std::span(scratch.node_result);
+        evaluate_node(input, node, blocks, inside, masks, scratch, so_far);
+        if (!writes) combine(node.combine, so_far, {}, false, result);
+        is_first_node = false;
+    }
+    if (is_first_node) std::fill(result.begin(), result.end(), Mask{0});
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < n; ++i) result[i] &= occupied[blocks[i]];
+    if (input.any_cut) {
+        const auto hidden = input.table.flags(input.facts.columns.no_window);
+        for (std::size_t i = 0; i < n && !hidden.empty(); ++i) {
+            result[i] = static_cast<Mask>(result[i] & ~hidden[blocks[i]]);
+        }
+    }
+}
+
+// -- strength -------------------------------------------------------------------------------------
+
+namespace {
+
+/// One step's measure of the lanes that it says yes to; memory says what it said, or it is asked
+/// again.
+void measure_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+                  std::span<const Mask> masks, std::span<const Mask> asked, ScanScratch& scratch,
+                  std::span<Mask> yes, std::span<float> out) {
+    const std::size_t n = blocks.size();
+    std::vector<Mask> memory;
+    if (step.plane != no_plane) {
+        const auto kept = masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+        memory.assign(kept.begin(), kept.end());
+    }
+    const bool any_unknown = ask(input, step, blocks, 0, memory, asked, scratch, yes);
+    for (std::size_t i = 0; i < n; ++i) {
+        yes[i] &= asked[i];
+        if (any_unknown) yes[i] = static_cast<Mask>(yes[i] & ~scratch.unknown[i]);
+    }
+    if (step.op == StepOp::subtract) return;
+    const auto places = input.views.of(step.kernel->looks_from());
+    const Slots slots(input.table, input.facts, input.stands_for);
+    step.kernel->strength(
+        {input.observer, places, input.keys, blocks, {}, asked, 0, slots, input.asker, {}}, yes,
+        out);
+}
+
+float joined(StepOp op, float so_far, float more) noexcept {
+    if (op == StepOp::add) return std::max(so_far, more);
+    return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
+}
+
+}  // namespace
+
+void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
+             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
+             ScanScratch& scratch) {
+    const std::size_t n = blocks.size();
+    std::vector<Mask> yes(n);
+    std::vector<float> one(n * lanes_per_block), node(n * lanes_per_block);
+    std::fill(strength.begin(), strength.end(), 0.0F);
+    const auto for_each_asked = [&](auto&& visit) {
+        for (std::size_t i = 0; i < n; ++i) {
+            for (Mask rest = asked[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                visit(i, lane, i * lanes_per_block + lane);
+            }
+        }
+    };
+    for (const NodeProgram& program : input.nodes) {
+        std::fill(node.begin(), node.end(), 0.0F);
+        for (const Step& step : program.steps) {
+            measure_step(input, step, blocks, masks, asked, scratch, yes, one);
+            for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
+                const bool applies = (yes[i] & lane_bit(lane)) != 0;
+                const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : one[at];
+                node[at] = joined(step.op, node[at], said);
+            });
+        }
+        const auto members = program.member_column == no_column
+                                 ? std::span<const Mask>{}
+                                 : input.table.flags(program.member_column);
+        for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
+            const bool is_member = program.member_column == no_column ||
+                                   (!members.empty() && (members[blocks[i]] & lane_bit(lane)) != 0);
+            strength[at] = joined(program.combine, strength[at], is_member ? node[at] : 0);
+        });
+    }
+}
+
+}  // namespace purview

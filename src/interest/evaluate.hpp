@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the nodes of a program say about some blocks, for one observer. The one evaluation that
+// every path uses: full scans, dirty blocks, observers that join, explain, what-if.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "interest/entity_facts.hpp"
+#include "interest/pair_table.hpp"
+#include "interest/program.hpp"
+#include "interest/row_store.hpp"
+#include "interest/window_arena.hpp"
+#include "spatial/block_table.hpp"
+#include "spatial/cover.hpp"
+
+namespace purview {
+
+/// Places of an observer: [owned][main][areas].
+struct Viewpoints {
+    std::span<const Vec3> all;
+    std::size_t owned = 0;
+    std::size_t main = 0;  ///< 0 or 1
+
+    std::span<const Vec3> of(LookFrom from) const noexcept {
+        switch (from) {
+            case LookFrom::main_and_areas:
+                return all.subspan(owned);
+            case LookFrom::main:
+                return all.subspan(owned, main);
+            case LookFrom::areas:
+                return all.subspan(owned + main);
+            case LookFrom::owned:
+                return all.first(owned + main);
+        }
+        return {};
+    }
+};
+
+/// A bit that changed with this scan, before rows and pairs have been looked at. The entity is
+/// table.last_entity(slot).
+struct Toggle {
+    std::uint32_t observer;
+    Slot slot;
+    bool enter;
+};
+
+/// An entity that went where its window does not look; it is judged where the observer stands now.
+struct Stray {
+    Slot from;
+    Slot to;
+    std::uint32_t planes;
+};
+
+/// Room to work in, one per worker.
+struct ScanScratch {
+    WindowArena arena;
+    std::vector<Reach> reaches;
+    std::vector<RowSpan> spans;
+    std::vector<CellRun> runs;
+    std::vector<BlockIndex> inside_loose;
+    std::vector<BlockIndex> outside_loose;
+    std::vector<BlockIndex> blocks;
+    std::vector<BlockIndex> left;  ///< blocks that somebody left
+    std::vector<Mask> masks;       ///< [1 + planes][n]
+    std::vector<Mask> before;      ///< [n] the answer of last tick, by this tick's slots
+    std::vector<Mask> node_result;
+    std::vector<Mask> answer;
+    std::vector<Mask> unknown;
+    std::vector<Mask> asked;
+    std::vector<std::uint32_t> some;      ///< positions in the window of blocks to be looked at
+    std::vector<std::uint32_t> position;  ///< by block: its position in `mapped` + 1, else 0
+    FlatMap<std::uint32_t, std::uint8_t> pulled;
+    std::vector<BlockIndex> mapped;  ///< the last large window's blocks: its neighbour's, too
+    std::vector<Stray> strays;
+    std::vector<Toggle> toggles;
+    bool count_tested = false;
+    std::uint64_t blocks_tested = 0;
+    std::uint64_t lanes_tested = 0;
+};
+
+/// What each step said about the first block, for whoever asks why.
+struct StepTrace {
+    const Step* step;
+    Mask answer;
+    Mask unknown;
+    Mask so_far;  ///< the node's result behind the step
+};
+
+/// Who asks, and about what.
+struct ScanInput {
+    std::uint32_t observer_index = 0;
+    ObserverId observer = ObserverId::none;
+    Viewpoints views = {};
+    std::span<const Key> keys = {};
+    Asker asker = {};
+    const BlockTable& table;
+    const EntityFacts& facts;
+    const Program& program;
+    std::span<const NodeProgram> nodes = {};  ///< of the program, or its whole nodes one by one
+    bool any_cut = false;                     ///< somebody is hidden from windows
+    const PairTable* pairs = nullptr;         ///< null: nobody is denied
+    /// Candidates wherever they are: members of rows that a later step judges pair by pair.
+    std::span<const Row* const> pulled = {};
+    std::span<const float> range_classes_m = {};
+    std::uint64_t rules_revision = 0;
+    bool may_be_unplaced = false;  ///< some block may belong to entities without a place
+    std::vector<StepTrace>* trace = nullptr;
+    bool is_what_if = false;               ///< nobody waits
+    EntityId stands_for = EntityId::none;  ///< explain: whom the copy in the table stands for
+
+    /// Do enters of the node count in this tick?
+    bool is_due(const NodeProgram& node) const noexcept {
+        return node.result_plane == no_plane || is_what_if ||
+               (asker.tick + observer_index) % node.refresh.every_ticks == 0;
+    }
+    bool is_any_due() const noexcept {
+        for (const NodeProgram& node : nodes) {
+            if (is_due(node)) return true;
+        }
+        return false;
+    }
+    bool pulls() const noexcept { return !pulled.empty() || program.pulls_owned; }
+};
+
+/// The nodes' answer about the blocks: masks [1 + planes][n] hold last tick's answer and memory,
+/// and this tick's afterwards. The first `inside` blocks lie wholly inside of the program's
+/// inside_kernel.
+void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
+              std::span<Mask> masks, ScanScratch& scratch);
+
+/// How relevant the lanes of `asked` are by the nodes: strength[16 n]. `masks` as after evaluate.
+void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
+             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
+             ScanScratch& scratch);
+
+}  // namespace purview

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What holds between an observer and a unit besides windows, the log of what changed in it, and the
+// minimum stay.
+#include <algorithm>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+// -- who is who -----------------------------------------------------------------------------------
+
+EntityId InterestData::unit_of(EntityId entity) const noexcept {
+    if (member_ids_.size() == 0) return entity;
+    return is_member(entity) ? *unit_of_member_.find(index_of(entity)) : entity;
+}
+
+bool InterestData::is_member(EntityId entity) const noexcept {
+    if (member_ids_.size() == 0) return false;
+    const EntityId* id = member_ids_.find(index_of(entity));
+    return id != nullptr && *id == entity;
+}
+
+bool InterestData::is_known(EntityId entity) const noexcept {
+    return table_.slot_of(entity) != no_slot || is_member(entity);
+}
+
+// -- W and X --------------------------------------------------------------------------------------
+
+bool InterestData::in_window(std::uint32_t observer, EntityId unit) const noexcept {
+    const Slot slot = table_.slot_of(unit);
+    return slot != no_slot && observers_[observer].window.contains(slot, table_.cell_end());
+}
+
+bool InterestData::in_rows(std::uint32_t o, EntityId unit) const noexcept {
+    const auto& mine = observers_[o].rows;
+    for (std::size_t i = 0; i < mine.size();) {
+        const std::uint32_t source = mine[i].source;
+        std::size_t end = i;
+        while (end < mine.size() && mine[end].source == source) ++end;
+        if (!program_.rows[source].pulled) {
+            for (const auto at : rows_[source].memberships(unit)) {
+                if (!rows_[source].is_live(at)) continue;
+                for (std::size_t k = i; k < end; ++k) {
+                    if (mine[k].row == at.row) return true;
+                }
+            }
+        }
+        i = end;
+    }
+    return false;
+}
+
+PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) const noexcept {
+    const Observer& observer = observers_[o];
+    const Columns& columns = facts_table_.columns;
+    const PairEntry* pair = pairs_.find(o, unit);
+    PairFacts facts;
+    facts.ready = observer.ready;
+    facts.denied = pair != nullptr && pair->deny;
+    facts.owned = pair != nullptr && pair->owned > 0;
+    facts.allowed = pair != nullptr && pair->allow;
+    facts.force_hidden = table_.flag(columns.force_hidden, slot);
+    facts.shown_to_all = shown_count_ > 0 && (table_.flag(columns.shown, slot) ||
+                                              table_.flag(columns.global_mode, slot));
+    facts.explicit_only = table_.flag(columns.explicit_only, slot);
+    facts.sees_everything = observer.sees_everything || def_.level != InterestLevel::full;
+    return facts;
+}
+
+bool InterestData::x_holds(std::uint32_t o, EntityId unit) const noexcept {
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot || !observers_[o].ready) return false;
+    const Stage stage = facts_of(o, unit, slot).decide(false);
+    if (stage != Stage::no_node) return is_yes(stage);
+    if (open_count_ > 0 && table_.flag(facts_table_.columns.open, slot)) return true;
+    const PairEntry* pair = pairs_.find(o, unit);
+    if (pair != nullptr && (pair->nodes > 0 || pair->held)) return true;
+    return in_rows(o, unit);
+}
+
+bool InterestData::is_open_to_all(Slot slot) const noexcept {
+    const Columns& columns = facts_table_.columns;
+    return everything_count_ > 0 || def_.level != InterestLevel::full ||
+           table_.flag(columns.open, slot) || table_.flag(columns.shown, slot) ||
+           table_.flag(columns.global_mode, slot);
+}
+
+bool InterestData::is_anything_open(const Observer& observer) const noexcept {
+    return open_count_ > 0 || shown_count_ > 0 || observer.sees_everything ||
+           def_.level != InterestLevel::full;
+}
+
+bool InterestData::is_x_possible() const noexcept {
+    return open_count_ > 0 || everything_count_ > 0 || shown_count_ > 0 || pairs_.size() > 0 ||
+           has_shared_rows_ || def_.level != InterestLevel::full;
+}
+
+// -- the log of facts -----------------------------------------------------------------------------
+
+bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
+    if (fact_index_.size() == 0) return false;
+    const std::uint64_t pair = PairTable::key(observer, index_of(entity));
+    const std::uint32_t* at = fact_index_.find(pair);
+    if (at == nullptr) return false;
+    Fact& fact = facts_[*at];
+    if (fact.entity != entity || fact.enter == enter) return false;
+    fact.cancelled = true;
+    fact_index_.erase(pair);
+    return true;
+}
+
+void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason) {
+    if (cancel_fact(observer, entity, enter)) return;
+    fact_index_[PairTable::key(observer, index_of(entity))] =
+        static_cast<std::uint32_t>(facts_.size());
+    facts_.push_back({observer, entity, reason, enter, false});
+}
+
+void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after,
+                        Reason enter, Reason leave) {
+    if (before == after || in_window(observer, unit)) return;
+    if (before && hold(observer, unit)) return;
+    for_each_member(unit, after, [&](EntityId member) {
+        log_fact(observer, member, after, after ? enter : leave);
+    });
+}
+
+void InterestData::touch(std::uint32_t observer, EntityId unit) {
+    if (touch_stamp_.size() < observers_.size()) touch_stamp_.resize(observers_.size(), 0);
+    if (touch_stamp_[observer] == stamp_) return;
+    touch_stamp_[observer] = stamp_;
+    touched_.push_back({observer, x_holds(observer, unit)});
+}
+
+void InterestData::touch_all(EntityId unit) {
+    ++stamp_;
+    touched_.clear();
+    for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
+    touched_before_ = touched_.size();
+    // What X said of a window bit counts as of now: the slot may be gone afterwards.
+    for (auto& entry : touched_) {
+        if (in_window(entry.observer, unit)) entry.observer = IdPool::no_index;
+    }
+}
+
+void InterestData::tell_touched(EntityId unit, Reason enter, Reason leave) {
+    for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+        const auto [o, before] = touched_[i];
+        if (o == IdPool::no_index) continue;
+        note(o, unit, i < touched_before_ && before, x_holds(o, unit), enter, leave);
+    }
+    note_hide(unit);
+}
+
+// -- minimum stay ---------------------------------------------------------------------------------
+
+/// A pair that no node wants any more stays for the rest of its time, unless it is hidden.
+bool InterestData::hold(std::uint32_t o, EntityId unit) {
+    if (def_.rules.min_stay_ticks == 0) return false;
+    const Stays::Stay* stay = stays_.find(o, unit);
+    const Slot slot = table_.slot_of(unit);
+    if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
+    const bool was_hidden =
+        index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > stay->from;
+    if (was_hidden || stay->from <= observers_[o].ready_since ||
+        facts_of(o, unit, slot).decide(false) != Stage::no_node || is_hidden_by_rules(unit)) {
+        stays_.end(o, unit);
+        return false;
+    }
+    pairs_.edit(o, unit).held = true;
+    return true;
+}
+
+bool InterestData::is_hidden_by_rules(EntityId unit) const {
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot || !has_hiding_flags_) return false;
+    const Slots slots(table_, facts_table_);
+    for (const WholeNode& node : program_.whole) {
+        if (node.is_custom || def_.rules.nodes.empty()) continue;
+        const NodeMembers members = def_.rules.nodes[index_of(node.id)].members;
+        if (!facts_table_.bindings.is_member(node.id, members, unit)) continue;
+        for (const Step& step : node.program.steps) {
+            if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
+                step.kernel->test_entity(slots, slot)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Its facts changed: whether that hides it is seen when the tick's facts are complete.
+void InterestData::note_hide(EntityId unit) {
+    if (def_.rules.min_stay_ticks > 0) hide_checks_.push_back(unit);
+}
+
+/// A hide ends the stay of all its pairs, for good.
+void InterestData::check_hides() {
+    for (const EntityId unit : hide_checks_) {
+        const Slot slot = table_.slot_of(unit);
+        if (slot == no_slot) continue;
+        const Columns& columns = facts_table_.columns;
+        const bool is_hidden = table_.flag(columns.force_hidden, slot) ||
+                               table_.flag(columns.explicit_only, slot) || is_hidden_by_rules(unit);
+        if (!is_hidden) continue;
+        if (hidden_at_.size() <= index_of(unit)) hidden_at_.resize(index_of(unit) + 1, 0);
+        hidden_at_[index_of(unit)] = tick_;
+        std::vector<std::uint32_t> holders;
+        for (const std::uint32_t o : pairs_.observers_of(unit)) {
+            if (pairs_.find(o, unit)->held) holders.push_back(o);
+        }
+        for (const std::uint32_t o : holders) end_hold(o, unit, Reason::hidden);
+    }
+    hide_checks_.clear();
+}
+
+void InterestData::end_hold(std::uint32_t o, EntityId unit, Reason reason) {
+    const PairEntry* pair = pairs_.find(o, unit);
+    stays_.end(o, unit);
+    if (pair == nullptr || !pair->held) return;
+    const bool before = x_holds(o, unit);
+    pairs_.edit(o, unit).held = false;
+    pairs_.settle(o, unit);
+    note(o, unit, before, x_holds(o, unit), Reason::entered, reason);
+}
+
+/// After the windows: who came back in this very tick stays.
+void InterestData::expire_stays() {
+    if (stays_.size() == 0) return;
+    stays_.expire(tick_, [&](std::uint32_t o, EntityId unit) { end_hold(o, unit, Reason::left); });
+}
+
+}  // namespace purview

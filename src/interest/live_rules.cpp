@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Rules: the first ones, other ones while running, and what others would change.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+namespace {
+
+/// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
+/// far more, as then changing cells costs more than testing. Never so small that the table outgrows
+/// its use.
+float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
+    constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
+    const Vec3 min = exchanged(rules.axes, rules.bounds_min);
+    const Vec3 max = exchanged(rules.axes, rules.bounds_max);
+    const double room =
+        (double{max.x} - min.x) * (double{max.y} - min.y) * (three_d ? double{max.z} - min.z : 1);
+    const double root = three_d ? 1.0 / 3 : 0.5;
+    const double smallest = std::pow(room / cells_max, root);
+    double cell = rules.cell_m;
+    if (!(cell > 0)) {
+        const double expected = std::max<double>(rules.entities_expected, 1);
+        const double ball = three_d ? 4.0 / 3 * std::numbers::pi * std::pow(reach_m, 3)
+                                    : std::numbers::pi * reach_m * reach_m;
+        const double seen = std::min(expected, expected / room * ball);
+        const double per_cell = seen < crowd ? entities_per_cell : seen * crowd_share;
+        cell = std::pow(per_cell * room / expected, root);
+        if (reach_m > 0) cell = std::clamp(cell, reach_m / 16.0, reach_m * 1.0);
+    }
+    return static_cast<float>(std::max(cell, smallest));
+}
+
+/// The farthest that anybody looks at the entities of a class.
+float reach_of_class(const Program& program, const InterestRules& rules, std::size_t layer) {
+    float reach = 0;
+    for (const Spread& spread : program.spreads) {
+        float radius = spread.enter_m;
+        if (spread.range == RangeOf::observer)
+            radius = std::max(radius, rules.observer_range_max_m);
+        if (spread.range == RangeOf::entity && layer < rules.range_classes_m.size()) {
+            radius = std::max(layer == 0 ? radius : 0.0F, rules.range_classes_m[layer]);
+        }
+        reach = std::max(reach, radius + spread.margin_m);
+    }
+    return reach;
+}
+
+}  // namespace
+
+InterestData::InterestData(const InterestDef& def)
+    : def_(def),
+      names_{def.flag_names, def.key_names, def.value_names},
+      table_(def.rules.axes == Axes::xyz),
+      observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1),
+      regions_(def.rules.axes == Axes::xyz, exchanged(def.rules.axes, def.rules.bounds_min),
+               exchanged(def.rules.axes, def.rules.bounds_max), 1, 1),
+      workers_(1) {
+    const InterestRules& rules = def_.rules;
+    const bool three_d = table_.is_three_d();
+    facts_table_.axes = rules.axes;
+    // Cells are sized by what is compiled, and what is compiled needs columns, which need cells.
+    const Program sized = compile(rules, names_, [](NodeId) { return 0U; });
+    const std::size_t classes = std::max<std::size_t>(rules.range_classes_m.size(), 1);
+    for (std::size_t layer = 0; layer < classes; ++layer) {
+        table_.add_layer(exchanged(rules.axes, rules.bounds_min),
+                         exchanged(rules.axes, rules.bounds_max),
+                         derive_cell(rules, three_d, reach_of_class(sized, rules, layer)));
+    }
+    unplaced_layer_ = table_.add_unplaced_layer();
+    table_.reserve(rules.entities_expected);
+    facts_table_.columns = Columns::add_to(table_, def.flag_count, def.key_count, def.value_count);
+    member_columns_.assign(rules.nodes.size(), no_column);
+    program_ = compile(rules, names_, [this](NodeId node) { return member_column_of(node); });
+    rows_.resize(program_.rows.size());
+    summarise_program();
+    set_custom_nodes();
+}
+
+std::uint32_t InterestData::member_column_of(NodeId node) {
+    if (free_columns_.empty()) free_columns_.push_back(table_.add_flag_column());
+    const std::uint32_t column = free_columns_.back();
+    free_columns_.pop_back();
+    return member_columns_[index_of(node)] = column;
+}
+
+/// What is asked again and again about the program.
+void InterestData::summarise_program() {
+    has_shared_rows_ = has_pulled_rows_ = any_cells_ = has_cells_ = has_hiding_flags_ = false;
+    for (const RowSource& source : program_.rows) {
+        (source.pulled ? has_pulled_rows_ : has_shared_rows_) = true;
+        any_cells_ |= source.by == RowsBy::cell;
+        has_cells_ |= source.by == RowsBy::cell && source.dispatcher->reads_places();
+    }
+    has_waiting_ = false;
+    for (const NodeProgram& node : program_.nodes) has_waiting_ |= node.result_plane != no_plane;
+    for (const WholeNode& node : program_.whole) {
+        for (const Step& step : node.program.steps) {
+            has_hiding_flags_ |=
+                step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity;
+        }
+    }
+}
+
+/// For every ready observer: units that he sees without his window.
+std::vector<std::vector<EntityId>> InterestData::x_outside_windows() const {
+    std::vector<std::vector<EntityId>> out(observers_.size());
+    FlatMap<std::uint32_t, std::uint8_t> seen;
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        seen.clear();
+        for_each_x_unit(o, [&](EntityId unit) {
+            if (!x_holds(o, unit) || in_window(o, unit) || seen.contains(index_of(unit))) return;
+            seen[index_of(unit)] = 1;
+            out[o].push_back(unit);
+        });
+    }
+    return out;
+}
+
+/// Of what every observer sees without his window, since `before`.
+void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& before) {
+    const auto after = x_outside_windows();
+    FlatMap<std::uint32_t, std::uint8_t> had;
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        had.clear();
+        for (const EntityId unit : before[o]) {
+            had[index_of(unit)] = 1;
+            note(o, unit, true, x_holds(o, unit), Reason::entered, Reason::left);
+        }
+        for (const EntityId unit : after[o]) {
+            if (!had.contains(index_of(unit)))
+                note(o, unit, false, true, Reason::entered, Reason::left);
+        }
+    }
+}
+
+/// Windows keep what kernels remember that are in the old program and in the new one.
+void InterestData::replace_planes(const Program& old) {
+    std::vector<std::uint32_t> from(program_.plane_count, no_plane);
+    for (const auto& node : program_.written) {
+        for (const Program::Written& step : node) {
+            if (step.plane == no_plane) continue;
+            for (const auto& old_node : old.written) {
+                for (const Program::Written& was : old_node) {
+                    if (was.kernel != step.kernel || was.plane == no_plane) continue;
+                    for (unsigned p = 0; p < step.kernel->planes(); ++p)
+                        from[step.plane + p] = was.plane + p;
+                }
+            }
+        }
+    }
+    ScanScratch& scratch = workers_.front().scratch;
+    for (Observer& observer : observers_)
+        observer.window.replace_planes(from, scratch.masks, scratch.arena);
+}
+
+Status InterestData::set_rules(const InterestRules& wanted) {
+    InterestRules rules = wanted;
+    rules.bounds_min = def_.rules.bounds_min;
+    rules.bounds_max = def_.rules.bounds_max;
+    rules.cell_m = def_.rules.cell_m;
+    rules.entities_expected = def_.rules.entities_expected;
+    rules.axes = def_.rules.axes;
+    rules.range_classes_m = def_.rules.range_classes_m;
+    rules.observer_range_max_m = def_.rules.observer_range_max_m;
+    if (!problem_of(rules).empty() || !fits(rules, def_)) return Status::bad_configuration;
+    const auto before = x_outside_windows();
+    const InterestRules old_rules = std::move(def_.rules);
+    def_.rules = std::move(rules);
+    const Program old = std::move(program_);
+    for (const std::uint32_t column : member_columns_) {
+        if (column == no_column) continue;
+        table_.clear_flag_column(column);
+        free_columns_.push_back(column);
+    }
+    member_columns_.assign(def_.rules.nodes.size(), no_column);
+    program_ = compile(def_.rules, names_, [this](NodeId node) { return member_column_of(node); },
+                       {&old_rules, &old});
+    ++rules_revision_;
+    rows_.assign(program_.rows.size(), RowStore());
+    for (Observer& observer : observers_) observer.rows.clear();
+    summarise_program();
+    set_custom_nodes();
+    for_each_unit([&](EntityId unit) {
+        update_membership(unit);
+        update_rows(unit);
+        note_hide(unit);
+    });
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observer_pool_.is_live(o)) continue;
+        update_observer_rows(o);
+        must_scan(o);
+    }
+    replace_planes(old);
+    is_pushing_ = false;
+    table_.keep_nudges(false);
+    tell_difference(before);
+    return Status::ok;
+}
+
+void InterestData::set_level(InterestLevel level) {
+    if (level == def_.level) return;
+    const auto before = x_outside_windows();
+    def_.level = level;
+    tell_difference(before);
+}
+
+/// After a copy: its windows lie in the memory of the other one.
+void InterestData::detach() {
+    for (Observer& observer : observers_) observer.window.repack(workers_.front().scratch.arena);
+    executor_ = {};
+    workers_.resize(1);
+}
+
+RuleTrial InterestData::try_rules(const InterestRules& wanted) const {
+    RuleTrial trial;
+    trial.problem = problem_of(wanted);
+    if (trial.problem.empty() && !fits(wanted, def_))
+        trial.problem = "a step names a flag, key or value that is not there";
+    if (!trial.problem.empty()) return trial;
+    InterestData with(*this), without(*this);
+    with.detach();
+    without.detach();
+    (void)with.set_rules(wanted);
+    trial.warnings = with.program_.warnings;
+    with.tick(nullptr);
+    without.tick(nullptr);
+    std::vector<EntityId> a, b, only;
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        a.clear();
+        b.clear();
+        without.for_each_relevant(o, [&](EntityId entity) { a.push_back(entity); });
+        with.for_each_relevant(o, [&](EntityId entity) { b.push_back(entity); });
+        std::sort(a.begin(), a.end());
+        std::sort(b.begin(), b.end());
+        only.clear();
+        std::set_difference(b.begin(), b.end(), a.begin(), a.end(), std::back_inserter(only));
+        for (const EntityId entity : only) trial.gains.push_back({id_of(o), entity});
+        only.clear();
+        std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only));
+        for (const EntityId entity : only) trial.losses.push_back({id_of(o), entity});
+    }
+    return trial;
+}
+
+bool fits(const InterestRules& rules, const InterestDef& def) noexcept {
+    for (const NodeDesc& node : rules.nodes) {
+        for (const StepDesc& step : node.steps) {
+            const KernelDesc& kernel = step.kernel;
+            if (kernel.type == KernelType::flag && index_of(kernel.flag) >= def.flag_count)
+                return false;
+            if (kernel.type == KernelType::same_group && index_of(kernel.domain) >= def.key_count)
+                return false;
+            if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_count)
+                return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace purview

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Edits of observers, and where they look from.
+#include <algorithm>
+#include <cmath>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+namespace {
+
+bool is_finite(Vec3 p) noexcept {
+    return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
+}
+
+}  // namespace
+
+Result<ObserverId> InterestData::add_observer() {
+    const std::uint32_t index = observer_pool_.acquire();
+    if (index == IdPool::no_index) return Status::capacity;
+    if (index == observers_.size()) observers_.emplace_back();
+    observers_[index] = Observer{};
+    update_observer_keys(index);
+    return id_of(index);
+}
+
+/// All that it has leaves; its window is empty then.
+void InterestData::take_relevant(std::uint32_t observer, Reason reason) {
+    for_each_relevant(observer,
+                      [&](EntityId entity) { log_fact(observer, entity, false, reason); });
+    observers_[observer].window = Window{};
+}
+
+void InterestData::forget_holds(std::uint32_t o) {
+    if (def_.rules.min_stay_ticks == 0) return;
+    const auto list = pairs_.entities_of(o);
+    const std::vector<EntityId> units(list.begin(), list.end());
+    for (const EntityId unit : units) {
+        pairs_.edit(o, unit).held = false;
+        pairs_.settle(o, unit);
+    }
+}
+
+Status InterestData::remove_observer(ObserverId id) {
+    if (!is_observer(id)) return Status::stale_id;
+    const std::uint32_t o = index_of(id);
+    take_relevant(o, Reason::disconnected);
+    Observer& observer = observers_[o];
+    observer.ready = observer.wants_ready = false;
+    for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
+    observer.rows.clear();
+    while (!pairs_.entities_of(o).empty()) {
+        const EntityId unit = pairs_.entities_of(o).front();
+        PairEntry& pair = pairs_.edit(o, unit);
+        const bool denied = pair.deny;
+        if (pair.nodes > 0) drop_from_custom_nodes(o, unit);
+        pairs_.edit(o, unit).clear();
+        pairs_.settle(o, unit);
+        if (denied) update_special(unit);
+    }
+    if (observer.sees_everything) --everything_count_;
+    for (const KeyedArea& area : observer.areas)
+        following_count_ -= area.area.follow != EntityId::none ? 1 : 0;
+    observer_keys_.clear(o);
+    (void)set_main_entity(id, EntityId::none);
+    for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
+    observer = Observer{};
+    observer_pool_.release(o);
+    return Status::ok;
+}
+
+void InterestData::apply_ready(std::uint32_t o) {
+    Observer& observer = observers_[o];
+    const bool ready =
+        observer.wants_ready && (!def_.ready_requires_entity || observer.main != EntityId::none);
+    if (observer.ready == ready) return;
+    if (!ready) {
+        take_relevant(o, Reason::hidden);
+        observer.ready = false;
+        forget_holds(o);
+        return;
+    }
+    edit_observer(o, Reason::entered, Reason::left, [&] { observers_[o].ready = true; });
+    observers_[o].ready_since = tick_;
+    (void)rescan(id_of(o));
+    if (in_order_.size() <= o) in_order_.resize(o + 1 + o / 8);
+    if (in_order_.test(o)) return;
+    in_order_.set(o);
+    order_.push_back(o);
+    ++appended_;
+}
+
+Status InterestData::set_ready(ObserverId id, bool ready) {
+    if (!is_observer(id)) return Status::stale_id;
+    observers_[index_of(id)].wants_ready = ready;
+    apply_ready(index_of(id));
+    return Status::ok;
+}
+
+// -- keys and rows --------------------------------------------------------------------------------
+
+Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {
+    const Slot slot = table_.slot_of(unit_of(entity));
+    return slot == no_slot ? Key::none : table_.key(static_cast<std::uint32_t>(domain), slot);
+}
+
+void InterestData::update_observer_keys(std::uint32_t o) {
+    Observer& observer = observers_[o];
+    must_scan(o);
+    for (std::size_t d = 0; d < def_.key_count; ++d) {
+        observer.keys[d] =
+            observer.main == EntityId::none ? observer.own_keys[d] : key_of(observer.main, d);
+    }
+    const auto own = observer_keys_.of(o);
+    observer.more_keys.assign(own.begin(), own.end());
+    if (observer.main != EntityId::none) {
+        const auto its = facts_table_.more_keys.of(index_of(unit_of(observer.main)));
+        observer.more_keys.insert(observer.more_keys.end(), its.begin(), its.end());
+    }
+    update_observer_rows(o);
+}
+
+void InterestData::update_observer_rows(std::uint32_t o) {
+    Observer& observer = observers_[o];
+    wanted_sources_.clear();
+    for (std::uint32_t s = 0; s < rows_.size(); ++s) {
+        const RowSource& source = program_.rows[s];
+        switch (source.by) {
+            case RowsBy::all:
+                wanted_sources_.push_back({s, rows_[s].row_of(0)});
+                break;
+            case RowsBy::key: {
+                const Key key = observer.keys[index_of(source.domain)];
+                if (key != Key::none)
+                    wanted_sources_.push_back({s, rows_[s].row_of(index_of(key))});
+                for (const DomainKey& more : observer.more_keys) {
+                    if (more.domain == source.domain)
+                        wanted_sources_.push_back({s, rows_[s].row_of(index_of(more.key))});
+                }
+                break;
+            }
+            case RowsBy::cell:
+                collect(o, sight_);
+                cells_.clear();
+                for (Vec3& place : sight_.places) place = exchanged(facts_table_.axes, place);
+                source.dispatcher->cover(
+                    {id_of(o), observer.main,
+                     std::span<const Vec3>(sight_.places).subspan(sight_.owned_places),
+                     std::span(observer.keys).first(def_.key_count)},
+                    cells_);
+                for (const CellId cell : cells_)
+                    wanted_sources_.push_back({s, rows_[s].row_of(cell)});
+                break;
+        }
+    }
+    std::sort(wanted_sources_.begin(), wanted_sources_.end());
+    wanted_sources_.erase(std::unique(wanted_sources_.begin(), wanted_sources_.end()),
+                          wanted_sources_.end());
+    if (wanted_sources_ == observer.rows) return;
+    for (const SourceRow at : observer.rows) {
+        if (!std::binary_search(wanted_sources_.begin(), wanted_sources_.end(), at))
+            rows_[at.source].unsubscribe(at.row, o);
+    }
+    for (const SourceRow at : wanted_sources_) {
+        if (!std::binary_search(observer.rows.begin(), observer.rows.end(), at))
+            rows_[at.source].subscribe(at.row, o);
+    }
+    observer.rows = wanted_sources_;
+    must_scan(o);
+}
+
+void InterestData::update_observers_of_main(EntityId entity) {
+    if (!mains_.contains(index_of(entity))) return;
+    if (!is_known(entity)) {
+        while (const std::uint32_t* first = mains_.find(index_of(entity)))
+            (void)set_main_entity(id_of(*first), EntityId::none);
+        return;
+    }
+    for_each_watcher(entity, [&](std::uint32_t o) {
+        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
+    });
+}
+
+void InterestData::set_watched(EntityId entity) {
+    const Slot slot = table_.slot_of(entity);
+    if (slot != no_slot)
+        table_.set_flag(facts_table_.columns.watched, slot, mains_.contains(index_of(entity)));
+}
+
+Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (entity != EntityId::none && !is_known(entity)) return Status::stale_id;
+    const std::uint32_t o = index_of(id);
+    const EntityId old = observers_[o].main;
+    if (old == entity) return Status::ok;
+    if (old != EntityId::none) {
+        std::uint32_t* link = mains_.find(index_of(old));
+        while (*link != o) link = &observers_[*link].next_of_main;
+        *link = observers_[o].next_of_main;
+        if (*mains_.find(index_of(old)) == IdPool::no_index) mains_.erase(index_of(old));
+        set_watched(old);
+    }
+    observers_[o].next_of_main = IdPool::no_index;
+    if (entity != EntityId::none) {
+        const std::uint32_t* first = mains_.find(index_of(entity));
+        observers_[o].next_of_main = first == nullptr ? IdPool::no_index : *first;
+        mains_[index_of(entity)] = o;
+        set_watched(entity);
+    }
+    edit_observer(o, Reason::entered, Reason::left, [&] {
+        observers_[o].main = entity;
+        update_observer_keys(o);
+    });
+    apply_ready(o);
+    return Status::ok;
+}
+
+Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (index_of(domain) >= def_.key_count) return Status::bad_argument;
+    const std::uint32_t o = index_of(id);
+    observers_[o].own_keys[index_of(domain)] = key;
+    edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
+    return Status::ok;
+}
+
+Status InterestData::edit_more_observer_keys(ObserverId id, KeyDomain domain, Key key, bool adds) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
+    const std::uint32_t o = index_of(id);
+    Status status = Status::ok;
+    edit_observer(o, Reason::entered, Reason::left, [&] {
+        if (adds) {
+            (void)observer_keys_.add(o, domain, key);
+        } else if (observer_keys_.remove(o, domain, key) < 0) {
+            status = Status::not_found;
+        }
+        update_observer_keys(o);
+    });
+    return status;
+}
+
+// -- where it looks -------------------------------------------------------------------------------
+
+Status InterestData::check_area(const Area& area) const noexcept {
+    if (!is_finite(area.centre) || !is_finite(area.half_sides) || !is_finite(area.direction))
+        return Status::bad_position;
+    if (area.follow != EntityId::none && !is_known(area.follow)) return Status::stale_id;
+    const bool round = area.shape == AreaShape::sphere || area.shape == AreaShape::cone;
+    if (round && !(area.radius_m > 0 && std::isfinite(area.radius_m))) return Status::bad_argument;
+    const Vec3 half = inner(area.half_sides), d = inner(area.direction);
+    const bool flat = !table_.is_three_d();
+    if (area.shape == AreaShape::box && (half.x < 0 || half.y < 0 || (!flat && half.z < 0)))
+        return Status::bad_argument;
+    if (area.shape != AreaShape::cone) return Status::ok;
+    const float length = d.x * d.x + d.y * d.y + (flat ? 0 : d.z * d.z);
+    const bool good =
+        area.half_angle_deg > 0 && area.half_angle_deg < 180 && length > 0 && std::isfinite(length);
+    return good ? Status::ok : Status::bad_argument;
+}
+
+/// Kept with its counted axes first, and a direction of length 1.
+void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& given) {
+    Area area = given;
+    area.centre = inner(given.centre);
+    area.half_sides = inner(given.half_sides);
+    Vec3 d = inner(given.direction);
+    if (!table_.is_three_d()) d.z = area.centre.z = area.half_sides.z = 0;
+    float squared = d.x * d.x + d.y * d.y;
+    if (table_.is_three_d()) squared = squared + d.z * d.z;
+    const float length = std::sqrt(squared);
+    area.direction = length > 0 ? Vec3{d.x / length, d.y / length, d.z / length} : Vec3{1, 0, 0};
+    const Tick ends = area.ticks > 0 ? tick_ + area.ticks : 0;
+    if (ends > 0 && std::find(timed_.begin(), timed_.end(), o) == timed_.end()) timed_.push_back(o);
+    following_count_ += area.follow != EntityId::none ? 1 : 0;
+    must_scan(o);
+    auto& areas = observers_[o].areas;
+    for (KeyedArea& one : areas) {
+        if (one.key != key) continue;
+        following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
+        one = {key, ends, area};
+        return;
+    }
+    areas.push_back({key, ends, area});
+}
+
+Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (const Status status = check_area(area); status != Status::ok) return status;
+    if (def_.single_area) return set_areas(id, std::span(&area, 1));
+    const auto& areas = observers_[index_of(id)].areas;
+    const bool is_new = std::none_of(areas.begin(), areas.end(),
+                                     [&](const KeyedArea& one) { return one.key == key; });
+    if (is_new && areas.size() >= def_.areas_max) return Status::capacity;
+    put_area(index_of(id), key, area);
+    return Status::ok;
+}
+
+Status InterestData::set_areas(ObserverId id, std::span<const Area> areas) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (areas.size() > (def_.single_area ? 1 : def_.areas_max)) return Status::capacity;
+    for (const Area& area : areas) {
+        if (const Status status = check_area(area); status != Status::ok) return status;
+    }
+    const std::uint32_t o = index_of(id);
+    for (const KeyedArea& one : observers_[o].areas)
+        following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
+    observers_[o].areas.clear();
+    for (std::size_t i = 0; i < areas.size(); ++i)
+        put_area(o, static_cast<std::uint32_t>(i), areas[i]);
+    must_scan(o);
+    return Status::ok;
+}
+
+Status InterestData::remove_area(ObserverId id, std::uint32_t key) {
+    if (!is_observer(id)) return Status::stale_id;
+    auto& areas = observers_[index_of(id)].areas;
+    must_scan(index_of(id));
+    const auto found = std::find_if(areas.begin(), areas.end(),
+                                    [&](const KeyedArea& area) { return area.key == key; });
+    if (found == areas.end()) return Status::not_found;
+    following_count_ -= found->area.follow != EntityId::none ? 1 : 0;
+    areas.erase(found);
+    return Status::ok;
+}
+
+/// Areas whose time is over, or whose entity is gone.
+void InterestData::expire_areas() {
+    const auto drop = [&](std::uint32_t o) {
+        auto& areas = observers_[o].areas;
+        bool any_timed = false;
+        for (std::size_t i = 0; i < areas.size();) {
+            const bool is_over = areas[i].ends != 0 && areas[i].ends < tick_;
+            const EntityId follow = areas[i].area.follow;
+            if (is_over || (follow != EntityId::none && !is_known(follow))) {
+                following_count_ -= follow != EntityId::none ? 1 : 0;
+                areas.erase(areas.begin() + static_cast<std::ptrdiff_t>(i));
+                must_scan(o);
+                continue;
+            }
+            any_timed |= areas[i++].ends != 0;
+        }
+        return any_timed;
+    };
+    std::erase_if(timed_, [&](std::uint32_t o) { return !drop(o); });
+    if (following_count_ == 0) return;
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].areas.empty()) (void)drop(o);
+    }
+}
+
+Status InterestData::set_observer_range(ObserverId id, float range_m) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (!(range_m >= 0) || range_m > def_.rules.observer_range_max_m) return Status::bad_argument;
+    observers_[index_of(id)].range_m = range_m;
+    must_scan(index_of(id));
+    return Status::ok;
+}
+
+Status InterestData::set_lookahead(ObserverId id, float seconds) {
+    constexpr float seconds_max = 10;
+    if (!is_observer(id)) return Status::stale_id;
+    if (!(seconds >= 0 && seconds <= seconds_max)) return Status::bad_argument;
+    observers_[index_of(id)].lookahead_s = seconds;
+    must_scan(index_of(id));
+    return Status::ok;
+}
+
+void InterestData::collect_owned(std::uint32_t o, std::vector<EntityId>& out) const {
+    out.clear();
+    for (const EntityId unit : pairs_.entities_of(o)) {
+        const PairEntry* pair = pairs_.find(o, unit);
+        if (pair->owned > 0 || pair->owned_blind > 0) out.push_back(unit);
+    }
+    std::sort(out.begin(), out.end(),
+              [](EntityId a, EntityId b) { return index_of(a) < index_of(b); });
+}
+
+void InterestData::collect(std::uint32_t o, Sight& sight) const {
+    const Observer& observer = observers_[o];
+    sight.places.clear();
+    sight.areas.clear();
+    sight.owned.clear();
+    const EntityId main_unit =
+        observer.main == EntityId::none ? EntityId::none : unit_of(observer.main);
+    const auto put = [&](EntityId unit) {
+        const Slot slot = table_.slot_of(unit);
+        if (slot == no_slot || table_.is_unplaced(block_of(slot))) return false;
+        sight.places.push_back(table_.place(slot));
+        return true;
+    };
+    if (program_.needs_owned) {
+        collect_owned(o, sight.owned);
+        for (const EntityId unit : sight.owned) {
+            if (program_.looks_from_owned && unit != main_unit) put(unit);
+        }
+    }
+    sight.owned_places = sight.places.size();
+    sight.main_places = main_unit != EntityId::none && put(main_unit) ? 1 : 0;
+    for (const KeyedArea& one : observer.areas) {
+        Vec3 centre = one.area.centre;
+        if (one.area.follow != EntityId::none) {
+            const Slot slot = table_.slot_of(unit_of(one.area.follow));
+            if (slot == no_slot || table_.is_unplaced(block_of(slot))) continue;
+            const Vec3 at = table_.place(slot);
+            centre = {centre.x + at.x, centre.y + at.y, centre.z + at.z};
+        }
+        if (one.area.shape == AreaShape::place) {
+            sight.places.push_back(centre);
+        } else {
+            sight.areas.push_back(one.area);
+            sight.areas.back().centre = centre;
+        }
+    }
+}
+
+// -- pairs ----------------------------------------------------------------------------------------
+
+Status InterestData::set_sees_everything(ObserverId id, bool value) {
+    if (!is_observer(id)) return Status::stale_id;
+    const std::uint32_t o = index_of(id);
+    if (observers_[o].sees_everything == value) return Status::ok;
+    edit_observer(o, Reason::forced, Reason::left, [&] { observers_[o].sees_everything = value; });
+    everything_count_ += value ? 1 : static_cast<std::uint32_t>(-1);
+    return Status::ok;
+}
+
+Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*field, bool value) {
+    if (!is_observer(id)) return Status::stale_id;
+    if (table_.slot_of(entity) == no_slot) {
+        return is_member(entity) ? Status::refused : Status::stale_id;
+    }
+    const std::uint32_t o = index_of(id);
+    const bool before = x_holds(o, entity);
+    PairEntry& pair = pairs_.edit(o, entity);
+    pair.*field = value;
+    if (pair.deny) {
+        pair.held = false;
+        stays_.end(o, entity);
+    }
+    pairs_.settle(o, entity);
+    update_special(entity);
+    note(o, entity, before, x_holds(o, entity), Reason::forced, Reason::hidden);
+    return Status::ok;
+}
+
+Status InterestData::rescan(ObserverId id) {
+    if (!is_observer(id)) return Status::stale_id;
+    const std::uint32_t o = index_of(id);
+    must_scan(o);
+    if (any_cells_)
+        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_rows(o); });
+    for (CustomNode& custom : custom_) {
+        if (custom.node->is_entity_centric()) {
+            custom.asks_all = true;
+            continue;
+        }
+        if (custom.asked_again.size() <= o) custom.asked_again.resize(o + 1);
+        custom.asked_again.set(o);
+    }
+    return Status::ok;
+}
+
+}  // namespace purview

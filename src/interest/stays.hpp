@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Minimum stay: until when a pair that nodes made relevant stays so. Must not know: why it would
+// leave.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "interest/pair_table.hpp"
+#include "purview/ids.hpp"
+
+namespace purview {
+
+class Stays {
+  public:
+    struct Stay {
+        EntityId entity = EntityId::none;
+        Tick from = 0;
+        Tick until = 0;  ///< the first tick in which it may leave
+    };
+    void begin(std::uint32_t observer, EntityId unit, Tick now, std::uint32_t ticks) {
+        by_pair_[PairTable::key(observer, index_of(unit))] = {unit, now, now + ticks};
+        queue_.push_back({observer, unit, now + ticks});
+    }
+    /// Null: it has none.
+    const Stay* find(std::uint32_t observer, EntityId unit) const noexcept {
+        if (by_pair_.size() == 0) return nullptr;
+        const Stay* stay = by_pair_.find(PairTable::key(observer, index_of(unit)));
+        return stay != nullptr && stay->entity == unit ? stay : nullptr;
+    }
+    void end(std::uint32_t observer, EntityId unit) {
+        if (find(observer, unit) != nullptr)
+            by_pair_.erase(PairTable::key(observer, index_of(unit)));
+    }
+    /// visit(observer, unit) for all that end with this tick or before it, in the order in which
+    /// they began.
+    template <class Visit>
+    void expire(Tick now, Visit&& visit) {
+        while (begin_ < queue_.size() && queue_[begin_].until <= now) {
+            const Entry entry = queue_[begin_++];
+            const Stay* stay = find(entry.observer, entry.unit);
+            if (stay == nullptr || stay->until != entry.until) continue;  // begun anew since
+            end(entry.observer, entry.unit);
+            visit(entry.observer, entry.unit);
+        }
+        if (begin_ * 2 > queue_.size()) {
+            queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(begin_));
+            begin_ = 0;
+        }
+    }
+    std::size_t size() const noexcept { return by_pair_.size(); }
+
+  private:
+    struct Entry {
+        std::uint32_t observer;
+        EntityId unit;
+        Tick until;
+    };
+    FlatMap<std::uint64_t, Stay> by_pair_;
+    std::vector<Entry> queue_;
+    std::size_t begin_ = 0;
+};
+
+}  // namespace purview

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace purview {
+
+std::uint32_t CellGrid::cell_of(Vec3 place) const noexcept {
+    const float x = std::floor((place.x - origin.x) / width_m);
+    const float y = std::floor((place.y - origin.y) / height_m);
+    if (!(x >= 0 && x < static_cast<float>(columns) && y >= 0 && y < static_cast<float>(rows)))
+        return no_cell;
+    return static_cast<std::uint32_t>(y) * columns + static_cast<std::uint32_t>(x);
+}
+
+Vec3 CellGrid::min_of(std::uint32_t cell) const noexcept {
+    return {origin.x + static_cast<float>(cell % columns) * width_m,
+            origin.y + static_cast<float>(cell / columns) * height_m, origin.z};
+}
+
+Vec3 CellGrid::max_of(std::uint32_t cell) const noexcept {
+    return {origin.x + static_cast<float>(cell % columns + 1) * width_m,
+            origin.y + static_cast<float>(cell / columns + 1) * height_m, origin.z};
+}
+
+void CellGrid::neighbourhood(std::uint32_t cell, std::uint32_t rings,
+                             std::vector<std::uint32_t>& out) const {
+    if (cell >= count()) return;
+    const std::uint32_t x = cell % columns, y = cell / columns;
+    const std::uint32_t x1 = std::min(x + rings, columns - 1), y1 = std::min(y + rings, rows - 1);
+    for (std::uint32_t cy = y - std::min(y, rings); cy <= y1; ++cy) {
+        for (std::uint32_t cx = x - std::min(x, rings); cx <= x1; ++cx)
+            out.push_back(cy * columns + cx);
+    }
+}
+
+bool CellGrid::are_adjacent(std::uint32_t a, std::uint32_t b, std::uint32_t rings) const noexcept {
+    if (a >= count() || b >= count()) return false;
+    const auto apart = [](std::uint32_t i, std::uint32_t j) { return i > j ? i - j : j - i; };
+    return apart(a % columns, b % columns) <= rings && apart(a / columns, b / columns) <= rings;
+}
+
+}  // namespace purview
