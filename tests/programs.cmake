@@ -27,6 +27,8 @@ add_test(NAME "cli: the released program has no --break" COMMAND sh ${cli} no_br
 add_test(NAME "layers: an include against the direction is found" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/layers_test.sh)
 add_test(NAME "layers: no include of ours runs against the direction"
   COMMAND sh tools/check_layers.sh src include games apps WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+add_test(NAME "coverage: a line counts only when a test of it passed and checked something"
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/coverage_test.sh)
 add_test(NAME "world: the vale is what its script makes" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/vale_test.sh)
 add_test(NAME "package: an installed Purview is found and used"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/consumer/consumer_test.sh ${PROJECT_BINARY_DIR})

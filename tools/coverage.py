@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""Writes docs/coverage.md: which behaviours are covered by tests.
+
+A test covers the lines whose numbers stand in its name, e.g. "interest: ... (N15 M8)". It counts when
+it passed in the last whole run and made at least one check: doctest says in its last words how many,
+any other program is one check. Reads the results that `./dev test` leaves (ctest --output-junit) and
+tools/behaviour_lines.txt. Numbers of checks are not written, they may differ between machines.
+
+Exit code 1: a required line is open, the document is not up to date, or the input is not sound.
+"""
+import argparse
+import os
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TITLE_WORDS_MAX = 8
+NOT_OURS = "not ours"
+STATES = ["covered", "open", "later", NOT_OURS]
+CASES = re.compile(r"\[doctest\] test cases: +\d+ \| +(\d+) passed \| +(\d+) failed")
+CHECKS = re.compile(r"\[doctest\] assertions: +\d+ \| +(\d+) passed \| +(\d+) failed")
+
+
+class Unsound(Exception):
+    pass
+
+
+class Line:
+    def __init__(self, number, room, title, reason):
+        self.number, self.room, self.title, self.reason = number, room, title, reason
+        self.tests = []    # these count
+        self.refused = []  # these name the line, but do not count
+
+
+class Test:
+    """One test of the last run. `fault` says why it does not count, or is empty."""
+
+    def __init__(self, name, checks, fault):
+        self.name, self.checks, self.fault = name, checks, fault
+
+
+def read_lines(path):
+    """Returns (sources, lines by number, due rooms). Numbers of a source run from 1 without a gap."""
+    sources, lines, rooms, due = [], {}, [], []
+    with open(path, encoding="utf-8") as file:
+        for at, text in enumerate(file, 1):
+            text = text.strip()
+            if not text or text.startswith("#"):
+                continue
+            where = f"{os.path.basename(path)}:{at}"
+            head = re.fullmatch(r"(rooms|due|source ([A-Z])): (.+)", text)
+            if head and head[2]:
+                sources.append((head[2], head[3], []))
+                continue
+            if head:
+                names = [name.strip() for name in head[3].split(",")]
+                if head[1] == "rooms":
+                    rooms = names
+                else:
+                    due = names
+                continue
+            fields = [field.strip() for field in text.split("|")]
+            if len(fields) not in (3, 4) or not all(fields):
+                raise Unsound(f"{where}: not LINE | ROOM | TITLE [| REASON]")
+            number, room, title = fields[:3]
+            reason = fields[3] if len(fields) == 4 else ""
+            if not sources or number != f"{sources[-1][0]}{len(sources[-1][2]) + 1}":
+                raise Unsound(f"{where}: {number} is not the next number")
+            if room not in rooms:
+                raise Unsound(f"{where}: there is no room '{room}'")
+            if len(title.split()) > TITLE_WORDS_MAX:
+                raise Unsound(f"{where}: a title has at most {TITLE_WORDS_MAX} words")
+            if room == NOT_OURS and not reason:
+                raise Unsound(f"{where}: what is not ours needs its reason")
+            lines[number] = Line(number, room, title, reason)
+            sources[-1][2].append(lines[number])
+    for room in due:
+        if room not in rooms or room == NOT_OURS:
+            raise Unsound(f"{os.path.basename(path)}: '{room}' cannot be due")
+    return sources, lines, due
+
+
+def read_results(path):
+    try:
+        cases = ElementTree.parse(path).getroot().iter("testcase")
+    except FileNotFoundError:
+        raise Unsound(f"{path} is not there: ./dev test leaves it") from None
+    except ElementTree.ParseError as error:
+        raise Unsound(f"{path}: {error}") from None
+    tests = [read_case(case) for case in cases]
+    if not tests:
+        raise Unsound(f"{path}: no test ran")
+    return tests
+
+
+def read_case(case):
+    name, status = case.get("name"), case.get("status")
+    if status != "run":
+        return Test(name, 0, {"fail": "it failed", "notrun": "it was skipped"}.get(status, "it did not run"))
+    output = case.findtext("system-out") or ""
+    if "[doctest]" not in output:
+        return Test(name, 1, "")
+    cases, checks = CASES.findall(output), CHECKS.findall(output)
+    if any(int(failed) for _, failed in cases + checks):
+        return Test(name, 0, "a check of it failed")
+    made = sum(int(passed) for passed, _ in checks)
+    if made == 0:
+        return Test(name, 0, "it made no check")
+    return Test(name, made, "")
+
+
+def assign(tests, lines, letters):
+    tag = re.compile(rf"(?<![\w-])[{letters}]\d+\b")
+    for test in sorted(tests, key=lambda test: test.name):
+        for number in sorted(set(tag.findall(test.name))):
+            if number not in lines:
+                raise Unsound(f"there is no line {number}, but a test names it: {test.name}")
+            (lines[number].refused if test.fault else lines[number].tests).append(test)
+
+
+def state(line, due):
+    if line.room == NOT_OURS:
+        return NOT_OURS
+    if line.tests:
+        return "covered"
+    return "open" if line.room in due else "later"
+
+
+def plain(text):
+    """Text that Markdown leaves alone, inside a table too."""
+    return re.sub(r"([\\|<*_`\[\]])", r"\\\1", text)
+
+
+def document(sources, due):
+    out = []
+    add = out.append
+    add("# Coverage")
+    add("")
+    add("Behaviours that Purview takes over from other systems, and the tests that cover them. `./dev coverage`")
+    add("writes this from the numbers in the names of tests and from a whole run; it is not edited by hand. A")
+    add("line is covered when a test that names it passed and made at least one check. *Open*: due, and no test")
+    add("yet. *Later*: its room is not due yet.")
+    add("")
+    add("| from | lines | " + " | ".join(STATES) + " |")
+    add("|---|---" + "|---" * len(STATES) + "|")
+    total = [0] * len(STATES)
+    for letter, source, own in sources:
+        states = [state(line, due) for line in own]
+        counts = [states.count(name) for name in STATES]
+        total = [a + b for a, b in zip(total, counts)]
+        add(f"| {letter}: {plain(source)} | {len(own)} | " + " | ".join(map(str, counts)) + " |")
+    add(f"| all | {sum(total)} | " + " | ".join(map(str, total)) + " |")
+    add("")
+    add("Due: " + ", ".join(due) + ".")
+    add("")
+    add("## Not ours")
+    add("")
+    add("| line | | why |")
+    add("|---|---|---|")
+    for _, _, own in sources:
+        for line in own:
+            if line.reason:
+                part = "" if line.room == NOT_OURS else " (in part)"
+                add(f"| {line.number} | {plain(line.title)}{part} | {plain(line.reason)} |")
+    for letter, source, own in sources:
+        add("")
+        add(f"## {letter}: {plain(source)}")
+        add("")
+        add("| line | behaviour | room | tests |")
+        add("|---|---|---|---|")
+        for line in own:
+            cell = "<br>".join(plain(test.name) for test in line.tests)
+            if not cell:
+                cell = "**open**" if state(line, due) == "open" else state(line, due)
+            room = "" if line.room == NOT_OURS else line.room
+            add(f"| {line.number} | {plain(line.title)} | {room} | {cell} |")
+    return "\n".join(out) + "\n"
+
+
+def complain_about_open(lines, room):
+    """Names the lines of the room that no test covers; returns how many."""
+    missing = [line for line in lines.values() if line.room == room and not line.tests]
+    for line in missing:
+        why = "; ".join(f"{test.fault}: {test.name}" for test in line.refused) or "no test names it"
+        print(f"open: {line.number} {line.title} ({why})")
+    if missing:
+        print(f"{len(missing)} lines of {room} are open")
+    return len(missing)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--require", metavar="ROOM", action="append", default=[],
+                        help="fail when a line of this room is open, and name all such lines")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when the document would change")
+    parser.add_argument("--checks", action="store_true", help="print every line's tests with their numbers of checks")
+    parser.add_argument("--results", default=os.path.join(ROOT, "build/release/results.xml"))
+    parser.add_argument("--lines", default=os.path.join(ROOT, "tools/behaviour_lines.txt"))
+    parser.add_argument("--out", default=os.path.join(ROOT, "docs/coverage.md"))
+    options = parser.parse_args()
+
+    sources, lines, due = read_lines(options.lines)
+    for room in options.require:
+        if not any(line.room == room for line in lines.values()) or room == NOT_OURS:
+            raise Unsound(f"--require: no line can be open in a room '{room}'")
+    assign(read_results(options.results), lines, "".join(letter for letter, _, _ in sources))
+    text = document(sources, due)
+
+    bad = False
+    if options.check:
+        try:
+            with open(options.out, encoding="utf-8") as file:
+                bad = file.read() != text
+        except FileNotFoundError:
+            bad = True
+        if bad:
+            print(f"{os.path.relpath(options.out)} is not what this run gives: ./dev coverage writes it anew")
+    else:
+        with open(options.out, "w", encoding="utf-8") as file:
+            file.write(text)
+    if options.checks:
+        for line in lines.values():
+            for test in line.tests:
+                print(f"{line.number}: {test.checks} checks: {test.name}")
+    states = [state(line, due) for line in lines.values()]
+    print(", ".join(f"{states.count(name)} {name}" for name in STATES))
+    for room in options.require:
+        bad = complain_about_open(lines, room) > 0 or bad
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Unsound as error:
+        sys.exit(f"coverage: {error}")
