@@ -63,13 +63,6 @@ std::string all_of(const Named<T> (&list)[n]) {
     return text;
 }
 
-template <class Map>
-std::string names_in(const Map& map) {
-    std::string text;
-    for (const auto& entry : map) text += (text.empty() ? "" : ", ") + entry.first;
-    return text.empty() ? "there is none" : "there is " + text;
-}
-
 // -- words and numbers ---------------------------------------------------------------------------
 
 struct Word {
@@ -168,6 +161,13 @@ std::string quoted_name(const std::string& name) {
     std::string text = "'";
     for (const char c : name) text += c == '\'' ? "''" : std::string(1, c);
     return text + "'";
+}
+
+template <class Map>
+std::string names_in(const Map& map) {
+    std::string text;
+    for (const auto& entry : map) text += (text.empty() ? "" : ", ") + quoted_name(entry.first);
+    return text.empty() ? "there is none" : "there is " + text;
 }
 
 template <class Id>
@@ -764,7 +764,7 @@ std::optional<Problem> problem_of_bindings(const InterestRules& before, const In
             if (n >= before.nodes.size()) continue;
             const std::string& name = before.nodes[n].name;
             const std::size_t now = find(after, name);
-            if (now == n) continue;
+            if (now == n && n < after.nodes.size()) continue;
             // Another name at the same place is the same node, unless it was called so elsewhere.
             const bool renamed = now == after.nodes.size() && n < after.nodes.size() &&
                                  find(before, after.nodes[n].name) == before.nodes.size();
