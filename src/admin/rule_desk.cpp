@@ -55,6 +55,7 @@ json by_observer(const RuleTrial& trial) {
     for (const RuleTrial::Pair& pair : trial.gains) ++count_of(pair.observer).gains;
     for (const RuleTrial::Pair& pair : trial.losses) ++count_of(pair.observer).losses;
     std::vector<Count> order;
+    order.reserve(counts.size());
     for (const auto& entry : counts) order.push_back(entry.second);
     std::stable_sort(order.begin(), order.end(), [](const Count& a, const Count& b) {
         return a.gains + a.losses > b.gains + b.losses;
