@@ -18,7 +18,7 @@ target_link_libraries(purview_scene PUBLIC purview
 file(GLOB admin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/admin/*.cpp")
 add_library(purview_admin STATIC ${admin_sources})
 target_include_directories(purview_admin PUBLIC ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(purview_admin PUBLIC purview PRIVATE purview_options nlohmann_json::nlohmann_json)
+target_link_libraries(purview_admin PUBLIC purview purview_scene PRIVATE purview_options nlohmann_json::nlohmann_json)
 
 file(GLOB net_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/*.cpp")
 add_library(purview_net STATIC ${net_sources})
@@ -58,7 +58,7 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp explain_command.cpp server_app.cpp world_setup.cpp)
+set(app_sources main.cpp demo.cpp bots.cpp explain_command.cpp operator_question.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 function(purview_program name)
   add_executable(${name} ${app_sources})

@@ -321,7 +321,8 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     fmt::print("{}\n", app->page_address());
     std::fflush(stdout);
     net::stop_on_signals(&stop_requested);
-    app->loop->run(&stop_requested, options.seconds, [&] { app->operators->tick_done(); });
+    ServerApp::watch_reload();
+    app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
     const ServerStats stats = app->server->stats();
     const json report{{"ticks", app->loop->stats().ticks},
                       {"entities", stats.entities},
@@ -389,6 +390,7 @@ int run_demo(DemoOptions options) {
 #endif
     fmt::print(stderr, "\n  Open  {}\n  Ctrl-C stops.\n\n", app->page_address());
     net::stop_on_signals(&stop_requested);
+    ServerApp::watch_reload();
 
     // A crowd that replays needs some of its people before anybody can ride them.
     options.bots.host = options.serve.host;
@@ -399,7 +401,10 @@ int run_demo(DemoOptions options) {
         const auto* game = app->game.get();
         proof = std::make_unique<Proof>(
             *app->server, [game](ObserverId o) { return describe(*game, o); },
-            std::max(1U, app->world->file.tick_hz / 2));
+            std::max(1U, app->world->file.tick_hz / 2),
+            [&world = app->server->world(), game](check::TruthEntity& entity) {
+                entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
+            });
         if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);
@@ -414,10 +419,11 @@ int run_demo(DemoOptions options) {
     Judge judge(*app, options, clients);
     judge.begin();
     app->loop->run(&stop_requested, options.serve.seconds, [&] {
-        app->operators->tick_done();
-        if (!options.check) return;
-        proof->check_tick();
-        judge.after_tick();
+        if (options.check) {
+            proof->check_tick();
+            judge.after_tick();
+        }
+        app->tick_done();
     });
     json node_report = json::object();
     const int node_exit = options.with_node ? node.finish(node_report) : 0;

@@ -5,9 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
-
-#include "net/operator_client.hpp"
 
 namespace purview::app {
 
@@ -15,15 +12,9 @@ int run_explain(const ExplainOptions& options) {
     using nlohmann::json;
     const json request = {
         {"op", "explain"}, {"observer", options.observer}, {"entity", options.entity}};
-    const net::OperatorAnswer answer =
-        net::ask_operator(options.host, options.port, options.token, request.dump());
-    if (!answer.problem.empty()) {
-        spdlog::error("{}", answer.problem);
-        return 1;
-    }
-    const json reply = json::parse(answer.text, nullptr, false);
-    if (!reply.is_object() || reply.value("op", "") != "explain") {
-        spdlog::error("{}", reply.is_object() ? reply.value("text", "no answer") : "no answer");
+    const json reply = ask(options.at, request);
+    if (reply.value("op", "") != "explain") {
+        spdlog::error("{}", reply.value("text", "no answer"));
         return 1;
     }
     if (options.json) {

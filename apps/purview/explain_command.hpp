@@ -5,14 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "operator_question.hpp"
 
 namespace purview::app {
 
 struct ExplainOptions {
-    std::string host;
-    std::uint16_t port = 0;
-    std::string token;
+    OperatorAddress at;
     std::uint64_t observer = 0;
     std::uint64_t entity = 0;
     bool json = false;

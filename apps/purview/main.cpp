@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One program: purview serve | bots | demo. Reports go to standard output, messages to standard
-// error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
+// One program: purview serve | bots | demo | explain | rules. Reports go to standard output,
+// messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +12,7 @@
 #include "explain_command.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
+#include "rules_command.hpp"
 
 namespace {
 
@@ -23,6 +24,8 @@ Examples:
   purview demo --check --seconds 20           the same, proving itself; exit code 3 if it cannot
   purview serve --world worlds/vale/vale.toml
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
+  purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
+  purview rules --url ADDRESS --try rules.toml
 )";
 
 struct WorldChoice {
@@ -61,6 +64,51 @@ bool split_address(const std::string& text, std::string& host, std::uint16_t& po
     return true;
 }
 
+/// Where a running server's operator channel is, as given in one of several ways.
+struct OperatorChoice {
+    std::string url;
+    std::string server = "127.0.0.1:7780";
+    std::uint16_t port = 0;
+    std::string token;
+};
+
+void add_operator(CLI::App& command, OperatorChoice& choice) {
+    auto* url = command.add_option("--url", choice.url, "the address as the server printed it");
+    auto* server = command.add_option("--server", choice.server, "address and port")
+                       ->capture_default_str()
+                       ->excludes(url);
+    command.add_option("--port", choice.port, "of a server on this machine")
+        ->excludes(url)
+        ->excludes(server);
+    command.add_option("--operator-token", choice.token, "as in the address that it printed");
+}
+
+/// Empty, or what is wrong with it.
+std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
+    constexpr std::string_view scheme = "http://";
+    constexpr std::string_view parameter = "operator=";
+    if (choice.port != 0) choice.server = "127.0.0.1:" + std::to_string(choice.port);
+    if (!choice.url.empty()) {
+        if (choice.url.rfind(scheme, 0) != 0) return "--url must begin with http://";
+        choice.server = choice.url.substr(scheme.size());
+        const std::size_t end = choice.server.find_first_of("/?");
+        const std::string rest =
+            end == std::string::npos ? std::string() : choice.server.substr(end);
+        choice.server.resize(std::min(end, choice.server.size()));
+        if (const std::size_t at = rest.find(parameter); at != std::string::npos) {
+            if (choice.token.empty())
+                choice.token = rest.substr(at + parameter.size(), rest.find('&', at) - at);
+        }
+    }
+    if (!split_address(choice.server, out.host, out.port)) {
+        return choice.url.empty() ? "--server must be ADDRESS:PORT, such as 127.0.0.1:7780"
+                                  : "--url must be http://ADDRESS:PORT/?operator=TOKEN";
+    }
+    if (choice.token.empty()) return "--operator-token is required, or --url with a token";
+    out.token = choice.token;
+    return {};
+}
+
 constexpr int usage_error = 2;
 constexpr std::size_t token_size_min = 16;
 
@@ -88,6 +136,8 @@ int main(int argc, char** argv) {
     serve_command->add_option("--operator-token", serve.operator_token,
                               "for the operator channel; random on loopback");
     serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel");
+    serve_command->add_flag("--read-only-rules", serve.rules_read_only,
+                            "operators may read and try rules, but not set them");
     serve_command->add_option("--sessions-max", serve.sessions_max)
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
@@ -131,17 +181,24 @@ int main(int argc, char** argv) {
                              "JSON report, to a file or - for standard output");
 
     ExplainOptions explain;
-    std::string explain_server = "127.0.0.1:7780";
+    OperatorChoice explain_operator;
     auto* explain_command = app.add_subcommand(
         "explain", "Ask a running server why an observer knows of an entity, or not");
-    explain_command->add_option("--server", explain_server, "address and port")
-        ->capture_default_str();
-    explain_command
-        ->add_option("--operator-token", explain.token, "as the server printed it in its address")
-        ->required();
+    add_operator(*explain_command, explain_operator);
     explain_command->add_option("--observer", explain.observer, "id or index")->required();
     explain_command->add_option("--entity", explain.entity, "id or index")->required();
     explain_command->add_flag("--json", explain.json, "the whole answer as JSON");
+
+    RulesOptions rules;
+    OperatorChoice rules_operator;
+    auto* rules_command =
+        app.add_subcommand("rules", "Show, try or change the rules of a running server");
+    add_operator(*rules_command, rules_operator);
+    auto* rules_try = rules_command->add_option(
+        "--try", rules.try_path, "who would gain and lose by the [interest] of this file");
+    rules_command->add_option("--apply", rules.apply_path, "use the nodes of this file from now on")
+        ->excludes(rules_try);
+    rules_command->add_flag("--json", rules.json, "the whole answer as JSON");
 
     DemoOptions demo;
     WorldChoice demo_world;
@@ -160,6 +217,10 @@ int main(int argc, char** argv) {
     demo_command->add_option("--jitter", demo.bots.jitter_ms, "ms")
         ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
+    demo_command->add_option("--operator-token", demo.serve.operator_token,
+                             "for the operator channel; default: random");
+    demo_command->add_flag("--read-only-rules", demo.serve.rules_read_only,
+                           "operators may read and try rules, but not set them");
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
     demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")
         ->check(CLI::Range(0.0, 1e7));
@@ -204,11 +265,18 @@ int main(int argc, char** argv) {
         return run_bots(bots, bots_seconds, bots_report);
     }
     if (*explain_command) {
-        if (!split_address(explain_server, explain.host, explain.port)) {
-            spdlog::error("--server must be ADDRESS:PORT, such as 127.0.0.1:7780");
+        if (const auto wrong = use_operator(explain_operator, explain.at); !wrong.empty()) {
+            spdlog::error("{}", wrong);
             return usage_error;
         }
         return run_explain(explain);
+    }
+    if (*rules_command) {
+        if (const auto wrong = use_operator(rules_operator, rules.at); !wrong.empty()) {
+            spdlog::error("{}", wrong);
+            return usage_error;
+        }
+        return run_rules(rules);
     }
     use_world(demo_world, demo.serve);
     for (int i = 0; i < argc; ++i)

@@ -21,9 +21,11 @@ std::string name_of(ObserverId observer) {
 
 }  // namespace
 
-Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks)
+Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
+             DescribeEntity describe_entity)
     : server_(&server),
       describe_(std::move(describe)),
+      describe_entity_(std::move(describe_entity)),
       truth_every_(truth_every_ticks),
       oracle_(server.data().def.rules, truth_every_ticks) {
     server_->data().tap = this;
@@ -163,6 +165,7 @@ void Proof::record_truth(Tick tick) {
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
         last_roots_[index] = truth.root;
         truth.joins = joins_[index];
+        if (describe_entity_) describe_entity_(truth);
     });
     std::vector<check::TruthObserver> observers;
     for (const auto& session : server_->data().sessions) {

@@ -35,12 +35,15 @@ struct ProofCounters {
 
 /// What the game says of an observer, so that the proof need not ask `interest`.
 using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
+/// What the game did to an entity beside the world: forced marks. The rest is known already.
+using DescribeEntity = std::function<void(check::TruthEntity&)>;
 
 class Proof final : public ReplicationTap {
   public:
     /// Every joined session is checked once in `truth_every_ticks`. Attaches itself to the server,
     /// which must outlive it.
-    Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks);
+    Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
+          DescribeEntity describe_entity = {});
     ~Proof() override;
     Proof(const Proof&) = delete;
     Proof& operator=(const Proof&) = delete;
@@ -73,6 +76,7 @@ class Proof final : public ReplicationTap {
 
     Server* server_;
     DescribeObserver describe_;
+    DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
     check::TruthOracle oracle_;
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection

@@ -3,6 +3,7 @@
 #include "server_app.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "assets.hpp"
 #include "net/child_process.hpp"
@@ -11,6 +12,8 @@
 namespace purview::app {
 
 namespace {
+
+volatile bool reload_requested = false;
 
 /// The built-in world is read like any other: from files.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
@@ -42,6 +45,8 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     ServerDef def;
     def.schema = &app->world->schema->schema;
     def.rules = app->world->rules;
+    def.kinds = app->world->kinds;
+    def.level = app->world->file.interest.level;
     def.world_name = app->world->file.name;
     def.tick_hz = app->world->file.tick_hz;
     def.budget_bytes_per_tick = options.budget_bytes_per_tick != 0
@@ -81,10 +86,22 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     app->web->serve("/world.json", {"application/json", app->world->page_json});
 
     auto* app_web = app->web.get();
+    const auto* game = app->game.get();
+    admin::OperatorDef operators_def;
+    operators_def.names = app->world->names;
+    operators_def.rules_read_only = options.rules_read_only;
+    operators_def.main_of = [game](ObserverId observer) {
+        const auto view = game->view_of(observer);
+        return view ? view->main : EntityId::none;
+    };
+    operators_def.note = [](const std::string& text) { spdlog::info("{}", text); };
     app->operators = std::make_unique<admin::OperatorChannel>(
-        *app->server, [app_web](std::uint32_t connection, std::string_view message, bool binary) {
+        *app->server,
+        [app_web](std::uint32_t connection, std::string_view message, bool binary) {
             app_web->send_operator(connection, message, binary);
-        });
+        },
+        std::move(operators_def));
+    if (options.source == WorldSource::toml) app->reload_path_ = options.world_path;
     auto* operators = app->operators.get();
     app->web->on_operator_message = [operators](std::uint32_t connection, std::string_view text) {
         operators->message(connection, text);
@@ -98,6 +115,59 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
 
 ServerApp::~ServerApp() {
     if (web != nullptr) web->close();
+}
+
+void ServerApp::watch_reload() {
+    net::reload_on_signal(&reload_requested);
+}
+
+void ServerApp::tick_done() {
+    if (reload_requested) {
+        reload_requested = false;
+        reload_rules();
+    }
+    operators->tick_done();
+}
+
+void ServerApp::reload_rules() {
+    constexpr const char* stays = "the rules stay as they are";
+    if (reload_path_.empty()) {
+        spdlog::warn("SIGHUP: this world has no world file; {}", stays);
+        return;
+    }
+    const auto interest = scene::load_interest(reload_path_);
+    if (!interest) {
+        spdlog::error("{}; {}", interest.problem(), stays);
+        return;
+    }
+    const InterestRules& running = server->rules();
+    const auto rules = scene::compile_rules(*interest, operators->rules().names(), running);
+    if (!rules) {
+        spdlog::error("{}; {}", rules.problem(), stays);
+        return;
+    }
+    if (const auto moved = scene::problem_of_bindings(running, *rules, world->kinds)) {
+        spdlog::error("{}; {}", interest->describe(*moved), stays);
+        return;
+    }
+    const scene::InterestEntry& before = world->file.interest;
+    if (interest->cell_m != before.cell_m || interest->axes != before.axes ||
+        interest->range_classes_m != before.range_classes_m ||
+        interest->observer_range_max_m != before.observer_range_max_m) {
+        spdlog::warn(
+            "{}: cell_m, axes, range_classes_m and observer_range_max_m count when the "
+            "server starts; they stay as they are",
+            reload_path_);
+    }
+    if (const Status status = server->set_rules(*rules); status != Status::ok) {
+        spdlog::error("{}: the server refuses these rules: {}; {}", reload_path_, to_string(status),
+                      stays);
+        return;
+    }
+    server->interest().set_level(interest->level);
+    operators->rules().set_sight_def(interest->sight);
+    spdlog::info("{}: rules read again: revision {}, nodes: {}", reload_path_,
+                 server->rules_revision(), server->rules().nodes.size());
 }
 
 std::string ServerApp::page_address() const {

@@ -24,6 +24,7 @@ struct ServeOptions {
     std::uint16_t port = 7780;   ///< UDP, HTTP and WebSocket; 0: any
     std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
+    bool rules_read_only = false;  ///< operators may read and try rules, not set them
     std::uint32_t sessions_max = 4'096;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
@@ -47,6 +48,11 @@ class ServerApp {
     const std::vector<std::string>& warnings() const noexcept { return world->file.warnings; }
     /// One line about what is being served.
     std::string summary() const;
+    /// After every tick: operators are served; on a signal, rules are read from the world file
+    /// again (see watch_reload).
+    void tick_done();
+    /// SIGHUP is listened to from now on.
+    static void watch_reload();
 
     std::unique_ptr<WorldSetup> world;
     std::unique_ptr<vale::Vale> game;
@@ -57,6 +63,10 @@ class ServerApp {
     std::unique_ptr<net::ServerLoop> loop;
     std::string token;
     std::string host;
+
+  private:
+    void reload_rules();
+    std::string reload_path_;  ///< the world file; empty: there is none to be read again
 };
 
 }  // namespace purview::app

@@ -2,9 +2,13 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "world_setup.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+
+#include "scene/tile_sight.hpp"
 
 namespace purview::app {
 
@@ -61,6 +65,10 @@ vale::Motion motion_of(scene::Motion motion) {
             return vale::Motion::patrol;
     }
     return vale::Motion::wander;
+}
+
+bool is_the_games_own(const std::string& kind) {
+    return kind == "player" || kind == "person" || kind == "crate";
 }
 
 std::uint32_t kind_index(vale::Setup& setup, const std::string& name, vale::Motion otherwise) {
@@ -188,8 +196,17 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     setup.player_speed_mps = world->file.player_speed_mps;
     setup.player_cloaked_share = world->file.player_cloaked_share;
     for (const scene::KindEntry& entry : world->file.kinds) {
+        if (is_the_games_own(entry.name)) {
+            if (!entry.game_key) continue;
+            return Problem{
+                fmt::format("{}:{}:{}: 'kinds.{}.{}': the game has its own ways with "
+                            "this kind; only nodes, mode, owner_sees and range_m count",
+                            path, entry.game_key->place.line, entry.game_key->place.column,
+                            entry.name, entry.game_key->name)};
+        }
         setup.kinds.push_back({entry.name, motion_of(entry.motion), entry.speed_mps,
-                               entry.rest_share, entry.cloaked_share, entry.urgency, entry.cargo});
+                               entry.rest_share, entry.cloaked_share, entry.urgency, entry.cargo,
+                               entry.hidden});
     }
     if (world->file.map) {
         if (std::string wrong = use_map(world->file, setup); !wrong.empty())
@@ -200,12 +217,15 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     if (world->schema->schema.status() != Status::ok) {
         return Problem{path + ": " + world->schema->schema.problem()};
     }
-    scene::RuleNames names;
-    names.flags["cloaked"] = world->schema->cloaked;
-    names.keys["team"] = world->schema->team;
-    const auto rules = scene::compile_rules(world->file, names);
+    world->names = scene::names_of(world->schema->schema);
+    world->names.sight_def = world->file.interest.sight;
+    if (world->file.map) world->names.sight = scene::make_tile_sight(*world->file.map);
+    const auto rules = scene::compile_rules(world->file, world->names);
     if (!rules) return Problem{rules.problem()};
     world->rules = *rules;
+    const auto kinds = scene::compile_kinds(world->file, world->rules, world->schema->schema);
+    if (!kinds) return Problem{kinds.problem()};
+    world->kinds = *kinds;
     std::uint32_t entities = 1000;
     for (const auto& spawn : setup.spawns) entities += spawn.count;
     world->rules.entities_expected = entities;

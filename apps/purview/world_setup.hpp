@@ -19,7 +19,9 @@ struct WorldSetup {
     scene::WorldFile file;
     vale::Setup setup;
     std::unique_ptr<vale::ValeSchema> schema;
+    scene::RuleNames names;  ///< that rules may use
     InterestRules rules;
+    std::vector<KindInterest> kinds;
     std::string page_json;  ///< what the page may know of the place: bounds, ground, radii
 };
 

@@ -70,6 +70,7 @@ ValeSchema::ValeSchema(const Setup& setup) {
     }
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
+    hp = schema.value("hp", body.id, "hp");
 }
 
 Vale::Vale(const Setup& setup, const ValeSchema& schema)
@@ -151,6 +152,7 @@ EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
         const auto crate = world.spawn(schema_->crate, world.place_of(*made));
         if (crate) (void)world.attach(*crate, *made);
     }
+    if (kind.hidden) hide_.push_back(*made);
     return *made;
 }
 
@@ -489,8 +491,17 @@ void Vale::simulate(purview::Server& server, purview::Tick tick) {
         const double length = setup_->trace_seconds + 1;  // a breath between two rounds
         replay(server, std::fmod(tick * static_cast<double>(tick_seconds_), length));
     }
+    for (const EntityId entity : hide_) (void)server.interest().force_hide(entity, true);
+    hide_.clear();
     move_movers(server.world());
     move_guests(server);
+}
+
+bool Vale::is_hidden(KindId kind) const noexcept {
+    for (std::size_t k = 0; k < schema_->kinds.size(); ++k) {
+        if (schema_->kinds[k] == kind) return setup_->kinds[k].hidden;
+    }
+    return false;
 }
 
 std::optional<View> Vale::view_of(ObserverId observer) const {

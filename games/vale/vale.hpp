@@ -27,6 +27,7 @@ struct KindSetup {
     float cloaked_share = 0;
     float urgency = 1;
     std::uint32_t cargo = 0;  ///< crates attached to each
+    bool hidden = false;      ///< from everybody but owners: what only the game knows of
 };
 
 /// `count` entities somewhere in a rectangle, where they also live.
@@ -102,6 +103,7 @@ struct ValeSchema {
     std::vector<purview::KindId> kinds;
     purview::FlagId cloaked{};
     purview::KeyDomain team{};
+    purview::ValueId hp{};
 };
 
 /// Commands of a client: one byte of type, then
@@ -131,6 +133,7 @@ class Vale final : public purview::Game {
     void simulate(purview::Server& server, purview::Tick tick) override;
 
     std::optional<View> view_of(purview::ObserverId observer) const;
+    bool is_hidden(purview::KindId kind) const noexcept;
     std::uint64_t bad_commands() const noexcept { return bad_commands_; }
     std::uint32_t people_present() const noexcept { return people_present_; }
 
@@ -189,6 +192,7 @@ class Vale final : public purview::Game {
     std::vector<std::uint32_t> team_sizes_;  ///< [teams + 1] patrols and players
     std::vector<Group> groups_;
     std::vector<Mover> movers_;
+    std::vector<purview::EntityId> hide_;    ///< spawned, and to be hidden in the next tick
     std::map<std::uint32_t, Guest> guests_;  ///< by observer
     std::vector<purview::EntityId> people_;  ///< by track; none while absent
     std::vector<std::size_t> track_at_;      ///< by track: sample before now

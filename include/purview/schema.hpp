@@ -4,7 +4,7 @@
 // What a world is made of, at run time: components with fields, and kinds of entity made of
 // components. A component is a plain struct of the game; the schema knows where its fields lie and
 // how many bits they are worth on the wire. Clients receive the schema when they connect, so a
-// browser needs no generated code. Flags and keys name fields that interest may read.
+// browser needs no generated code. Flags, keys and values name fields that interest may read.
 #pragma once
 
 #include <array>
@@ -56,8 +56,8 @@ struct KindDef {
     LeavePolicy leave = LeavePolicy::despawn;
 };
 
-/// A yes/no (flag) or group (key) attribute for interest, read from a field of a component.
-/// An entity without the component answers no, or Key::none.
+/// A yes/no (flag), group (key) or number (value) for interest, read from a field of a component.
+/// An entity without the component answers no, Key::none, or 0.
 struct AttributeDef {
     std::string name;
     ComponentId component = ComponentId::none;
@@ -113,6 +113,8 @@ class Schema {
     FlagId flag(std::string_view name, ComponentId component, std::string_view field);
     /// The value of `field` is the group, 0..65535; 0 matches nobody.
     KeyDomain key(std::string_view name, ComponentId component, std::string_view field);
+    /// `field` as a number, of whatever type it is. What is not finite leaves the value as it was.
+    ValueId value(std::string_view name, ComponentId component, std::string_view field);
 
     /// Status::ok, or bad_configuration with the first mistake in problem().
     Status status() const noexcept {
@@ -124,6 +126,7 @@ class Schema {
     std::span<const KindDef> kinds() const noexcept { return kinds_; }
     std::span<const AttributeDef> flags() const noexcept { return flags_; }
     std::span<const AttributeDef> keys() const noexcept { return keys_; }
+    std::span<const AttributeDef> values() const noexcept { return values_; }
     ComponentId place() const noexcept { return place_; }
 
     ComponentId find_component(std::string_view name) const noexcept;
@@ -131,6 +134,7 @@ class Schema {
     KindId find_kind(std::string_view name) const noexcept;
     FlagId find_flag(std::string_view name) const noexcept;
     KeyDomain find_key(std::string_view name) const noexcept;
+    ValueId find_value(std::string_view name) const noexcept;
     /// Index of the field, or fields_max.
     std::size_t find_field(ComponentId component, std::string_view name) const noexcept;
 
@@ -150,6 +154,7 @@ class Schema {
     std::vector<KindDef> kinds_;
     std::vector<AttributeDef> flags_;
     std::vector<AttributeDef> keys_;
+    std::vector<AttributeDef> values_;
     ComponentId place_ = ComponentId::none;
     std::string problem_;
 };

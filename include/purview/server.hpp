@@ -59,6 +59,9 @@ struct ServerDef {
     /// Not owned; must outlive the server.
     const Schema* schema = nullptr;
     InterestRules rules;
+    /// By KindId: bindings to nodes of `rules`, mode, range; those that are missing have none.
+    std::vector<KindInterest> kinds;
+    InterestLevel level = InterestLevel::full;
     std::string world_name;
     std::uint32_t entities_max = 1U << 20;
     std::uint32_t tick_hz = 20;
@@ -150,7 +153,7 @@ class ServerData;  // src/host
 
 class Server {
   public:
-    /// bad_configuration: schema or rules unsound, or no mac. `game` is not owned.
+    /// bad_configuration: schema, rules or kinds unsound, or no mac. `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;
@@ -168,6 +171,15 @@ class Server {
     /// pairs and marks; entities themselves follow from the world.
     InterestManager& interest() noexcept;
     Tick current_tick() const noexcept;
+
+    /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the
+    /// game. bad_configuration: nothing was changed.
+    Status set_rules(const InterestRules& rules);
+    /// Who would gain and who would lose by them; nothing is changed.
+    RuleTrial try_rules(const InterestRules& rules) const;
+    const InterestRules& rules() const noexcept;
+    /// 1 at first, one more for every set_rules that succeeded.
+    std::uint32_t rules_revision() const noexcept;
 
     /// A message to one client, reliable and in order. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);

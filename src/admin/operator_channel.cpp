@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "admin/operator_channel.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace purview::admin {
@@ -14,6 +15,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t truth_entities_max = 20'000;
+constexpr std::size_t entities_at_max = 16;
 constexpr std::uint8_t truth_frame = 1;
 
 template <class T>
@@ -38,109 +40,31 @@ json describe(const SessionStats& session) {
         {"leaves", session.leaves}};
 }
 
-}  // namespace
-
-void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
-    const auto answer = [&](const json& value) { send_(connection, value.dump(), false); };
-    const auto refuse = [&](const char* why) { answer({{"op", "error"}, {"text", why}}); };
-    const json request = json::parse(text, nullptr, false);
-    if (!request.is_object() || !request.contains("op") || !request["op"].is_string()) {
-        return refuse("a request is a table with 'op'");
-    }
-    const std::string op = request["op"];
-    Subscription& subscription = subscriptions_[connection];
-    if (op == "find") {
-        if (!request.contains("nonce") || !request["nonce"].is_string())
-            return refuse("find needs 'nonce'");
-        const std::uint64_t nonce =
-            std::strtoull(request["nonce"].get<std::string>().c_str(), nullptr, 16);
-        json observer;
-        for (const auto& session : server_->data().sessions) {
-            if (session->nonce == nonce && session->observer != ObserverId::none) {
-                observer = static_cast<std::uint32_t>(session->observer);
-            }
-        }
-        return answer({{"op", "found"}, {"observer", observer}});
-    }
-    if (op == "held") {
-        if (!request.contains("observer") || !request["observer"].is_number_unsigned()) {
-            return refuse("held needs 'observer'");
-        }
-        return watch_held(subscription, ObserverId{request["observer"].get<std::uint32_t>()});
-    }
-    if (op == "truth") {
-        subscription.truth =
-            request.value("on", json(false)).is_boolean() && request.value("on", false);
-        if (!subscription.truth) return;
-        const auto rect = request.find("rect");
-        bool good = rect != request.end() && rect->is_array() && rect->size() == 4;
-        for (std::size_t i = 0; good && i < 4; ++i) good = (*rect)[i].is_number();
-        if (!good) {
-            subscription.truth = false;
-            return refuse("truth needs 'rect': [x0, y0, x1, y1]");
-        }
-        for (std::size_t i = 0; i < 4; ++i) subscription.rect[i] = (*rect)[i].get<float>();
-        return;
-    }
-    if (op == "explain") {
-        for (const char* name : {"observer", "entity"}) {
-            if (!request.contains(name) || !request[name].is_number_unsigned())
-                return refuse("explain needs 'observer' and 'entity'");
-        }
-        const auto asked = request["observer"].get<std::uint64_t>();
-        const ObserverId observer = asked > std::numeric_limits<std::uint32_t>::max()
-                                        ? ObserverId::none
-                                        : find_observer(static_cast<std::uint32_t>(asked));
-        if (observer == ObserverId::none) return refuse("there is no such observer");
-        const EntityId entity = find_entity(request["entity"].get<std::uint64_t>());
-        if (entity == EntityId::none) return refuse("there is no such entity");
-        return send_(connection, explain(observer, entity), false);
-    }
-    if (op == "stats") {
-        const ServerStats stats = server_->stats();
-        std::vector<SessionStats> sessions;
-        server_->sessions(sessions);
-        json list = json::array();
-        for (const auto& session : sessions) list.push_back(describe(session));
-        return answer({{"op", "stats"},
-                       {"tick", server_->current_tick()},
-                       {"entities", stats.entities},
-                       {"enters", stats.enters},
-                       {"leaves", stats.leaves},
-                       {"bytes_sent", stats.bytes_sent},
-                       {"bytes_received", stats.bytes_received},
-                       {"drops", server_->drops().total()},
-                       {"sessions", list}});
-    }
-    refuse("unknown 'op'");
+/// A whole number, or the same as decimal text: numbers of JavaScript end at 2^53.
+std::optional<std::uint64_t> id_of(const json& request, const char* name) {
+    const auto found = request.find(name);
+    if (found == request.end()) return std::nullopt;
+    if (found->is_number_unsigned()) return found->get<std::uint64_t>();
+    if (!found->is_string()) return std::nullopt;
+    const auto& text = found->get_ref<const std::string&>();
+    std::uint64_t id = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), id);
+    const bool whole = result.ec == std::errc{} && result.ptr == text.data() + text.size();
+    return whole && !text.empty() ? std::optional(id) : std::nullopt;
 }
 
-ObserverId OperatorChannel::find_observer(std::uint32_t id) const {
-    for (const auto& session : server_->data().sessions) {
-        if (session->observer == ObserverId::none) continue;
-        if (static_cast<std::uint32_t>(session->observer) == id ||
-            index_of(session->observer) == id)
-            return session->observer;
-    }
-    return ObserverId::none;
+bool read_finite(const json& request, const char* name, double& out) {
+    const auto found = request.find(name);
+    if (found == request.end() || !found->is_number()) return false;
+    out = found->get<double>();
+    return std::isfinite(out);
 }
 
-EntityId OperatorChannel::find_entity(std::uint64_t id) const {
-    const World& world = server_->world();
-    EntityId found = EntityId::none;
-    world.for_each([&](EntityId entity) {
-        if (static_cast<std::uint64_t>(entity) == id || index_of(entity) == id) found = entity;
-    });
-    return found;
-}
-
-std::string OperatorChannel::explain(ObserverId observer, EntityId entity) const {
+json describe(EntityId entity, const Explanation& why) {
     constexpr const char* ops[] = {"add", "subtract", "require"};
-    const Explanation why = server_->interest().explain(observer, entity);
     json out = {{"op", "explain"},
-                {"tick", server_->current_tick()},
-                {"observer", static_cast<std::uint32_t>(observer)},
                 {"entity", static_cast<std::uint64_t>(entity)},
+                {"entity_text", std::to_string(static_cast<std::uint64_t>(entity))},
                 {"index", index_of(entity)},
                 {"unit", index_of(why.unit)},
                 {"relevant", why.relevant},
@@ -161,7 +85,198 @@ std::string OperatorChannel::explain(ObserverId observer, EntityId entity) const
     }
     for (const Change& change : why.single) out["single"].push_back(change.what);
     for (const Change& change : why.pair) out["pair"].push_back(change.what);
-    return out.dump();
+    return out;
+}
+
+}  // namespace
+
+OperatorChannel::OperatorChannel(Server& server, Send send, OperatorDef def)
+    : server_(&server),
+      send_(std::move(send)),
+      def_(std::move(def)),
+      desk_(server, def_.names, def_.rules_read_only) {}
+
+void OperatorChannel::answer(std::uint32_t connection, const json& value) {
+    // Names are bytes of the host's choice; what is no UTF-8 must not end the server.
+    send_(connection, value.dump(-1, ' ', false, json::error_handler_t::replace), false);
+}
+
+void OperatorChannel::refuse(std::uint32_t connection, const std::string& why) {
+    answer(connection, {{"op", "error"}, {"text", why}});
+}
+
+void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
+    const json request = json::parse(text, nullptr, false);
+    if (!request.is_object() || !request.contains("op") || !request["op"].is_string()) {
+        return refuse(connection, "a request is a table with 'op'");
+    }
+    const std::string op = request["op"];
+    Subscription& subscription = subscriptions_[connection];
+    if (op == "find") return find(connection, request);
+    if (op == "held") {
+        const auto observer = id_of(request, "observer");
+        if (!observer) return refuse(connection, "held needs 'observer'");
+        return watch_held(subscription, find_observer(*observer));
+    }
+    if (op == "truth") return watch_truth(connection, request);
+    if (op == "explain") return explain(connection, request);
+    if (op == "stats") return tell_stats(connection);
+    if (op == "at") return tell_entities_at(connection, request);
+    if (op == "rules") {
+        subscription.rules_told = server_->rules_revision();
+        return answer(connection, desk_.rules());
+    }
+    if (op == "try_rules") return answer(connection, desk_.try_rules(request));
+    if (op == "set_rules") return set_rules(connection, request);
+    refuse(connection, "unknown 'op'");
+}
+
+void OperatorChannel::find(std::uint32_t connection, const json& request) {
+    if (!request.contains("nonce") || !request["nonce"].is_string())
+        return refuse(connection, "find needs 'nonce'");
+    const std::uint64_t nonce =
+        std::strtoull(request["nonce"].get<std::string>().c_str(), nullptr, 16);
+    json observer;
+    for (const auto& session : server_->data().sessions) {
+        if (session->nonce == nonce && session->observer != ObserverId::none) {
+            observer = static_cast<std::uint32_t>(session->observer);
+        }
+    }
+    answer(connection, {{"op", "found"}, {"observer", observer}});
+}
+
+void OperatorChannel::watch_truth(std::uint32_t connection, const json& request) {
+    Subscription& subscription = subscriptions_[connection];
+    subscription.truth =
+        request.value("on", json(false)).is_boolean() && request.value("on", false);
+    if (!subscription.truth) return;
+    const auto rect = request.find("rect");
+    bool good = rect != request.end() && rect->is_array() && rect->size() == 4;
+    for (std::size_t i = 0; good && i < 4; ++i) good = (*rect)[i].is_number();
+    if (!good) {
+        subscription.truth = false;
+        return refuse(connection, "truth needs 'rect': [x0, y0, x1, y1]");
+    }
+    for (std::size_t i = 0; i < 4; ++i) subscription.rect[i] = (*rect)[i].get<float>();
+}
+
+void OperatorChannel::explain(std::uint32_t connection, const json& request) {
+    const auto asked_observer = id_of(request, "observer");
+    const auto asked_entity = id_of(request, "entity");
+    if (!asked_observer || !asked_entity)
+        return refuse(connection, "explain needs 'observer' and 'entity', ids or indexes");
+    const ObserverId observer = find_observer(*asked_observer);
+    if (observer == ObserverId::none) return refuse(connection, "there is no such observer");
+    const EntityId entity = find_entity(*asked_entity);
+    if (entity == EntityId::none) return refuse(connection, "there is no such entity");
+    json out = describe(entity, server_->interest().explain(observer, entity));
+    out["tick"] = server_->current_tick();
+    out["observer"] = static_cast<std::uint32_t>(observer);
+    answer(connection, out);
+}
+
+void OperatorChannel::tell_stats(std::uint32_t connection) {
+    const ServerStats stats = server_->stats();
+    std::vector<SessionStats> sessions;
+    server_->sessions(sessions);
+    json list = json::array();
+    for (const auto& session : sessions) list.push_back(describe(session));
+    answer(connection, {{"op", "stats"},
+                        {"tick", server_->current_tick()},
+                        {"entities", stats.entities},
+                        {"enters", stats.enters},
+                        {"leaves", stats.leaves},
+                        {"bytes_sent", stats.bytes_sent},
+                        {"bytes_received", stats.bytes_received},
+                        {"drops", server_->drops().total()},
+                        {"rules_revision", server_->rules_revision()},
+                        {"sessions", list}});
+}
+
+void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& request) {
+    double x = 0;
+    double y = 0;
+    double radius = 0;
+    if (!read_finite(request, "x", x) || !read_finite(request, "y", y) ||
+        !read_finite(request, "radius_m", radius) || radius < 0) {
+        return refuse(connection, "at needs 'x', 'y' and 'radius_m', which is 0 or more");
+    }
+    struct Near {
+        double distance;
+        EntityId entity;
+        Vec3 place;
+    };
+    std::vector<Near> near;
+    const World& world = server_->world();
+    const bool y_is_up = server_->rules().axes == Axes::xz;
+    world.for_each([&](EntityId entity) {
+        if (!world.data().is_placed(index_of(entity))) return;
+        const Vec3 place = world.place_of(entity);
+        const double distance = std::hypot(place.x - x, (y_is_up ? place.z : place.y) - y);
+        if (distance <= radius) near.push_back({distance, entity, place});
+    });
+    const std::size_t count = std::min(near.size(), entities_at_max);
+    std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(),
+                      [](const Near& a, const Near& b) {
+                          return std::pair(a.distance, a.entity) < std::pair(b.distance, b.entity);
+                      });
+    near.resize(count);
+    json entities = json::array();
+    for (const Near& one : near) {
+        json observer;
+        for (const auto& session : server_->data().sessions) {
+            if (session->state == Session::State::joined && def_.main_of &&
+                def_.main_of(session->observer) == one.entity)
+                observer = static_cast<std::uint32_t>(session->observer);
+        }
+        entities.push_back({{"entity", std::to_string(static_cast<std::uint64_t>(one.entity))},
+                            {"index", index_of(one.entity)},
+                            {"kind", world.data().kind_def_at(index_of(one.entity)).name},
+                            {"x", one.place.x},
+                            {"y", y_is_up ? one.place.z : one.place.y},
+                            {"observer", observer}});
+    }
+    answer(connection, {{"op", "at"}, {"entities", entities}});
+}
+
+void OperatorChannel::set_rules(std::uint32_t connection, const json& request) {
+    const json wrong = desk_.set_rules(request);
+    if (!wrong.is_null()) return answer(connection, wrong);
+    if (def_.note) {
+        def_.note("an operator set the rules: revision " +
+                  std::to_string(server_->rules_revision()) +
+                  ", nodes: " + std::to_string(server_->rules().nodes.size()));
+    }
+    if (subscriptions_[connection].rules_told == 0) answer(connection, desk_.rules());
+    tell_rules();
+}
+
+void OperatorChannel::tell_rules() {
+    for (auto& [connection, subscription] : subscriptions_) {
+        if (subscription.rules_told == 0 || subscription.rules_told == server_->rules_revision())
+            continue;
+        subscription.rules_told = server_->rules_revision();
+        answer(connection, desk_.rules());
+    }
+}
+
+ObserverId OperatorChannel::find_observer(std::uint64_t id) const {
+    for (const auto& session : server_->data().sessions) {
+        if (session->observer == ObserverId::none) continue;
+        if (static_cast<std::uint32_t>(session->observer) == id ||
+            index_of(session->observer) == id)
+            return session->observer;
+    }
+    return ObserverId::none;
+}
+
+EntityId OperatorChannel::find_entity(std::uint64_t id) const {
+    const World& world = server_->world();
+    EntityId found = EntityId::none;
+    world.for_each([&](EntityId entity) {
+        if (static_cast<std::uint64_t>(entity) == id || index_of(entity) == id) found = entity;
+    });
+    return found;
 }
 
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {
@@ -191,7 +306,7 @@ void OperatorChannel::send_held(std::uint32_t connection, Subscription& subscrip
                               {"relevant", report.relevant},
                               {"backlog", report.backlog},
                               {"leaves", report.unacknowledged_leaves}};
-        send_(connection, message.dump(), false);
+        answer(connection, message);
     }
     session->held_reports.clear();
 }
@@ -222,6 +337,7 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
 }
 
 void OperatorChannel::tick_done() {
+    tell_rules();
     for (auto& [connection, subscription] : subscriptions_) {
         if (subscription.held != ObserverId::none) send_held(connection, subscription);
         if (subscription.truth && server_->current_tick() % subscription.truth_every_ticks == 0) {

@@ -22,6 +22,14 @@ void ServerData::set_spoil(Spoil mode) {
     cache_.break_field_every = mode == Spoil::field ? 50 : 0;
 }
 
+Status ServerData::set_rules(const InterestRules& rules) {
+    const Status status = interest.set_rules(rules);
+    if (status != Status::ok) return status;
+    def.rules = rules;
+    ++rules_revision;
+    return Status::ok;
+}
+
 /// Test builds: one entity that this observer must not know of is shown to it all the same.
 void ServerData::spoil_leak(Session& session) {
     if (session.state != Session::State::joined || tick_number % 20 != 0) return;
@@ -57,10 +65,23 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     interest_def.key_count = static_cast<std::uint32_t>(def.schema->keys().size());
     for (const auto& flag : def.schema->flags()) interest_def.flag_names.push_back(flag.name);
     for (const auto& key : def.schema->keys()) interest_def.key_names.push_back(key.name);
+    interest_def.value_count = static_cast<std::uint32_t>(def.schema->values().size());
+    for (const auto& value : def.schema->values()) interest_def.value_names.push_back(value.name);
+    if (def.kinds.size() > def.schema->kinds().size()) return Status::bad_configuration;
+    ServerDef made = def;
+    made.kinds.resize(def.schema->kinds().size());
+    for (std::size_t k = 0; k < made.kinds.size(); ++k) {
+        for (const NodeId node : made.kinds[k].nodes) {
+            if (index_of(node) >= def.rules.nodes.size()) return Status::bad_configuration;
+        }
+        if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
+    }
+    interest_def.kinds = made.kinds;
+    interest_def.level = def.level;
     interest_def.observers_max = def.sessions_max + 16;
     auto interest = InterestManager::create(interest_def);
     if (!interest) return interest.error();
-    return Server(std::make_unique<ServerData>(def, game, std::move(world).value(),
+    return Server(std::make_unique<ServerData>(made, game, std::move(world).value(),
                                                std::move(interest).value()));
 }
 
@@ -79,6 +100,18 @@ World& Server::world() noexcept {
 InterestManager& Server::interest() noexcept {
     if (data_->world.data().has_untracked_ops()) data_->track_facts();
     return data_->interest;
+}
+Status Server::set_rules(const InterestRules& rules) {
+    return data_->set_rules(rules);
+}
+RuleTrial Server::try_rules(const InterestRules& rules) const {
+    return data_->interest.try_rules(rules);
+}
+const InterestRules& Server::rules() const noexcept {
+    return data_->def.rules;
+}
+std::uint32_t Server::rules_revision() const noexcept {
+    return data_->rules_revision;
 }
 Tick Server::current_tick() const noexcept {
     return data_->tick_number;

@@ -40,6 +40,7 @@ class ServerData {
     void address_closed(const Address& address);
     Result<ObserverId> add_probe();
     ServerStats stats() const;
+    Status set_rules(const InterestRules& rules);
 
     Session* find_session(ObserverId observer) noexcept;
 
@@ -49,6 +50,7 @@ class ServerData {
     DropCounters drops;
     TickProfile profile;
     Tick tick_number = 0;
+    std::uint32_t rules_revision = 1;
     ReplicationTap* tap = nullptr;
     std::vector<std::unique_ptr<Session>> sessions;  ///< in order of acceptance
 
@@ -112,6 +114,7 @@ class ServerData {
     };
     Body body_;
     std::array<Key, Schema::keys_max> keys_{};  ///< scratch of interest_def_of
+    std::array<float, Schema::values_max> values_{};
 
     struct Queued {
         Address to;

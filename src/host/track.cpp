@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What the world's edits of this tick mean for interest: structural edits in the order in which
-// they were made, then flags and keys, then moves. All of it is one step for observers (N42).
+// they were made, then flags, keys and values, then moves. All of it is one step for observers
+// (N42).
 #include "host/server_data.hpp"
 #include "world/world_data.hpp"
 
@@ -18,6 +19,11 @@ EntityDef ServerData::interest_def_of(std::uint32_t index) {
         keys_[d] = data.key_at(index, KeyDomain{static_cast<std::uint8_t>(d)});
     }
     entity.keys = std::span(keys_).first(def.schema->keys().size());
+    for (std::size_t v = 0; v < def.schema->values().size(); ++v) {
+        values_[v] = data.value_at(index, ValueId{static_cast<std::uint8_t>(v)});
+    }
+    entity.values = std::span(values_).first(def.schema->values().size());
+    entity.kind = data.kind_at(index);
     return entity;
 }
 
@@ -42,7 +48,7 @@ void ServerData::track_op(const WorldOp& op) {
             break;
         case WorldOp::Type::owner: {
             const ObserverId owner = data.owner_at(index);
-            const bool sees = data.kind_def_at(index).owner_sees;
+            const bool sees = def.kinds[index_of(data.kind_at(index))].owner_sees;
             (void)interest.set_owner(op.entity, sees ? owner : ObserverId::none);
             for (auto& session : sessions) {
                 session->ghosts.set_owned(op.entity, session->observer == owner, tick_number);
@@ -61,8 +67,10 @@ void ServerData::track_facts() {
     for (const AttributeChange& change : data.attribute_changes()) {
         if (change.flag != FlagId::none) {
             (void)interest.set_flag(change.entity, change.flag, change.key != Key::none);
-        } else {
+        } else if (change.domain != KeyDomain::none) {
             (void)interest.set_key(change.entity, change.domain, change.key);
+        } else {
+            (void)interest.set_value(change.entity, change.value, change.number);
         }
     }
 }

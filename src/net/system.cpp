@@ -26,8 +26,12 @@ void need_sodium() {
 }
 
 volatile bool* stop_flag = nullptr;
+volatile bool* reload_flag = nullptr;
 void on_signal(int) {
     if (stop_flag != nullptr) *stop_flag = true;
+}
+void on_hangup(int) {
+    if (reload_flag != nullptr) *reload_flag = true;
 }
 
 }  // namespace
@@ -93,6 +97,11 @@ void stop_on_signals(volatile bool* stop) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     std::signal(SIGPIPE, SIG_IGN);
+}
+
+void reload_on_signal(volatile bool* again) {
+    reload_flag = again;
+    std::signal(SIGHUP, on_hangup);
 }
 
 }  // namespace purview::net

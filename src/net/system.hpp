@@ -34,5 +34,7 @@ std::string machine_description();
 
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);
+/// Sets `*again` on SIGHUP: files are to be read again.
+void reload_on_signal(volatile bool* again);
 
 }  // namespace purview::net

@@ -11,7 +11,12 @@
 namespace purview::scene {
 
 struct Problem {
-    std::string text;  ///< begins with the file and, where known, line and column
+    std::string text;  ///< of a file: begins with it and, where known, line and column
+    /// Of rules, which are no file by themselves: where in them.
+    int node = -1;         ///< index; -1: of no node
+    int step = -1;         ///< index in the node; -1: of no step
+    std::string key = {};  ///< of the node, such as "refresh"; empty: of none
+    int column = 0;        ///< character of that text, from 1 on; 0: the whole of it
 };
 
 template <class T>
@@ -25,6 +30,7 @@ class Loaded {
     T* operator->() noexcept { return &*value_; }
     const T* operator->() const noexcept { return &*value_; }
     const std::string& problem() const noexcept { return problem_.text; }
+    const Problem& what() const noexcept { return problem_; }
 
   private:
     std::optional<T> value_;

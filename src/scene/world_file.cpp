@@ -2,107 +2,13 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "scene/world_file.hpp"
 
-#include <toml++/toml.h>
-#include <charconv>
-#include <cmath>
 #include <set>
+
+#include "scene/strict_table.hpp"
 
 namespace purview::scene {
 
 namespace {
-
-/// Thrown inside this file only.
-struct WorldError {
-    std::string text;
-};
-
-/// A TOML table that must be understood whole: every key is asked for, or it is an error.
-class StrictTable {
-  public:
-    StrictTable(const toml::table& table, std::string path, std::string name)
-        : table_(table), path_(std::move(path)), name_(std::move(name)) {}
-
-    std::string where(const toml::node& node) const {
-        return path_ + ":" + std::to_string(node.source().begin.line) + ":" +
-               std::to_string(node.source().begin.column);
-    }
-    [[noreturn]] void fail(const toml::node& node, const std::string& text) const {
-        throw WorldError{where(node) + ": " + text};
-    }
-    const toml::node* find(std::string_view key) {
-        asked_.insert(std::string(key));
-        return table_.get(key);
-    }
-    std::string title(std::string_view key) const {
-        return "'" + (name_.empty() ? std::string(key) : name_ + "." + std::string(key)) + "'";
-    }
-
-    void read(std::string_view key, std::string& out) {
-        if (const toml::node* node = find(key)) {
-            if (!node->is_string()) fail(*node, title(key) + " must be a text");
-            out = node->as_string()->get();
-        }
-    }
-    template <class Integer>
-    void read_integer(std::string_view key, Integer& out, std::int64_t min, std::int64_t max) {
-        if (const toml::node* node = find(key)) {
-            if (!node->is_integer()) fail(*node, title(key) + " must be a whole number");
-            const std::int64_t value = node->as_integer()->get();
-            if (value < min || value > max) {
-                fail(*node,
-                     title(key) + " must be " + std::to_string(min) + " to " + std::to_string(max));
-            }
-            out = static_cast<Integer>(value);
-        }
-    }
-    void read_real(std::string_view key, float& out, double min, double max) {
-        if (const toml::node* node = find(key)) {
-            if (!node->is_number()) fail(*node, title(key) + " must be a number");
-            const double value = *node->value<double>();
-            if (!(value >= min) || !(value <= max)) {
-                fail(*node, title(key) + " must be " + text_of(min) + " to " + text_of(max));
-            }
-            out = static_cast<float>(value);
-        }
-    }
-    const toml::table* table(std::string_view key) {
-        const toml::node* node = find(key);
-        if (node == nullptr) return nullptr;
-        if (!node->is_table()) fail(*node, title(key) + " must be a table");
-        return node->as_table();
-    }
-    const toml::array* array(std::string_view key) {
-        const toml::node* node = find(key);
-        if (node == nullptr) return nullptr;
-        if (!node->is_array()) fail(*node, title(key) + " must be a list");
-        return node->as_array();
-    }
-    /// The first key that nobody asked for is an error.
-    void finish() const {
-        for (const auto& [key, node] : table_) {
-            if (asked_.count(std::string(key.str())) == 0) {
-                throw WorldError{path_ + ":" + std::to_string(key.source().begin.line) + ":" +
-                                 std::to_string(key.source().begin.column) + ": unknown key " +
-                                 title(key.str())};
-            }
-        }
-    }
-
-  private:
-    static std::string text_of(double value) {
-        std::string text = std::to_string(value);
-        while (text.find('.') != std::string::npos && (text.back() == '0' || text.back() == '.')) {
-            const bool dot = text.back() == '.';
-            text.pop_back();
-            if (dot) break;
-        }
-        return text;
-    }
-    const toml::table& table_;
-    std::string path_;
-    std::string name_;
-    std::set<std::string> asked_;
-};
 
 std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -171,76 +77,58 @@ void read_players(const toml::table& table, WorldFile& world) {
     in.finish();
 }
 
+/// What the game makes of a kind.
+void read_game(StrictTable& in, KindEntry& kind) {
+    constexpr std::pair<const char*, Motion> motions[] = {{"rest", Motion::rest},
+                                                          {"wander", Motion::wander},
+                                                          {"herd", Motion::herd},
+                                                          {"patrol", Motion::patrol}};
+    in.read_choice("motion", motions, kind.motion);
+    in.read_real("speed_mps", kind.speed_mps, 0, 1000);
+    in.read_real("rest_share", kind.rest_share, 0, 1);
+    in.read_real("cloaked_share", kind.cloaked_share, 0, 1);
+    in.read_real("urgency", kind.urgency, 0.001, 1000);
+    in.read_integer("cargo", kind.cargo, 0, 63);
+    in.read("hidden", kind.hidden);
+    for (const char* key :
+         {"motion", "speed_mps", "rest_share", "cloaked_share", "urgency", "cargo", "hidden"}) {
+        if (!kind.game_key && in.has(key)) kind.game_key = {key, in.place(key)};
+    }
+}
+
 void read_kinds(const toml::table& kinds, WorldFile& world) {
     for (const auto& [key, node] : kinds) {
         const std::string name(key.str());
-        if (!node.is_table())
-            throw WorldError{world.path + ": 'kinds." + name + "' must be a table"};
+        if (!node.is_table()) {
+            throw WorldError{text_of(world.path, place_of(node)) + ": 'kinds." + name +
+                             "' must be a table"};
+        }
         StrictTable in(*node.as_table(), world.path, "kinds." + name);
         KindEntry kind;
         kind.name = name;
-        std::string motion = "wander";
-        in.read("motion", motion);
-        if (motion == "rest") {
-            kind.motion = Motion::rest;
-        } else if (motion == "wander") {
-            kind.motion = Motion::wander;
-        } else if (motion == "herd") {
-            kind.motion = Motion::herd;
-        } else if (motion == "patrol") {
-            kind.motion = Motion::patrol;
-        } else {
-            in.fail(*in.find("motion"),
-                    "'kinds." + name + ".motion' must be rest, wander, herd or patrol");
+        kind.place = place_of(node);
+        read_game(in, kind);
+        if (const toml::array* nodes = in.array("nodes")) {
+            kind.nodes.emplace();
+            for (const toml::node& bound : *nodes) {
+                if (!bound.is_string()) in.fail(bound, "a node is bound to by its name, a text");
+                kind.nodes->push_back({bound.as_string()->get(), place_of(bound)});
+            }
         }
-        in.read_real("speed_mps", kind.speed_mps, 0, 1000);
-        in.read_real("rest_share", kind.rest_share, 0, 1);
-        in.read_real("cloaked_share", kind.cloaked_share, 0, 1);
-        in.read_real("urgency", kind.urgency, 0.001, 1000);
-        in.read_integer("cargo", kind.cargo, 0, 63);
+        constexpr std::pair<const char*, EntityMode> modes[] = {
+            {"nodes", EntityMode::nodes},
+            {"global", EntityMode::global},
+            {"explicit", EntityMode::explicit_only}};
+        in.read_choice("mode", modes, kind.mode);
+        in.read("owner_sees", kind.owner_sees);
+        in.read_real("range_m", kind.range_m, 0.001, rule_metres_max);
+        if (in.has("range_m")) kind.range_place = in.place("range_m");
         in.finish();
-        world.kinds.push_back(kind);
+        world.kinds.push_back(std::move(kind));
     }
 }
 
-NodeEntry read_node(const toml::node& node, WorldFile& world) {
-    if (!node.is_table())
-        throw WorldError{world.path + ": 'interest.node' must be a list of tables"};
-    StrictTable in(*node.as_table(), world.path, "interest.node");
-    NodeEntry entry;
-    entry.where = in.where(node);
-    std::string type = "grid";
-    in.read("name", entry.name);
-    in.read("type", type);
-    if (type == "grid") {
-        entry.type = NodeType::grid;
-    } else if (type == "everything") {
-        entry.type = NodeType::everything;
-    } else {
-        in.fail(*in.find("type"), "'interest.node.type' must be grid or everything");
-    }
-    if (const toml::array* steps = in.array("steps")) {
-        for (const toml::node& step : *steps) {
-            if (!step.is_string())
-                in.fail(step, "a step must be a text such as \"add within 60 leave 66\"");
-            entry.steps.push_back({step.as_string()->get(), in.where(step)});
-        }
-    }
-    in.finish();
-    if (entry.name.empty()) entry.name = "node " + std::to_string(world.nodes.size() + 1);
-    return entry;
-}
-
-void read_interest(const toml::table& table, WorldFile& world) {
-    StrictTable in(table, world.path, "interest");
-    in.read_real("cell_m", world.cell_m, 0, 1e6);
-    if (const toml::array* nodes = in.array("node")) {
-        for (const toml::node& node : *nodes) world.nodes.push_back(read_node(node, world));
-    }
-    in.finish();
-}
-
-WorldFile read_world(const toml::table& root, const std::string& path) {
+WorldFile read_world(const toml::table& root, const std::string& path, const std::string& text) {
     WorldFile world;
     world.path = path;
     StrictTable in(root, path, "");
@@ -261,123 +149,107 @@ WorldFile read_world(const toml::table& root, const std::string& path) {
     if (trace != nullptr) read_trace(*trace, world);
     if (players != nullptr) read_players(*players, world);
     if (kinds != nullptr) read_kinds(*kinds, world);
-    if (interest != nullptr) read_interest(*interest, world);
+    world.interest.path = path;
+    if (interest != nullptr) world.interest = read_interest(*interest, path, text);
     if (world.name.empty()) world.name = "unnamed";
     return world;
 }
 
-/// Words of a step; a quoted name may hold blanks.
-std::vector<std::string> words_of(const std::string& text) {
-    std::vector<std::string> words;
-    std::string word;
-    bool quoted = false;
-    for (const char c : text) {
-        if (c == '\'') {
-            quoted = !quoted;
-        } else if (c == ' ' && !quoted) {
-            if (!word.empty()) words.push_back(word);
-            word.clear();
-        } else {
-            word.push_back(c);
+/// Ranges that the file gives, or those of its kinds.
+void use_ranges(const WorldFile& world, InterestRules& rules) {
+    rules.range_classes_m = world.interest.range_classes_m;
+    if (rules.range_classes_m.empty()) {
+        std::set<float> ranges;
+        for (const KindEntry& kind : world.kinds) {
+            if (kind.range_m > 0) ranges.insert(kind.range_m);
+        }
+        if (ranges.size() > range_classes_max) {
+            throw WorldError{text_of(world.path, world.interest.place) +
+                             ": kinds have more than 6 different ranges: "
+                             "'interest.range_classes_m' must say which 6 there are"};
+        }
+        rules.range_classes_m.assign(ranges.begin(), ranges.end());
+    }
+    for (const KindEntry& kind : world.kinds) {
+        if (kind.range_m > 0 && kind.range_m > rules.range_classes_m.back()) {
+            throw WorldError{text_of(world.path, kind.range_place) + ": 'kinds." + kind.name +
+                             ".range_m' is larger than the last of 'interest.range_classes_m'"};
         }
     }
-    if (!word.empty()) words.push_back(word);
-    return words;
 }
 
-bool read_metres(const std::string& word, float& out) {
-    const auto result = std::from_chars(word.data(), word.data() + word.size(), out);
-    return result.ec == std::errc{} && result.ptr == word.data() + word.size() &&
-           std::isfinite(out) && out > 0;
-}
-
-template <class Map>
-std::string names_in(const Map& map) {
+std::string node_names(const InterestRules& rules) {
     std::string text;
-    for (const auto& entry : map) text += (text.empty() ? "" : ", ") + entry.first;
-    return text.empty() ? "there is none" : "there is " + text;
+    for (const NodeDesc& node : rules.nodes)
+        text += (text.empty() ? "there is '" : ", '") + node.name + "'";
+    return text.empty() ? "there is none" : text;
+}
+
+NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry& wanted,
+                 const InterestRules& rules) {
+    const std::string where =
+        text_of(world.path, wanted.place) + ": 'kinds." + kind.name + ".nodes': ";
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        if (rules.nodes[n].name != wanted.name) continue;
+        if (rules.nodes[n].members != NodeMembers::bound) {
+            throw WorldError{where + "node '" + wanted.name +
+                             "' is not for bound kinds: give it members = \"bound\""};
+        }
+        return NodeId{static_cast<std::uint16_t>(n)};
+    }
+    throw WorldError{where + "no node '" + wanted.name + "': " + node_names(rules)};
 }
 
 }  // namespace
 
-Loaded<StepDesc> parse_step(const StepText& step, const RuleNames& names) {
-    const auto problem = [&](const std::string& text) {
-        return Problem{step.where + ": step \"" + step.text + "\": " + text};
-    };
-    const std::vector<std::string> words = words_of(step.text);
-    if (words.size() < 3)
-        return problem("must be 'add', 'subtract' or 'require', and what to look at");
-    StepDesc out;
-    if (words[0] == "add") {
-        out.op = StepOp::add;
-    } else if (words[0] == "subtract") {
-        out.op = StepOp::subtract;
-    } else if (words[0] == "require") {
-        out.op = StepOp::require;
-    } else {
-        return problem("'" + words[0] + "' is not add, subtract or require");
-    }
-    if (words[1] == "within") {
-        out.kernel.type = KernelType::distance;
-        const bool leaves = words.size() == 5 && words[3] == "leave";
-        if ((words.size() != 3 && !leaves) || !read_metres(words[2], out.kernel.enter_m) ||
-            (leaves && !read_metres(words[4], out.kernel.leave_m))) {
-            return problem("must be 'within METRES' or 'within METRES leave METRES', above 0");
-        }
-        if (!leaves) out.kernel.leave_m = out.kernel.enter_m;
-        if (out.kernel.leave_m < out.kernel.enter_m)
-            return problem("leave must not be below within");
-        return out;
-    }
-    if (words.size() != 3) return problem("has too many words");
-    if (words[1] == "same") {
-        const auto found = names.keys.find(words[2]);
-        if (found == names.keys.end())
-            return problem("no key '" + words[2] + "': " + names_in(names.keys));
-        out.kernel.type = KernelType::same_group;
-        out.kernel.domain = found->second;
-        return out;
-    }
-    if (words[1] == "flag") {
-        const auto found = names.flags.find(words[2]);
-        if (found == names.flags.end())
-            return problem("no flag '" + words[2] + "': " + names_in(names.flags));
-        out.kernel.type = KernelType::flag;
-        out.kernel.flag = found->second;
-        return out;
-    }
-    return problem("'" + words[1] + "' is not within, same or flag");
-}
-
 Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& names) {
     InterestRules rules;
-    rules.cell_m = world.cell_m;
+    rules.cell_m = world.interest.cell_m;
+    rules.axes = world.interest.axes;
+    rules.observer_range_max_m = world.interest.observer_range_max_m;
     if (world.map) {
         rules.bounds_max = {world.map->width_m(), world.map->height_m(), 0};
     } else if (world.trace) {
         rules.bounds_min = {world.trace->min.x - 1, world.trace->min.y - 1, 0};
         rules.bounds_max = {world.trace->max.x + 1, world.trace->max.y + 1, 0};
     }
-    for (const NodeEntry& entry : world.nodes) {
-        NodeDesc node;
-        node.name = entry.name;
-        node.type = entry.type;
-        for (const StepText& text : entry.steps) {
-            const auto step = parse_step(text, names);
-            if (!step) return Problem{step.problem()};
-            node.steps.push_back(*step);
+    try {
+        use_ranges(world, rules);
+    } catch (const WorldError& error) {
+        return Problem{error.text};
+    }
+    return compile_rules(world.interest, names, rules);
+}
+
+Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,
+                                                const Schema& schema) {
+    std::vector<KindInterest> kinds(schema.kinds().size());
+    try {
+        for (const KindEntry& entry : world.kinds) {
+            const std::size_t index = index_of(schema.find_kind(entry.name));
+            if (index >= kinds.size()) {
+                throw WorldError{text_of(world.path, entry.place) + ": this world has no kind '" +
+                                 entry.name + "'"};
+            }
+            KindInterest& kind = kinds[index];
+            if (entry.nodes) {
+                kind.never_default = entry.nodes->empty();
+                for (const NameEntry& node : *entry.nodes)
+                    kind.nodes.push_back(find_node(world, entry, node, rules));
+            }
+            kind.mode = entry.mode;
+            kind.owner_sees = entry.owner_sees;
+            kind.range_m = entry.range_m;
         }
-        rules.nodes.push_back(std::move(node));
+    } catch (const WorldError& error) {
+        return Problem{error.text};
     }
-    if (const std::string wrong = problem_of(rules); !wrong.empty()) {
-        return Problem{world.path + ": interest: " + wrong};
-    }
-    return rules;
+    return kinds;
 }
 
 Loaded<WorldFile> parse_world_file(const std::string& path, const std::string& text) {
     try {
-        return read_world(toml::parse(text, path), path);
+        return read_world(toml::parse(text, path), path, text);
     } catch (const toml::parse_error& error) {
         return Problem{path + ":" + std::to_string(error.source().begin.line) + ":" +
                        std::to_string(error.source().begin.column) + ": " +

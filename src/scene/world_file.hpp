@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "purview/interest.hpp"
 #include "purview/rules.hpp"
+#include "scene/interest_file.hpp"
 #include "scene/tile_map.hpp"
 #include "scene/trace.hpp"
 
@@ -21,27 +23,30 @@ namespace purview::scene {
 /// How things of a kind move.
 enum class Motion : std::uint8_t { rest, wander, herd, patrol };
 
+/// A name and where it stands.
+struct NameEntry {
+    std::string name;
+    FilePlace place;
+};
+
 struct KindEntry {
     std::string name;
+    FilePlace place;
+    // What the game makes of it.
     Motion motion = Motion::wander;
     float speed_mps = 1.5F;
     float rest_share = 0.3F;  ///< of the time
     float cloaked_share = 0;  ///< of its entities
     float urgency = 1;
-    std::uint32_t cargo = 0;  ///< children attached to each, of kind `crate`
-};
-
-/// A rule's step as written, before names are known: compiled with the schema.
-struct StepText {
-    std::string text;
-    std::string where;  ///< file:line:column
-};
-
-struct NodeEntry {
-    std::string name;
-    NodeType type = NodeType::grid;
-    std::vector<StepText> steps;
-    std::string where;
+    std::uint32_t cargo = 0;            ///< children attached to each, of kind `crate`
+    bool hidden = false;                ///< from all but owners
+    std::optional<NameEntry> game_key;  ///< the first of these that was given
+    // What interest makes of it.
+    std::optional<std::vector<NameEntry>> nodes;  ///< bound to these; given and empty: to none
+    EntityMode mode = EntityMode::nodes;
+    bool owner_sees = true;
+    float range_m = 0;
+    FilePlace range_place;
 };
 
 struct WorldFile {
@@ -60,23 +65,18 @@ struct WorldFile {
     std::vector<KindEntry> kinds;
     std::map<std::string, std::string> object_layers;  ///< layer -> kind of its objects
     std::string start_type;                            ///< objects of this type are starting places
-    float cell_m = 0;
-    std::vector<NodeEntry> nodes;
+    InterestEntry interest;
     std::vector<std::string> warnings;
-};
-
-/// Names that steps may use.
-struct RuleNames {
-    std::map<std::string, FlagId> flags;
-    std::map<std::string, KeyDomain> keys;
 };
 
 Loaded<WorldFile> load_world_file(const std::string& path);
 /// As a file with this text at this path would be.
 Loaded<WorldFile> parse_world_file(const std::string& path, const std::string& text);
 
-/// One step: `add|subtract|require` then `within R [leave R]`, `same KEY` or `flag NAME`.
-Loaded<StepDesc> parse_step(const StepText& step, const RuleNames& names);
+/// Rules of a new world.
 Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& names);
+/// What interest makes of each kind of the schema.
+Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,
+                                                const Schema& schema);
 
 }  // namespace purview::scene

@@ -189,6 +189,17 @@ KeyDomain Schema::key(std::string_view name, ComponentId component, std::string_
     return KeyDomain{static_cast<std::uint8_t>(keys_.size() - 1)};
 }
 
+ValueId Schema::value(std::string_view name, ComponentId component, std::string_view field) {
+    const std::size_t at = find_field(component, field);
+    if (!good_name(name, "value")) return ValueId::none;
+    if (values_.size() == values_max || at == fields_max || find_value(name) != ValueId::none) {
+        fail("value '" + std::string(name) + "': unknown field, name used twice, or more than 8");
+        return ValueId::none;
+    }
+    values_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
+    return ValueId{static_cast<std::uint8_t>(values_.size() - 1)};
+}
+
 ComponentId Schema::find_component(std::string_view name) const noexcept {
     const std::size_t index = index_by_name(components_, name);
     return index == components_.size() ? ComponentId::none
@@ -207,6 +218,11 @@ FlagId Schema::find_flag(std::string_view name) const noexcept {
 KeyDomain Schema::find_key(std::string_view name) const noexcept {
     const std::size_t index = index_by_name(keys_, name);
     return index == keys_.size() ? KeyDomain::none : KeyDomain{static_cast<std::uint8_t>(index)};
+}
+
+ValueId Schema::find_value(std::string_view name) const noexcept {
+    const std::size_t index = index_by_name(values_, name);
+    return index == values_.size() ? ValueId::none : ValueId{static_cast<std::uint8_t>(index)};
 }
 
 std::size_t Schema::find_field(ComponentId component, std::string_view name) const noexcept {

@@ -3,6 +3,7 @@
 #include "world/world_data.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -18,6 +19,15 @@ std::uint32_t read_unsigned(const FieldDef& field, const std::byte* data) noexce
     std::uint32_t value = 0;  // little endian, as every target of this library
     std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
     return value;
+}
+
+float read_number(const FieldDef& field, const std::byte* data) noexcept {
+    const std::uint32_t bits = read_unsigned(field, data);
+    if (field.type == FieldType::boolean) return bits != 0 ? 1.0F : 0.0F;
+    if (field.type != FieldType::integer) return std::bit_cast<float>(bits);
+    if (!field.is_signed) return static_cast<float>(bits);
+    const unsigned above = 32U - field.size_bytes * 8U;  // the sign goes up to bit 31 and back
+    return static_cast<float>(static_cast<std::int32_t>(bits << above) >> above);
 }
 
 }  // namespace
@@ -40,6 +50,8 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
     for (const auto& flag : schema().flags())
         attribute_components_ |= 1U << index_of(flag.component);
     for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
+    for (const auto& value : schema().values())
+        attribute_components_ |= 1U << index_of(value.component);
 }
 
 Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
@@ -53,6 +65,7 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         flags_.push_back(0);
         settled_places_.emplace_back();
         for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
+        for (std::size_t v = 0; v < schema().values().size(); ++v) values_[v].push_back(0);
         if (columns_.empty() || columns_[0].dirty.size() <= index) {
             for (auto& column : columns_)
                 column.dirty.resize(std::max<std::size_t>(1024, index * 2));
@@ -65,6 +78,7 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
     entities_[index].kind = kind;
     flags_[index] = 0;
     for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d][index] = Key::none;
+    for (std::size_t v = 0; v < schema().values().size(); ++v) values_[v][index] = 0;
     for (const ComponentId component : schema().kinds()[index_of(kind)].components) {
         auto& column = columns_[index_of(component)];
         column.ensure(index);
@@ -224,6 +238,18 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
         if (report) {
             attribute_changes_.push_back(
                 {entity, FlagId::none, KeyDomain{static_cast<std::uint8_t>(d)}, now});
+        }
+    }
+    for (std::size_t v = 0; v < schema().values().size(); ++v) {
+        const auto& def = schema().values()[v];
+        if (!has(index, def.component)) continue;
+        const auto& field = schema().components()[index_of(def.component)].fields[def.field];
+        const float now = read_number(field, component_at(index, def.component));
+        if (now == values_[v][index] || !std::isfinite(now)) continue;
+        values_[v][index] = now;
+        if (report) {
+            attribute_changes_.push_back({entity, FlagId::none, KeyDomain::none, Key::none,
+                                          ValueId{static_cast<std::uint8_t>(v)}, now});
         }
     }
 }

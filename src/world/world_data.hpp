@@ -29,12 +29,14 @@ struct WorldOp {
     EntityId root;  ///< the new root (type root)
 };
 
-/// A flag or key of an entity that differs from the last tick.
+/// A flag, key or value of an entity that differs from the last tick; one of the three is named.
 struct AttributeChange {
     EntityId entity;
-    FlagId flag;       ///< none for a key
-    KeyDomain domain;  ///< none for a flag
-    Key key;           ///< key: the new value; flag: 1 or 0
+    FlagId flag = FlagId::none;
+    KeyDomain domain = KeyDomain::none;
+    Key key = Key::none;  ///< key: the new one; flag: 1 or 0
+    ValueId value = ValueId::none;
+    float number = 0;  ///< value: the new one
 };
 
 /// Values of one component for all entities, in pages that never move.
@@ -120,6 +122,9 @@ class WorldData {
     Key key_at(std::uint32_t index, KeyDomain domain) const noexcept {
         return keys_[index_of(domain)][index];
     }
+    float value_at(std::uint32_t index, ValueId value) const noexcept {
+        return values_[index_of(value)][index];
+    }
 
     // -- the change log of the running tick -----------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
@@ -129,8 +134,8 @@ class WorldData {
     const Bitset& dirty(ComponentId component) const noexcept {
         return columns_[index_of(component)].dirty;
     }
-    /// Reads flags and keys of everything written this tick and puts back places that are not
-    /// finite. Entities whose spawn is not tracked yet are brought up to date without a change
+    /// Reads flags, keys and values of everything written this tick and puts back places that are
+    /// not finite. Entities whose spawn is not tracked yet are brought up to date without a change
     /// record (their spawn carries the values). May be called several times in a tick.
     void settle();
     std::span<const AttributeChange> attribute_changes() const noexcept {
@@ -166,9 +171,10 @@ class WorldData {
     std::vector<std::vector<EntityId>> children_;
     std::vector<ComponentColumn> columns_;
     std::vector<std::uint32_t> kind_masks_;   ///< components of a kind, a bit each
-    std::uint32_t attribute_components_ = 0;  ///< components that a flag or key reads
+    std::uint32_t attribute_components_ = 0;  ///< components that an attribute reads
     std::vector<std::uint16_t> flags_;
     std::array<std::vector<Key>, Schema::keys_max> keys_;
+    std::array<std::vector<float>, Schema::values_max> values_;
     std::vector<Vec3> settled_places_;
     std::vector<WorldOp> ops_;
     std::vector<AttributeChange> attribute_changes_;

@@ -49,6 +49,73 @@ make_map() {
         printf "]}],\"tilesets\":[{\"firstgid\":1,\"tilecount\":2,\"tileproperties\":{\"1\":{\"c\":\"\"}}}]}"
     }' >"$dir/map.json"
 }
+# A world of six things whose places are known: where players begin, something near (entity 0), something
+# far (1), something cloaked (2), something hidden (3), something of mode explicit (4).
+make_six() {
+    awk 'function thing(type, x, y) { printf "%s{\"type\":\"%s\",\"x\":%d,\"y\":%d,\"width\":0,\"height\":0,\"properties\":{}}", comma, type, x * 32, y * 32; comma = "," }
+    BEGIN {
+        printf "{\"width\":200,\"height\":100,\"tilewidth\":32,\"tileheight\":32,\"layers\":[{\"name\":\"l\",\"type\":\"tilelayer\",\"width\":200,\"height\":100,\"data\":["
+        for (i = 0; i < 20000; ++i) printf "%s1", (i ? "," : "")
+        printf "]},{\"name\":\"roaming\",\"type\":\"objectgroup\",\"objects\":["
+        thing("start", 50, 50); thing("post", 60, 50); thing("post", 170, 50); thing("spy", 55, 50); thing("trap", 52, 50); thing("letter", 53, 50)
+        printf "]}],\"tilesets\":[{\"firstgid\":1,\"tilecount\":2}]}"
+    }' >"$dir/six.json"
+    cat >"$dir/six.toml" <<'TOML'
+name = "six"
+[map]
+file = "six.json"
+start_type = "start"
+[players]
+teams = 0
+speed_mps = 0
+[kinds.post]
+motion = "rest"
+[kinds.spy]
+speed_mps = 0
+cloaked_share = 1
+[kinds.trap]
+motion = "rest"
+hidden = true
+[kinds.letter]
+motion = "rest"
+mode = "explicit"
+[interest]
+[[interest.node]]
+name = "near, not cloaked"
+steps = ["add within 60 leave 66", "subtract flag cloaked"]
+TOML
+}
+# serve_six ARGUMENT...: a server of that world, with one player; sets port, operator and bots.
+serve_six() {
+    token=0123456789abcdef
+    : >"$dir/first"
+    "$program" serve --world "$dir/six.toml" --port 0 --operator-token $token --seconds 60 "$@" >"$dir/first" 2>"$dir/log" &
+    child=$!
+    wait_for_server
+    operator="--port $port --operator-token $token"
+    "$program" bots --server "127.0.0.1:$port" --clients 1 --seconds 50 >"$dir/bots" 2>&1 &
+    bots=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        # shellcheck disable=SC2086
+        "$program" explain $operator --observer 0 --entity 0 >/dev/null 2>&1 && return
+        sleep 0.25
+    done
+    fail 'the player did not come in'
+}
+stop_six() {
+    kill $bots "$child" 2>/dev/null || true
+    wait $bots "$child" 2>/dev/null || true
+    child=
+}
+# in_log TEXT: the server says so on standard error, soon.
+in_log() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        grep -q -- "$1" "$dir/log" && return
+        sleep 0.25
+    done
+    cat "$dir/log"
+    fail "the server does not say: $1"
+}
 make_trace() {
     awk 'BEGIN {
         print "time,id,x,y,z,facing"
@@ -87,6 +154,19 @@ case "$case_name" in
         in_err "w.toml:1:8: 'name' must be a text"
         run 1 serve --world "$dir/none.toml" --port 0 --seconds 1
         in_err 'none.toml: cannot be read: No such file'
+        make_six
+        sed 's/flag cloaked/flag shiny/' "$dir/six.toml" >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:22:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
+        sed 's/flag cloaked/sight/' "$dir/six.toml" >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err 'w.toml:22:46: .*this world has no line of sight'
+        printf '[kinds.player]\nmotion = "rest"\n' | cat "$dir/six.toml" - >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:24:10: 'kinds.player.motion': the game has its own ways"
+        sed 's/mode = "explicit"/nodes = ["far"]/' "$dir/six.toml" >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:18:10: 'kinds.letter.nodes': no node 'far': there is 'near, not cloaked'"
         ;;
     bad_trace)
         printf 'time,id,x,y,z,facing\n2,1,0,0,0,0\n1,1,0,0,0,0\n' >"$dir/t.csv"
@@ -142,11 +222,113 @@ PY
         run 1 explain --server "$server" --operator-token wrong --observer 1 --entity 1
         in_err 'wrong token'
         run 2 explain --server nowhere --operator-token $token --observer 1 --entity 1
-        kill $bots $child 2>/dev/null || true
-        wait $bots $child 2>/dev/null || true
-        child=
+        stop_six
         run 1 explain --server "$server" --operator-token $token --observer 1 --entity 1
         in_err 'no server at'
+        make_six
+        serve_six
+        # shellcheck disable=SC2086
+        why() { run 0 explain $operator --observer 0 --entity "$1"; }
+        why 0
+        in_out 'entity 0, .*: relevant: a node says yes'
+        in_out 'add: distance 10.0 of 60.0.* -> applies'
+        in_out 'would hide it: set cloaked'
+        why 1
+        in_out 'entity 1, .*: not relevant: no node says yes'
+        in_out 'add: distance 120.0 of 60.0.* -> does not apply'
+        in_out 'would show it: move it to'
+        why 2
+        in_out 'entity 2, .*: not relevant: no node says yes'
+        in_out 'add: distance 5.0 of 60.0.* -> applies, so far yes'
+        in_out 'subtract: cloaked is set -> applies, so far no'
+        in_out 'would show it: clear cloaked'
+        why 3
+        in_out 'entity 3, .*: not relevant: force hidden'
+        in_out 'would show it: end the force-hide'
+        stop_six
+        ;;
+    rules)
+        make_six
+        serve_six
+        # shellcheck disable=SC2086
+        rules() {
+            code=$1
+            shift
+            run "$code" rules $operator "$@"
+        }
+        rules 0
+        in_out '^# revision 1$'
+        in_out '^name = "near, not cloaked"$'
+        in_out '^steps = \["add within 60 leave 66", "subtract flag cloaked"\]$'
+        cp "$dir/out" "$dir/rules.toml"
+        # The address as printed is enough.
+        run 0 rules --url "$(sed 1q "$dir/first")" --json
+        python3 - "$dir/out" <<'PY' || fail 'the JSON is not what it should be'
+import json, sys
+rules = json.load(open(sys.argv[1]))
+assert rules["op"] == "rules" and rules["revision"] == 1 and rules["editable"], rules
+assert rules["names"]["flags"] == ["cloaked"] and rules["names"]["values"] == ["hp"], rules
+PY
+        # What is shown is a file that can be tried: nothing would change.
+        rules 0 --try "$dir/rules.toml"
+        in_out '^gains: 0, losses: 0$'
+        sed 's/within 60 leave 66/within 150/' "$dir/rules.toml" >"$dir/wide.toml"
+        rules 0 --try "$dir/wide.toml"
+        in_out '^gains: 1, losses: 0$'
+        in_out '^ *1048576 *1 *0$'
+        rules 0
+        in_out '^# revision 1$'
+        rules 0 --apply "$dir/wide.toml"
+        in_out '^# revision 2$'
+        in_log 'an operator set the rules: revision 2'
+        sleep 0.2
+        # shellcheck disable=SC2086
+        run 0 explain $operator --observer 0 --entity 1
+        in_out ': relevant: a node says yes'
+        # A bad file changes nothing, and says where it is bad.
+        sed 's/flag cloaked/flag shiny/' "$dir/rules.toml" >"$dir/bad.toml"
+        for what in --try --apply; do
+            rules 1 $what "$dir/bad.toml"
+            in_err "bad.toml:6:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
+        done
+        printf 'name = "x"\n' >"$dir/bad.toml"
+        rules 1 --apply "$dir/bad.toml"
+        in_err 'bad.toml: has no \[interest\]'
+        rules 1 --apply "$dir/none.toml"
+        in_err 'none.toml: cannot be read'
+        rules 0
+        in_out '^# revision 2$'
+        # On SIGHUP the world file is read again.
+        sed -i 's/within 60 leave 66/within 20/' "$dir/six.toml"
+        kill -HUP "$child"
+        in_log 'six.toml: rules read again: revision 3'
+        rules 0
+        in_out 'add within 20"'
+        sed -i 's/within 20/within 0/' "$dir/six.toml"
+        kill -HUP "$child"
+        in_log "six.toml:22:22: step \"add within 0\": '0' is not a number of metres.*; the rules stay as they are"
+        rules 0
+        in_out '^# revision 3$'
+        stop_six
+        sed -i 's/within 0/within 60/' "$dir/six.toml"
+        serve_six --read-only-rules
+        rules 0 --try "$dir/wide.toml"
+        in_out '^gains: 1, losses: 0$'
+        rules 1 --apply "$dir/wide.toml"
+        in_err 'was started with --read-only-rules'
+        rules 0
+        in_out '^# revision 1$'
+        stop_six
+        rules 1
+        in_err 'no server at'
+        run 2 rules --port "$port"
+        in_err '--operator-token is required'
+        run 2 rules --url 127.0.0.1:7780
+        in_err 'must begin with http://'
+        run 2 rules --url http://nowhere/ --operator-token $token
+        in_err 'must be http://ADDRESS:PORT'
+        run 2 rules --port 99999 --operator-token $token
+        run 2 rules --port 1 --operator-token $token --try a --apply b
         ;;
     open_operator)
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1

@@ -205,7 +205,7 @@ TEST_CASE(
     CHECK(problem("name = \"x\"\n") == "w.toml: a world needs either [map] or [trace]");
     CHECK(
         problem(with(good, "within 60 leave 66", "within 60 leave 50"))
-            .find("w.toml:6:10: step \"add within 60 leave 50\": leave must not be below within") ==
+            .find("w.toml:6:31: step \"add within 60 leave 50\": leave must not be below within") ==
         0);
     CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan': there is team") !=
           std::string::npos);

@@ -88,6 +88,73 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "world: a value is a field as a number, reported once per change, and stays where a number is "
+    "not finite (N41)") {
+    struct Condition {
+        std::int8_t mood = 0;
+        std::uint32_t gold = 0;
+        bool awake = false;
+        float heat = 0;
+    };
+    Schema schema;
+    const Component<Condition> state = schema.component<Condition>("state")
+                                           .integer("mood", &Condition::mood, -100, 100)
+                                           .integer("gold", &Condition::gold, 0, 4'000'000'000)
+                                           .boolean("awake", &Condition::awake)
+                                           .real("heat", &Condition::heat);
+    const KindId person = schema.kind("person", {state.id});
+    const KindId stone = schema.kind("stone", {});
+    const ValueId mood = schema.value("mood", state.id, "mood");
+    const ValueId gold = schema.value("gold", state.id, "gold");
+    const ValueId awake = schema.value("awake", state.id, "awake");
+    const ValueId heat = schema.value("heat", state.id, "heat");
+    REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+    CHECK(schema.find_value("gold") == gold);
+    CHECK(schema.find_value("silver") == ValueId::none);
+    WorldDef def;
+    def.schema = &schema;
+    World world = std::move(World::create(def)).value();
+    WorldData& data = world.data();
+    const EntityId a = *world.spawn(person);
+    const EntityId b = *world.spawn(stone);
+    *world.edit(a, state) = {-7, 3'000'000'000, true, 36.6F};
+    data.settle();
+    CHECK(data.attribute_changes().empty());  // its spawn carries them
+    CHECK(data.value_at(index_of(a), mood) == -7);
+    CHECK(data.value_at(index_of(a), gold) == 3e9F);
+    CHECK(data.value_at(index_of(a), awake) == 1);
+    CHECK(data.value_at(index_of(a), heat) == 36.6F);
+    CHECK(data.value_at(index_of(b), heat) == 0);
+    (void)data.track_ops();
+    data.clear_changes();
+
+    world.edit(a, state)->heat = std::numeric_limits<float>::quiet_NaN();
+    world.edit(a, state)->mood = 5;
+    data.settle();
+    REQUIRE(data.attribute_changes().size() == 1);
+    CHECK(data.attribute_changes()[0].value == mood);
+    CHECK(data.attribute_changes()[0].number == 5);
+    CHECK(data.value_at(index_of(a), heat) == 36.6F);
+    data.settle();
+    CHECK(data.attribute_changes().empty());
+}
+
+TEST_CASE("world: a schema has at most eight values, each with a name and a field of its own") {
+    Schema schema;
+    const Component<Body> body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 999);
+    for (int i = 0; i < 8; ++i) {
+        CHECK(schema.value("v" + std::to_string(i), body.id, "hp") != ValueId::none);
+    }
+    CHECK(schema.status() == Status::ok);
+    CHECK(Schema(schema).value("v0", body.id, "hp") == ValueId::none);
+    Schema no_field = schema;
+    CHECK(no_field.value("w", body.id, "mana") == ValueId::none);
+    CHECK(no_field.status() == Status::bad_configuration);
+    CHECK(schema.value("v8", body.id, "hp") == ValueId::none);
+    CHECK(schema.problem().find("more than 8") != std::string::npos);
+}
+
+TEST_CASE(
     "world: a group has no cycle, and its limits are refused with a named status, never cut (O6)") {
     SmallSchema schema;
     World world = make_world(schema);

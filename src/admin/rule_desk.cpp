@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "admin/rule_desk.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "admin/rule_json.hpp"
+#include "host/server_data.hpp"
+
+namespace purview::admin {
+
+using nlohmann::json;
+using scene::Problem;
+
+namespace {
+
+constexpr std::size_t observers_told_max = 20;
+
+json error(const char* about, const Problem& problem) {
+    json out = {{"op", "error"}, {"about", about}, {"text", problem.text}};
+    if (problem.node >= 0) out["node"] = problem.node;
+    if (problem.step >= 0) out["step"] = problem.step;
+    if (!problem.key.empty()) out["key"] = problem.key;
+    if (problem.column > 0) out["column"] = problem.column;
+    return out;
+}
+
+json error(const char* about, std::string text) {
+    Problem problem;
+    problem.text = std::move(text);
+    return error(about, problem);
+}
+
+template <class Map>
+json names_in(const Map& names) {
+    json out = json::array();
+    for (const auto& entry : names) out.push_back(entry.first);
+    return out;
+}
+
+/// Who gains and loses most, first.
+json by_observer(const RuleTrial& trial) {
+    struct Count {
+        std::uint32_t observer = 0;
+        std::size_t gains = 0;
+        std::size_t losses = 0;
+    };
+    std::map<std::uint32_t, Count> counts;
+    const auto count_of = [&](ObserverId observer) -> Count& {
+        Count& count = counts[static_cast<std::uint32_t>(observer)];
+        count.observer = static_cast<std::uint32_t>(observer);
+        return count;
+    };
+    for (const RuleTrial::Pair& pair : trial.gains) ++count_of(pair.observer).gains;
+    for (const RuleTrial::Pair& pair : trial.losses) ++count_of(pair.observer).losses;
+    std::vector<Count> order;
+    order.reserve(counts.size());
+    for (const auto& entry : counts) order.push_back(entry.second);
+    std::stable_sort(order.begin(), order.end(), [](const Count& a, const Count& b) {
+        return a.gains + a.losses > b.gains + b.losses;
+    });
+    if (order.size() > observers_told_max) order.resize(observers_told_max);
+    json out = json::array();
+    for (const Count& count : order) {
+        out.push_back(
+            {{"observer", count.observer}, {"gains", count.gains}, {"losses", count.losses}});
+    }
+    return out;
+}
+
+}  // namespace
+
+RuleDesk::RuleDesk(Server& server, scene::RuleNames names, bool read_only)
+    : server_(&server), names_(std::move(names)), read_only_(read_only) {}
+
+void RuleDesk::name_kernels() {
+    for (const NodeDesc& node : server_->rules().nodes) {
+        for (const StepDesc& step : node.steps) {
+            if (step.kernel.custom == nullptr) continue;
+            const auto known =
+                std::find_if(names_.kernels.begin(), names_.kernels.end(),
+                             [&](const auto& entry) { return entry.second == step.kernel.custom; });
+            if (known != names_.kernels.end()) continue;
+            std::size_t number = 1;
+            while (names_.kernels.count(std::to_string(number)) != 0) ++number;
+            names_.kernels[std::to_string(number)] = step.kernel.custom;
+        }
+    }
+}
+
+const std::vector<std::string>& RuleDesk::warnings() {
+    if (warned_revision_ != server_->rules_revision()) {
+        warnings_ = server_->try_rules(server_->rules()).warnings;
+        warned_revision_ = server_->rules_revision();
+    }
+    return warnings_;
+}
+
+json RuleDesk::rules() {
+    name_kernels();
+    json nodes = json::array();
+    for (const NodeDesc& node : server_->rules().nodes)
+        nodes.push_back(to_json(scene::print_node(node, names_)));
+    return {{"op", "rules"},
+            {"revision", server_->rules_revision()},
+            {"editable", !read_only_},
+            {"nodes", nodes},
+            {"warnings", warnings()},
+            {"names",
+             {{"flags", names_in(names_.flags)},
+              {"keys", names_in(names_.keys)},
+              {"values", names_in(names_.values)},
+              {"kernels", names_in(names_.kernels)},
+              {"sight", names_.sight != nullptr}}}};
+}
+
+scene::Loaded<InterestRules> RuleDesk::compile(const json& message) {
+    name_kernels();
+    const auto nodes = nodes_of(message);
+    if (!nodes) return nodes.what();
+    auto rules = scene::compile_nodes(*nodes, names_, server_->rules(), true);
+    if (!rules) return rules.what();
+    const auto moved =
+        scene::problem_of_bindings(server_->rules(), *rules, server_->data().def.kinds);
+    if (moved) return *moved;
+    return rules;
+}
+
+json RuleDesk::try_rules(const json& message) {
+    const auto rules = compile(message);
+    if (!rules) return error("try_rules", rules.what());
+    const RuleTrial trial = server_->try_rules(*rules);
+    if (!trial.problem.empty()) return error("try_rules", trial.problem);
+    return {{"op", "try_rules"},
+            {"gains", trial.gains.size()},
+            {"losses", trial.losses.size()},
+            {"observers", by_observer(trial)},
+            {"warnings", trial.warnings}};
+}
+
+json RuleDesk::set_rules(const json& message) {
+    if (read_only_) return error("set_rules", "this server was started with --read-only-rules");
+    const auto rules = compile(message);
+    if (!rules) return error("set_rules", rules.what());
+    const Status status = server_->set_rules(*rules);
+    if (status != Status::ok) {
+        return error("set_rules", "the server refuses them: " + std::string(to_string(status)));
+    }
+    return {};
+}
+
+}  // namespace purview::admin

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Rules of a running server as operators read, try and set them. Whatever a message says, the
+// answer is a table; rules that the engine would refuse never reach it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "purview/server.hpp"
+#include "scene/rule_text.hpp"
+
+namespace purview::admin {
+
+class RuleDesk {
+  public:
+    /// The server must outlive the desk.
+    RuleDesk(Server& server, scene::RuleNames names, bool read_only);
+
+    /// {"op": "rules", ...}
+    nlohmann::json rules();
+    /// {"op": "try_rules", ...} or {"op": "error", ...}
+    nlohmann::json try_rules(const nlohmann::json& message);
+    /// Null: they are set; else {"op": "error", ...}, and nothing was changed.
+    nlohmann::json set_rules(const nlohmann::json& message);
+
+    void set_sight_def(const SightDef& def) { names_.sight_def = def; }
+    const scene::RuleNames& names() const noexcept { return names_; }
+
+  private:
+    /// Kernels of the host's own that nobody named are called by number, for good.
+    void name_kernels();
+    scene::Loaded<InterestRules> compile(const nlohmann::json& message);
+    const std::vector<std::string>& warnings();
+
+    Server* server_;
+    scene::RuleNames names_;
+    bool read_only_;
+    std::vector<std::string> warnings_;
+    std::uint32_t warned_revision_ = 0;  ///< of these warnings
+};
+
+}  // namespace purview::admin

@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "scene/rule_text.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace purview::scene {
+
+namespace {
+
+// -- names of things -----------------------------------------------------------------------------
+
+template <class T>
+struct Named {
+    std::string_view name;
+    T value;
+};
+
+constexpr Named<StepOp> ops[] = {
+    {"add", StepOp::add}, {"subtract", StepOp::subtract}, {"require", StepOp::require}};
+constexpr Named<NodeType> node_types[] = {{"everything", NodeType::everything},
+                                          {"grid", NodeType::grid},
+                                          {"dispatcher", NodeType::dispatcher},
+                                          {"custom", NodeType::custom}};
+constexpr Named<NodeMembers> node_members[] = {
+    {"all", NodeMembers::all}, {"bound", NodeMembers::bound}, {"unbound", NodeMembers::unbound}};
+constexpr Named<RangeOf> ranges[] = {{"entity", RangeOf::entity}, {"observer", RangeOf::observer}};
+constexpr Named<LookFrom> origins[] = {
+    {"main", LookFrom::main}, {"areas", LookFrom::areas}, {"owned", LookFrom::owned}};
+constexpr Named<bool> shown_words[] = {{"shown", true}, {"hidden", false}};
+constexpr Named<bool> yes_words[] = {{"yes", true}, {"no", false}};
+constexpr Named<LeavePolicy> leave_policies[] = {{"despawn", LeavePolicy::despawn},
+                                                 {"freeze", LeavePolicy::freeze},
+                                                 {"stale", LeavePolicy::stale},
+                                                 {"deactivate", LeavePolicy::deactivate}};
+
+template <class T, std::size_t n>
+const T* find_named(const Named<T> (&list)[n], std::string_view name) {
+    for (const Named<T>& one : list) {
+        if (one.name == name) return &one.value;
+    }
+    return nullptr;
+}
+
+template <class T, std::size_t n>
+std::string name_in(const Named<T> (&list)[n], T value) {
+    for (const Named<T>& one : list) {
+        if (one.value == value) return std::string(one.name);
+    }
+    return "?";
+}
+
+/// "a, b or c"
+template <class T, std::size_t n>
+std::string all_of(const Named<T> (&list)[n]) {
+    std::string text;
+    for (std::size_t i = 0; i < n; ++i) {
+        text += i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        text += list[i].name;
+    }
+    return text;
+}
+
+// -- words and numbers ---------------------------------------------------------------------------
+
+struct Word {
+    std::string text;
+    int column = 1;
+    bool quoted = false;
+};
+
+/// Caught by the functions of the header.
+[[noreturn]] void fail(int column, std::string text) {
+    Problem problem;
+    problem.text = std::move(text);
+    problem.column = column;
+    throw problem;
+}
+
+[[noreturn]] void fail_key(const char* key, std::string text, int column = 0) {
+    Problem problem;
+    problem.text = std::move(text);
+    problem.key = key;
+    problem.column = column;
+    throw problem;
+}
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/// Characters are counted, not bytes (UTF-8).
+int characters_of(std::string_view text) {
+    int count = 0;
+    for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+    return count;
+}
+
+/// The quoted word that begins at text[i]; i goes behind its closing quote.
+std::string read_quoted(const std::string& text, std::size_t& i, int column) {
+    std::string out;
+    for (++i; i < text.size(); ++i) {
+        if (text[i] == '\'') {
+            ++i;
+            if (i < text.size() && text[i] != '\'' && !is_blank(text[i]))
+                fail(column, "a blank must follow the closing quote");
+            if (i == text.size() || text[i] != '\'') return out;
+        }
+        out.push_back(text[i]);  // of two quotes, the second
+    }
+    fail(column, "the quote is not closed");
+}
+
+std::vector<Word> words_of(const std::string& text) {
+    std::vector<Word> words;
+    for (std::size_t i = 0; i < text.size();) {
+        if (is_blank(text[i])) {
+            ++i;
+            continue;
+        }
+        Word word;
+        word.column = 1 + characters_of(std::string_view(text).substr(0, i));
+        word.quoted = text[i] == '\'';
+        if (word.quoted) {
+            word.text = read_quoted(text, i, word.column);
+        } else {
+            while (i < text.size() && !is_blank(text[i])) word.text.push_back(text[i++]);
+        }
+        words.push_back(std::move(word));
+    }
+    return words;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& out) {
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), out);
+    return result.ec == std::errc{} && result.ptr == text.data() + text.size();
+}
+
+bool read_metres(std::string_view text, float& out) {
+    return read_number(text, out) && std::isfinite(out) && out > 0 && out <= rule_metres_max;
+}
+
+/// The shortest text that reads back as the same number.
+std::string text_of(float value) {
+    char buffer[64];
+    const float size = std::fabs(value);
+    const bool plain = size == 0 || (size >= 1e-4F && size < 1e7F);
+    const auto result =
+        plain ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
+              : std::to_chars(buffer, buffer + sizeof buffer, value);
+    return {buffer, result.ptr};
+}
+
+std::string quoted_name(const std::string& name) {
+    bool plain = !name.empty() && name[0] != '\'';
+    for (const char c : name) plain = plain && !is_blank(c);
+    if (plain) return name;
+    std::string text = "'";
+    for (const char c : name) text += c == '\'' ? "''" : std::string(1, c);
+    return text + "'";
+}
+
+template <class Map>
+std::string names_in(const Map& map) {
+    std::string text;
+    for (const auto& entry : map) text += (text.empty() ? "" : ", ") + quoted_name(entry.first);
+    return text.empty() ? "there is none" : "there is " + text;
+}
+
+template <class Id>
+std::string name_of(const std::map<std::string, Id>& names, const Id& id) {
+    for (const auto& [name, value] : names) {
+        if (value == id) return quoted_name(name);
+    }
+    return "?";
+}
+
+// -- steps ---------------------------------------------------------------------------------------
+
+class StepReader {
+  public:
+    StepReader(const std::string& text, const RuleNames& names)
+        : names_(names), words_(words_of(text)), end_column_(1 + characters_of(text)) {}
+
+    StepDesc read() {
+        if (words_.empty()) fail(1, "is empty: a step begins with " + all_of(ops));
+        const StepOp* op = find_named(ops, words_[0].text);
+        if (op == nullptr || words_[0].quoted) {
+            fail(words_[0].column, "'" + words_[0].text + "' is not " + all_of(ops));
+        }
+        step_.op = *op;
+        next_ = 1;
+        read_kernel();
+        return step_;
+    }
+
+  private:
+    void read_kernel() {
+        constexpr const char* kernels =
+            "within, same, flag, value, owner, area, neighbourhood, hexagons, sight or kernel";
+        if (!more()) fail(end_column_, std::string("must be followed by ") + kernels);
+        const Word& word = words_[next_++];
+        const auto is = [&](std::string_view name) { return !word.quoted && word.text == name; };
+        if (is("within")) return read_within();
+        if (is("same")) return read_same();
+        if (is("flag")) return read_flag();
+        if (is("value")) return read_value();
+        if (is("owner")) return read_owner();
+        if (is("area")) return read_area();
+        if (is("neighbourhood")) return read_neighbourhood();
+        if (is("hexagons")) return read_hexagons();
+        if (is("sight")) return read_sight(word.column);
+        if (is("kernel")) return read_custom();
+        fail(word.column, "'" + word.text + "' is not " + kernels);
+    }
+
+    void read_within() {
+        step_.kernel.type = KernelType::distance;
+        step_.kernel.enter_m = step_.kernel.leave_m = metres("within");
+        while (more()) {
+            if (option("leave")) {
+                step_.kernel.leave_m = metres("leave");
+                if (step_.kernel.leave_m < step_.kernel.enter_m)
+                    fail(words_[next_ - 1].column, "leave must not be below within");
+            } else if (option("of")) {
+                step_.kernel.range = choose("of", ranges);
+            } else if (!read_from()) {
+                unexpected("leave, of or from");
+            }
+        }
+    }
+    void read_same() {
+        step_.kernel.type = KernelType::same_group;
+        step_.kernel.domain = name("key", names_.keys);
+        if (more()) unexpected(nullptr);
+    }
+    void read_flag() {
+        step_.kernel.type = KernelType::flag;
+        step_.kernel.flag = name("flag", names_.flags);
+        if (more()) unexpected(nullptr);
+    }
+    void read_value() {
+        KernelDesc& kernel = step_.kernel;
+        kernel.type = KernelType::value;
+        kernel.value = name("value", names_.values);
+        while (more()) {
+            if (option("from")) {
+                kernel.value_min = number("from");
+            } else if (option("to")) {
+                kernel.value_max = number("to");
+            } else {
+                unexpected("from or to");
+            }
+            if (kernel.value_max < kernel.value_min)
+                fail(words_[next_ - 1].column, "from must not be above to");
+        }
+        if (said_.empty()) fail(end_column_, "must be followed by from, to or both");
+    }
+    void read_owner() {
+        step_.kernel.type = KernelType::owner;
+        if (more()) unexpected(nullptr);
+    }
+    void read_area() {
+        step_.kernel.type = KernelType::area;
+        while (more()) {
+            if (!option("leave")) unexpected("leave");
+            step_.kernel.leave_m = metres("leave");
+        }
+    }
+    void read_neighbourhood() {
+        step_.kernel.type = KernelType::neighbourhood;
+        CellShape& cells = step_.kernel.cells;
+        const Word& size = word("neighbourhood", "WIDTHxHEIGHT");
+        const std::size_t first = size.text.find('x');
+        const std::size_t second =
+            first == std::string::npos ? first : size.text.find('x', first + 1);
+        const std::string_view text = size.text;
+        bool good = first != std::string::npos && read_metres(text.substr(0, first), cells.width_m);
+        good = good &&
+               read_metres(text.substr(first + 1,
+                                       second == std::string::npos ? second : second - first - 1),
+                           cells.height_m);
+        if (good && second != std::string::npos) {
+            good = read_metres(text.substr(second + 1), cells.depth_m);
+        }
+        if (!good || size.quoted) {
+            fail(size.column, "'" + size.text + "' is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in " +
+                                  metres_range());
+        }
+        if (second == std::string::npos && more() && words_[next_].text[0] == 'x' &&
+            !words_[next_].quoted) {
+            const Word& depth = words_[next_++];
+            if (!read_metres(std::string_view(depth.text).substr(1), cells.depth_m))
+                fail(depth.column, "'" + depth.text + "' is not xDEPTH in " + metres_range());
+        }
+        read_rings();
+    }
+    void read_hexagons() {
+        step_.kernel.type = KernelType::hexagons;
+        step_.kernel.cells.width_m = metres("hexagons");
+        read_rings();
+    }
+    void read_rings() {
+        while (more()) {
+            if (option("rings")) {
+                step_.kernel.cells.rings = static_cast<std::uint16_t>(count("rings", 0, 1000));
+            } else if (!read_from()) {
+                unexpected("rings or from");
+            }
+        }
+    }
+    void read_sight(int column) {
+        if (names_.sight == nullptr) fail(column, "this world has no line of sight");
+        KernelDesc& kernel = step_.kernel;
+        kernel.type = KernelType::line_of_sight;
+        kernel.sight = names_.sight;
+        kernel.sight_def = names_.sight_def;
+        while (more()) {
+            if (option("within")) {
+                kernel.enter_m = metres("within");
+            } else if (option("tests")) {
+                kernel.sight_def.tests_per_tick = count("tests", 1, 1'000'000);
+            } else if (option("grace")) {
+                kernel.sight_def.grace_ticks = count("grace", 2, 1'000'000);
+            } else if (option("unknown")) {
+                kernel.sight_def.shown_when_unknown = choose("unknown", shown_words);
+            } else if (option("predict")) {
+                kernel.sight_def.predict = choose("predict", yes_words);
+            } else if (!read_from()) {
+                unexpected("within, from, tests, grace, unknown or predict");
+            }
+        }
+    }
+    void read_custom() {
+        step_.kernel.type = KernelType::custom;
+        step_.kernel.custom = name("kernel", names_.kernels);
+        if (more()) unexpected(nullptr);
+    }
+    bool read_from() {
+        if (!option("from")) return false;
+        step_.kernel.from = choose("from", origins);
+        return true;
+    }
+
+    bool more() const { return next_ < words_.size(); }
+    const Word& word(const char* after, const std::string& what) {
+        if (!more()) fail(end_column_, std::string(after) + " must be followed by " + what);
+        return words_[next_++];
+    }
+    bool option(const char* name) {
+        if (words_[next_].quoted || words_[next_].text != name) return false;
+        if (!said_.insert(name).second)
+            fail(words_[next_].column, std::string("'") + name + "' is said twice");
+        ++next_;
+        return true;
+    }
+    [[noreturn]] void unexpected(const char* expected) {
+        const Word& word = words_[next_];
+        fail(word.column,
+             "'" + word.text + "' is " +
+                 (expected == nullptr ? "one word too many" : "not " + std::string(expected)));
+    }
+    static std::string metres_range() {
+        return "metres, above 0 and at most " + text_of(rule_metres_max);
+    }
+    float metres(const char* after) {
+        const Word& given = word(after, "metres");
+        float value = 0;
+        if (given.quoted || !read_metres(given.text, value))
+            fail(given.column, "'" + given.text + "' is not a number of " + metres_range());
+        return value;
+    }
+    float number(const char* after) {
+        const Word& given = word(after, "a number");
+        float value = 0;
+        if (given.quoted || !read_number(given.text, value) || !std::isfinite(value))
+            fail(given.column, "'" + given.text + "' is not a number");
+        return value;
+    }
+    std::uint32_t count(const char* after, std::uint32_t min, std::uint32_t max) {
+        const std::string what =
+            "a whole number, " + std::to_string(min) + " to " + std::to_string(max);
+        const Word& given = word(after, what);
+        std::uint32_t value = 0;
+        if (given.quoted || !read_number(given.text, value) || value < min || value > max)
+            fail(given.column, "'" + given.text + "' is not " + what);
+        return value;
+    }
+    template <class T, std::size_t n>
+    T choose(const char* after, const Named<T> (&list)[n]) {
+        const Word& given = word(after, all_of(list));
+        const T* value = given.quoted ? nullptr : find_named(list, given.text);
+        if (value == nullptr) fail(given.column, "'" + given.text + "' is not " + all_of(list));
+        return *value;
+    }
+    template <class Id>
+    Id name(const char* what, const std::map<std::string, Id>& names) {
+        const Word& given = word(what, "its name");
+        const auto found = names.find(given.text);
+        if (found == names.end()) {
+            fail(given.column,
+                 "no " + std::string(what) + " '" + given.text + "': " + names_in(names));
+        }
+        return found->second;
+    }
+
+    const RuleNames& names_;
+    std::vector<Word> words_;
+    int end_column_;
+    std::size_t next_ = 0;
+    std::set<std::string> said_;
+    StepDesc step_;
+};
+
+std::string from_text(LookFrom from) {
+    return from == LookFrom::main_and_areas ? "" : " from " + name_in(origins, from);
+}
+
+std::string print_kernel(const KernelDesc& kernel, const RuleNames& names) {
+    const auto leave = [](float metres) { return " leave " + text_of(metres); };
+    switch (kernel.type) {
+        case KernelType::distance: {
+            std::string text = "within " + text_of(kernel.enter_m);
+            if (kernel.leave_m > kernel.enter_m) text += leave(kernel.leave_m);
+            if (kernel.range != RangeOf::rule) text += " of " + name_in(ranges, kernel.range);
+            return text + from_text(kernel.from);
+        }
+        case KernelType::same_group:
+            return "same " + name_of(names.keys, kernel.domain);
+        case KernelType::flag:
+            return "flag " + name_of(names.flags, kernel.flag);
+        case KernelType::custom:
+            return "kernel " + name_of(names.kernels, kernel.custom);
+        case KernelType::area:
+            return kernel.leave_m > 0 ? "area" + leave(kernel.leave_m) : "area";
+        case KernelType::owner:
+            return "owner";
+        case KernelType::value: {
+            std::string text = "value " + name_of(names.values, kernel.value);
+            if (std::isfinite(kernel.value_min)) text += " from " + text_of(kernel.value_min);
+            if (std::isfinite(kernel.value_max)) text += " to " + text_of(kernel.value_max);
+            return text;
+        }
+        case KernelType::neighbourhood: {
+            std::string text = "neighbourhood " + text_of(kernel.cells.width_m) + "x" +
+                               text_of(kernel.cells.height_m);
+            if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
+            return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        }
+        case KernelType::hexagons:
+            return "hexagons " + text_of(kernel.cells.width_m) + " rings " +
+                   std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        case KernelType::line_of_sight: {
+            const SightDef& def = kernel.sight_def;
+            const SightDef& usual = names.sight_def;
+            std::string text = "sight";
+            if (kernel.enter_m > 0) text += " within " + text_of(kernel.enter_m);
+            text += from_text(kernel.from);
+            if (def.tests_per_tick != usual.tests_per_tick)
+                text += " tests " + std::to_string(def.tests_per_tick);
+            if (def.grace_ticks != usual.grace_ticks)
+                text += " grace " + std::to_string(def.grace_ticks);
+            if (def.shown_when_unknown != usual.shown_when_unknown)
+                text += " unknown " + name_in(shown_words, def.shown_when_unknown);
+            if (def.predict != usual.predict) text += " predict " + name_in(yes_words, def.predict);
+            return text;
+        }
+    }
+    return "?";
+}
+
+// -- nodes ---------------------------------------------------------------------------------------
+
+template <class T, std::size_t n>
+void read_choice(const char* key, const std::optional<std::string>& text, const Named<T> (&list)[n],
+                 T& out) {
+    if (!text) return;
+    const T* value = find_named(list, *text);
+    if (value == nullptr)
+        fail_key(key, "'" + *text + "' is not " + all_of(list), text->empty() ? 0 : 1);
+    out = *value;
+}
+
+template <class T>
+void read_within_limits(const char* key, const std::optional<T>& given, T min, T max, T& out) {
+    if (!given) return;
+    if (!(*given >= min) || !(*given <= max)) {
+        const auto text = [](T value) {
+            if constexpr (std::is_same_v<T, float>) {
+                return text_of(value);
+            } else {
+                return std::to_string(value);
+            }
+        };
+        fail_key(key, std::string("'") + key + "' must be " + text(min) + " to " + text(max));
+    }
+    out = *given;
+}
+
+void read_refresh(const std::string& text, Refresh& refresh) {
+    std::vector<Word> words;
+    try {
+        words = words_of(text);
+    } catch (const Problem& problem) {
+        fail_key("refresh", problem.text, problem.column);
+    }
+    constexpr const char* forms = "exact, every N or dormant";
+    if (words.empty()) fail_key("refresh", std::string("must be ") + forms);
+    const std::string& first = words[0].text;
+    std::size_t used = 1;
+    std::uint32_t ticks = 1;
+    if (first == "exact") {
+        refresh.type = RefreshType::exact;
+    } else if (first == "dormant") {
+        refresh.type = RefreshType::dormant;
+    } else if (first == "every") {
+        refresh.type = RefreshType::every;
+        used = 2;
+        if (words.size() < 2) {
+            fail_key("refresh", "every must be followed by a number of ticks",
+                     1 + characters_of(text));
+        }
+        if (!read_number(words[1].text, ticks) || ticks < 1 || ticks > 10'000) {
+            fail_key("refresh", "'" + words[1].text + "' is not a number of ticks, 1 to 10000",
+                     words[1].column);
+        }
+    } else {
+        fail_key("refresh", "'" + first + "' is not " + forms, words[0].column);
+    }
+    if (words.size() > used) {
+        fail_key("refresh", "'" + words[used].text + "' is one word too many", words[used].column);
+    }
+    refresh.every_ticks = ticks;
+}
+
+void read_type(const NodeText& text, NodeDesc& node) {
+    const NodeType before = node.type;
+    read_choice("type", text.type, node_types, node.type);
+    const bool coded = node.type == NodeType::dispatcher || node.type == NodeType::custom;
+    if (coded && node.type != before) {
+        fail_key("type",
+                 "a node of type " + *text.type +
+                     " is made by the host's code: it can be kept, not made here",
+                 1);
+    }
+    if (node.type != NodeType::dispatcher) node.dispatcher = nullptr;
+    if (node.type != NodeType::custom) node.custom = nullptr;
+}
+
+NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc* before) {
+    NodeDesc node;
+    node.type = NodeType::grid;
+    if (before != nullptr) node = *before;
+    node.name = text.name;
+    if (text.name.empty() || text.name.size() > node_name_bytes_max) {
+        fail_key("name",
+                 "a node's name has 1 to " + std::to_string(node_name_bytes_max) + " bytes");
+    }
+    read_type(text, node);
+    read_choice("members", text.members, node_members, node.members);
+    read_choice("combine", text.combine, ops, node.combine);
+    if (text.refresh) read_refresh(*text.refresh, node.refresh);
+    read_within_limits("widen_m", text.widen_m, 0.0F, rule_metres_max, node.refresh.widen_m);
+    node.refresh.lazy_leave = text.lazy_leave.value_or(node.refresh.lazy_leave);
+    if (node.refresh.type != RefreshType::every) {
+        if (text.widen_m.value_or(0) != 0)
+            fail_key("widen_m", "'widen_m' goes with the refresh 'every N' only");
+        if (text.lazy_leave.value_or(false))
+            fail_key("lazy_leave", "'lazy_leave' goes with the refresh 'every N' only");
+        node.refresh.widen_m = 0;
+        node.refresh.lazy_leave = false;
+    }
+    node.enabled = text.enabled.value_or(node.enabled);
+    read_within_limits("urgency", text.urgency, 0.001F, 1000.0F, node.settings.urgency);
+    read_within_limits<std::uint32_t>("every_ticks", text.every_ticks, 1, 10'000,
+                                      node.settings.every_ticks);
+    read_choice("leave", text.leave, leave_policies, node.settings.leave);
+    node.steps.clear();
+    if (text.steps.size() > node_steps_max) {
+        fail_key("steps", "a node has at most " + std::to_string(node_steps_max) + " steps");
+    }
+    for (std::size_t s = 0; s < text.steps.size(); ++s) {
+        auto step = parse_step(text.steps[s], names);
+        if (!step) {
+            Problem problem = step.what();
+            problem.step = static_cast<int>(s);
+            throw problem;
+        }
+        node.steps.push_back(std::move(*step));
+    }
+    return node;
+}
+
+/// What the engine refuses, found by asking it about less and less.
+std::optional<Problem> refused_by_engine(const InterestRules& rules) {
+    const std::string all = problem_of(rules);
+    if (all.empty()) return std::nullopt;
+    Problem problem;
+    problem.text = all;
+    InterestRules less = rules;
+    less.nodes.clear();
+    if (const std::string wrong = problem_of(less); !wrong.empty()) return problem;
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        less.nodes.assign(1, rules.nodes[n]);
+        less.nodes[0].combine = StepOp::add;
+        if (const std::string wrong = problem_of(less); wrong.empty()) continue;
+        problem.node = static_cast<int>(n);
+        for (std::size_t s = 0; s <= rules.nodes[n].steps.size(); ++s) {
+            less.nodes[0].steps.assign(
+                rules.nodes[n].steps.begin(),
+                rules.nodes[n].steps.begin() + static_cast<std::ptrdiff_t>(s));
+            const std::string wrong = problem_of(less);
+            if (wrong.empty()) continue;
+            problem.text = wrong;
+            problem.step = static_cast<int>(s) - 1;  // none of them: the node itself
+            return problem;
+        }
+        return problem;
+    }
+    return problem;
+}
+
+std::string toml_text(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += std::string("\\") + c;
+        } else if (byte < 0x20 || byte == 0x7f) {
+            constexpr const char* digits = "0123456789abcdef";
+            out += std::string("\\u00") + digits[byte >> 4U] + digits[byte & 15U];
+        } else {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+}  // namespace
+
+RuleNames names_of(const Schema& schema) {
+    RuleNames names;
+    for (const auto& flag : schema.flags()) names.flags[flag.name] = schema.find_flag(flag.name);
+    for (const auto& key : schema.keys()) names.keys[key.name] = schema.find_key(key.name);
+    for (const auto& value : schema.values())
+        names.values[value.name] = schema.find_value(value.name);
+    return names;
+}
+
+Loaded<StepDesc> parse_step(const std::string& text, const RuleNames& names) {
+    Problem problem;
+    if (text.size() > step_bytes_max) {
+        problem.text = "a step has at most " + std::to_string(step_bytes_max) + " bytes";
+        return problem;
+    }
+    try {
+        return StepReader(text, names).read();
+    } catch (const Problem& wrong) {
+        return wrong;
+    }
+}
+
+std::string print_step(const StepDesc& step, const RuleNames& names) {
+    return name_in(ops, step.op) + " " + print_kernel(step.kernel, names);
+}
+
+Loaded<NodeDesc> compile_node(const NodeText& text, const RuleNames& names,
+                              const NodeDesc* before) {
+    try {
+        return read_node(text, names, before);
+    } catch (const Problem& wrong) {
+        return wrong;
+    }
+}
+
+NodeText print_node(const NodeDesc& node, const RuleNames& names) {
+    NodeText text;
+    text.name = node.name;
+    text.type = name_in(node_types, node.type);
+    text.members = name_in(node_members, node.members);
+    text.combine = name_in(ops, node.combine);
+    text.refresh = node.refresh.type == RefreshType::exact ? "exact"
+                   : node.refresh.type == RefreshType::dormant
+                       ? "dormant"
+                       : "every " + std::to_string(node.refresh.every_ticks);
+    text.widen_m = node.refresh.widen_m;
+    text.lazy_leave = node.refresh.lazy_leave;
+    text.enabled = node.enabled;
+    text.urgency = node.settings.urgency;
+    text.every_ticks = node.settings.every_ticks;
+    text.leave = name_in(leave_policies, node.settings.leave);
+    for (const StepDesc& step : node.steps) text.steps.push_back(print_step(step, names));
+    return text;
+}
+
+Loaded<InterestRules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
+                                    const InterestRules& around, bool keep) {
+    Problem problem;
+    if (nodes.size() > rule_nodes_max) {
+        problem.text = "there are at most " + std::to_string(rule_nodes_max) + " nodes";
+        return problem;
+    }
+    InterestRules rules = around;
+    rules.nodes.clear();
+    std::set<std::string> seen;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const NodeDesc* before = nullptr;
+        for (const NodeDesc& node : around.nodes) {
+            if (keep && before == nullptr && node.name == nodes[n].name) before = &node;
+        }
+        auto node = compile_node(nodes[n], names, before);
+        if (!node) {
+            problem = node.what();
+            problem.node = static_cast<int>(n);
+            return problem;
+        }
+        if (!seen.insert(nodes[n].name).second) {
+            problem.text = "two nodes are called '" + nodes[n].name + "'";
+            problem.node = static_cast<int>(n);
+            problem.key = "name";
+            return problem;
+        }
+        rules.nodes.push_back(std::move(*node));
+    }
+    if (auto wrong = refused_by_engine(rules)) return *wrong;
+    return rules;
+}
+
+NodeText with_defaults(NodeText text) {
+    NodeDesc usual;
+    usual.type = NodeType::grid;
+    NodeText out = print_node(usual, {});
+    out.name = std::move(text.name);
+    out.steps = std::move(text.steps);
+    const auto take = [](auto& to, auto& from) {
+        if (from) to = std::move(from);
+    };
+    take(out.type, text.type);
+    take(out.members, text.members);
+    take(out.combine, text.combine);
+    take(out.refresh, text.refresh);
+    take(out.widen_m, text.widen_m);
+    take(out.lazy_leave, text.lazy_leave);
+    take(out.enabled, text.enabled);
+    take(out.urgency, text.urgency);
+    take(out.every_ticks, text.every_ticks);
+    take(out.leave, text.leave);
+    return out;
+}
+
+std::optional<Problem> problem_of_bindings(const InterestRules& before, const InterestRules& after,
+                                           const std::vector<KindInterest>& kinds) {
+    const auto find = [](const InterestRules& rules, const std::string& name) {
+        std::size_t n = 0;
+        while (n < rules.nodes.size() && rules.nodes[n].name != name) ++n;
+        return n;
+    };
+    for (const KindInterest& kind : kinds) {
+        for (const NodeId bound : kind.nodes) {
+            const std::size_t n = index_of(bound);
+            if (n >= before.nodes.size()) continue;
+            const std::string& name = before.nodes[n].name;
+            const std::size_t now = find(after, name);
+            if (now == n && n < after.nodes.size()) continue;
+            // Another name at the same place is the same node, unless it was called so elsewhere.
+            const bool renamed = now == after.nodes.size() && n < after.nodes.size() &&
+                                 find(before, after.nodes[n].name) == before.nodes.size();
+            if (renamed) continue;
+            Problem problem;
+            problem.text = "kinds are bound to node '" + name + "': it must stay node " +
+                           std::to_string(n + 1) + " of the list (enabled = false takes it out)";
+            if (now < after.nodes.size()) problem.node = static_cast<int>(now);
+            return problem;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string print_toml(const std::vector<NodeText>& nodes) {
+    std::string out = "[interest]\n";
+    for (const NodeText& node : nodes) {
+        out += "\n[[interest.node]]\nname = " + toml_text(node.name) + "\n";
+        const auto say = [&](const char* key, const auto& given, const auto& usual) {
+            using Value = std::decay_t<decltype(*given)>;
+            if (!given || *given == usual) return;
+            out += std::string(key) + " = ";
+            if constexpr (std::is_same_v<Value, std::string>) {
+                out += toml_text(*given);
+            } else if constexpr (std::is_same_v<Value, bool>) {
+                out += *given ? "true" : "false";
+            } else if constexpr (std::is_same_v<Value, float>) {
+                out += text_of(*given);
+            } else {
+                out += std::to_string(*given);
+            }
+            out += "\n";
+        };
+        say("type", node.type, "grid");
+        say("members", node.members, "all");
+        say("combine", node.combine, "add");
+        say("refresh", node.refresh, "exact");
+        say("widen_m", node.widen_m, 0.0F);
+        say("lazy_leave", node.lazy_leave, false);
+        say("enabled", node.enabled, true);
+        say("urgency", node.urgency, 1.0F);
+        say("every_ticks", node.every_ticks, 1U);
+        say("leave", node.leave, "despawn");
+        out += "steps = [";
+        for (std::size_t s = 0; s < node.steps.size(); ++s)
+            out += (s == 0 ? "" : ", ") + toml_text(node.steps[s]);
+        out += "]\n";
+    }
+    return out;
+}
+
+}  // namespace purview::scene

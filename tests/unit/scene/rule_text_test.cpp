@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "scene/rule_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/hash.hpp"
+#include "purview/kernel.hpp"
+#include "purview/sight.hpp"
+
+namespace purview::test {
+
+namespace {
+
+using scene::NodeText;
+using scene::RuleNames;
+
+class NoSight final : public SightTest {
+  public:
+    void test(ObserverId, std::span<const SightQuery>,
+              std::span<std::uint8_t>) const noexcept override {}
+};
+
+RuleNames make_names(bool with_sight = true) {
+    RuleNames names;
+    names.flags = {{"cloaked", FlagId{0}}, {"on fire", FlagId{1}}, {"it's", FlagId{2}}};
+    names.keys = {{"team", KeyDomain{0}}, {"from", KeyDomain{1}}, {"", KeyDomain{2}}};
+    names.values = {{"hp", ValueId{0}}, {"\xc3\xa4ther", ValueId{1}}, {"'", ValueId{2}}};
+    names.kernels["even"] = make_pair_kernel(
+        {}, [](const Pair& pair) noexcept { return index_of(pair.entity()) % 2 == 0; });
+    if (with_sight) names.sight = std::make_shared<NoSight>();
+    return names;
+}
+
+StepDesc step_of(const std::string& text) {
+    const auto step = scene::parse_step(text, make_names());
+    REQUIRE_MESSAGE(step, text, ": ", step.problem());
+    return *step;
+}
+
+/// "column: text"
+std::string wrong(const std::string& text, bool with_sight = true) {
+    const auto step = scene::parse_step(text, make_names(with_sight));
+    CHECK_MESSAGE(!step, text);
+    return std::to_string(step.what().column) + ": " + step.problem();
+}
+
+bool same(const KernelDesc& a, const KernelDesc& b) {
+    return a.type == b.type && a.enter_m == b.enter_m && a.leave_m == b.leave_m &&
+           a.domain == b.domain && a.flag == b.flag && a.custom == b.custom && a.range == b.range &&
+           a.from == b.from && a.value == b.value && a.value_min == b.value_min &&
+           a.value_max == b.value_max && a.cells.width_m == b.cells.width_m &&
+           a.cells.height_m == b.cells.height_m && a.cells.depth_m == b.cells.depth_m &&
+           a.cells.rings == b.cells.rings && a.sight == b.sight &&
+           a.sight_def.tests_per_tick == b.sight_def.tests_per_tick &&
+           a.sight_def.grace_ticks == b.sight_def.grace_ticks &&
+           a.sight_def.shown_when_unknown == b.sight_def.shown_when_unknown &&
+           a.sight_def.predict == b.sight_def.predict;
+}
+
+bool same(const StepDesc& a, const StepDesc& b) {
+    return a.op == b.op && same(a.kernel, b.kernel);
+}
+
+bool same(const NodeDesc& a, const NodeDesc& b) {
+    bool equal =
+        a.name == b.name && a.type == b.type && a.members == b.members && a.combine == b.combine &&
+        a.refresh.type == b.refresh.type && a.refresh.every_ticks == b.refresh.every_ticks &&
+        a.refresh.widen_m == b.refresh.widen_m && a.refresh.lazy_leave == b.refresh.lazy_leave &&
+        a.settings.every_ticks == b.settings.every_ticks &&
+        a.settings.urgency == b.settings.urgency && a.settings.leave == b.settings.leave &&
+        a.enabled == b.enabled && a.steps.size() == b.steps.size();
+    for (std::size_t s = 0; equal && s < a.steps.size(); ++s) equal = same(a.steps[s], b.steps[s]);
+    return equal;
+}
+
+/// Rules that somebody might write, and some that nobody would.
+class RandomRules {
+  public:
+    explicit RandomRules(std::uint64_t seed) : random_(seed), names_(make_names()) {
+        names_.sight_def.tests_per_tick = 1 + random_.below(100);
+        names_.sight_def.shown_when_unknown = random_.chance(0.5F);
+    }
+    const RuleNames& names() const { return names_; }
+
+    StepDesc step() {
+        StepDesc out;
+        out.op = StepOp{static_cast<std::uint8_t>(random_.below(3))};
+        KernelDesc& kernel = out.kernel;
+        kernel.type = KernelType{static_cast<std::uint8_t>(random_.below(10))};
+        switch (kernel.type) {
+            case KernelType::distance:
+                kernel.enter_m = metres();
+                kernel.leave_m =
+                    random_.chance(0.5F) ? kernel.enter_m : std::max(kernel.enter_m, metres());
+                kernel.range = RangeOf{static_cast<std::uint8_t>(random_.below(3))};
+                kernel.from = from();
+                break;
+            case KernelType::same_group:
+                kernel.domain = any(names_.keys);
+                break;
+            case KernelType::flag:
+                kernel.flag = any(names_.flags);
+                break;
+            case KernelType::custom:
+                kernel.custom = any(names_.kernels);
+                break;
+            case KernelType::area:
+                if (random_.chance(0.5F)) kernel.leave_m = metres();
+                break;
+            case KernelType::owner:
+                break;
+            case KernelType::value: {
+                kernel.value = any(names_.values);
+                const float a = number();
+                const float b = number();
+                const std::uint32_t which = random_.below(3);
+                if (which != 0) kernel.value_min = std::min(a, b);
+                if (which != 1) kernel.value_max = std::max(a, b);
+                break;
+            }
+            case KernelType::neighbourhood:
+                kernel.cells.width_m = metres();
+                kernel.cells.height_m = metres();
+                if (random_.chance(0.5F)) kernel.cells.depth_m = metres();
+                kernel.cells.rings = static_cast<std::uint16_t>(random_.below(1001));
+                kernel.from = from();
+                break;
+            case KernelType::hexagons:
+                kernel.cells.width_m = metres();
+                kernel.cells.rings = static_cast<std::uint16_t>(random_.below(5));
+                kernel.from = from();
+                break;
+            case KernelType::line_of_sight:
+                kernel.sight = names_.sight;
+                kernel.sight_def = names_.sight_def;
+                if (random_.chance(0.5F)) kernel.enter_m = metres();
+                if (random_.chance(0.5F)) kernel.sight_def.tests_per_tick = 1 + random_.below(1000);
+                if (random_.chance(0.5F)) kernel.sight_def.grace_ticks = 2 + random_.below(1000);
+                kernel.sight_def.shown_when_unknown = random_.chance(0.5F);
+                kernel.sight_def.predict = random_.chance(0.5F);
+                kernel.from = from();
+                break;
+        }
+        return out;
+    }
+
+    NodeDesc node() {
+        constexpr const char* names[] = {"near", "a b", "\"quoted\" \\ 'so'", "\x01\t\n",
+                                         "\xc3\xa4"};
+        NodeDesc out;
+        out.name = names[random_.below(5)] + std::to_string(count_++);
+        out.type = NodeType{static_cast<std::uint8_t>(random_.below(2))};
+        out.members = NodeMembers{static_cast<std::uint8_t>(random_.below(3))};
+        out.combine = StepOp{static_cast<std::uint8_t>(random_.below(3))};
+        out.refresh.type = RefreshType{static_cast<std::uint8_t>(random_.below(3))};
+        if (out.refresh.type == RefreshType::every) {
+            out.refresh.every_ticks = 1 + random_.below(10'000);
+            if (random_.chance(0.5F)) out.refresh.widen_m = metres();
+            out.refresh.lazy_leave = random_.chance(0.5F);
+        }
+        out.settings.every_ticks = 1 + random_.below(10);
+        if (random_.chance(0.5F)) out.settings.urgency = random_.between(0.001F, 1000);
+        out.settings.leave = LeavePolicy{static_cast<std::uint8_t>(random_.below(4))};
+        out.enabled = random_.chance(0.8F);
+        for (std::uint32_t s = random_.below(5); s > 0; --s) out.steps.push_back(step());
+        return out;
+    }
+    SplitMix& random() { return random_; }
+
+  private:
+    float metres() {
+        constexpr float some[] = {60, 0.1F, 1.0F / 3, 1e6F, 1e-30F, 123456.789F, 1e-5F};
+        return random_.chance(0.5F) ? some[random_.below(7)] : std::exp(random_.between(-20, 13));
+    }
+    float number() { return random_.chance(0.2F) ? 0 : metres() * random_.between(-1e20F, 1e20F); }
+    LookFrom from() { return LookFrom{static_cast<std::uint8_t>(random_.below(4))}; }
+    template <class Map>
+    typename Map::mapped_type any(const Map& map) {
+        auto at = map.begin();
+        std::advance(at, random_.below(static_cast<std::uint32_t>(map.size())));
+        return at->second;
+    }
+    SplitMix random_;
+    RuleNames names_;
+    std::uint32_t count_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
+    KernelDesc kernel = step_of("add within 60 leave 66").kernel;
+    CHECK(kernel.type == KernelType::distance);
+    CHECK(kernel.enter_m == 60);
+    CHECK(kernel.leave_m == 66);
+    CHECK(kernel.range == RangeOf::rule);
+    CHECK(step_of("add within 60").kernel.leave_m == 60);
+    CHECK(step_of("require within 1.5 of entity").kernel.range == RangeOf::entity);
+    kernel = step_of("subtract within 5 from owned leave 6 of observer").kernel;
+    CHECK(kernel.range == RangeOf::observer);
+    CHECK(kernel.from == LookFrom::owned);
+    CHECK(kernel.leave_m == 6);
+    CHECK(step_of("add within 5 from main").kernel.from == LookFrom::main);
+    CHECK(step_of("add within 5 from areas").kernel.from == LookFrom::areas);
+    CHECK(step_of("subtract same team").op == StepOp::subtract);
+    CHECK(step_of("require same from").kernel.domain == KeyDomain{1});
+    CHECK(step_of("add same ''").kernel.domain == KeyDomain{2});
+    CHECK(step_of("add flag 'on fire'").kernel.flag == FlagId{1});
+    CHECK(step_of("add flag it's").kernel.flag == FlagId{2});
+    CHECK(step_of("\tadd  flag 'it''s' ").kernel.flag == FlagId{2});
+    kernel = step_of("add value hp from -2.5").kernel;
+    CHECK(kernel.value == ValueId{0});
+    CHECK(kernel.value_min == -2.5F);
+    CHECK(std::isinf(kernel.value_max));
+    CHECK(step_of("add value hp to 1e10 from 3").kernel.value_max == 1e10F);
+    CHECK(step_of("add value '''' to 1").kernel.value == ValueId{2});
+    CHECK(step_of("add owner").kernel.type == KernelType::owner);
+    CHECK(step_of("add area").kernel.leave_m == 0);
+    CHECK(step_of("add area leave 3").kernel.leave_m == 3);
+    kernel = step_of("add neighbourhood 34x20 rings 1").kernel;
+    CHECK(kernel.type == KernelType::neighbourhood);
+    CHECK(kernel.cells.width_m == 34);
+    CHECK(kernel.cells.height_m == 20);
+    CHECK(kernel.cells.depth_m == 0);
+    CHECK(step_of("add neighbourhood 34x20").kernel.cells.rings == 1);
+    CHECK(step_of("add neighbourhood 34x20x2.5 rings 0").kernel.cells.depth_m == 2.5F);
+    CHECK(step_of("add neighbourhood 34x20 x2.5 rings 2").kernel.cells.depth_m == 2.5F);
+    kernel = step_of("add hexagons 12 rings 3 from main").kernel;
+    CHECK(kernel.type == KernelType::hexagons);
+    CHECK(kernel.cells.width_m == 12);
+    CHECK(kernel.cells.rings == 3);
+    kernel = step_of("require sight within 40 grace 5 tests 9 predict yes unknown shown").kernel;
+    CHECK(kernel.type == KernelType::line_of_sight);
+    CHECK(kernel.sight != nullptr);
+    CHECK(kernel.enter_m == 40);
+    CHECK(kernel.sight_def.grace_ticks == 5);
+    CHECK(kernel.sight_def.tests_per_tick == 9);
+    CHECK(kernel.sight_def.predict);
+    CHECK(kernel.sight_def.shown_when_unknown);
+    CHECK(step_of("add kernel even").kernel.custom != nullptr);
+}
+
+TEST_CASE("rule text: whatever is wrong with a step is said, with the column of the word (N9)") {
+    CHECK(wrong("") == "1: is empty: a step begins with add, subtract or require");
+    CHECK(wrong(" \t ") == "1: is empty: a step begins with add, subtract or require");
+    CHECK(wrong("plus within 60") == "1: 'plus' is not add, subtract or require");
+    CHECK(wrong("'add' within 60") == "1: 'add' is not add, subtract or require");
+    const std::string kernels =
+        "within, same, flag, value, owner, area, neighbourhood, hexagons, sight or kernel";
+    CHECK(wrong("  add") == "6: must be followed by " + kernels);
+    CHECK(wrong("add nearby 60") == "5: 'nearby' is not " + kernels);
+    CHECK(wrong("add 'within' 60") == "5: 'within' is not " + kernels);
+    CHECK(wrong("add within") == "11: within must be followed by metres");
+    const std::string metres = " is not a number of metres, above 0 and at most 1000000";
+    for (const char* bad : {"0", "-3", "nan", "inf", "1e999", "60m", "0x10", "+5", "1000001"}) {
+        CHECK(wrong(std::string("add within ") + bad) == "12: '" + std::string(bad) + "'" + metres);
+    }
+    CHECK(wrong("add within 60 leave") == "20: leave must be followed by metres");
+    CHECK(wrong("add within 60 leave far") == "21: 'far'" + metres);
+    CHECK(wrong("add within 60 leave 50") == "21: leave must not be below within");
+    CHECK(wrong("add within 60 leave 61 leave 62") == "24: 'leave' is said twice");
+    CHECK(wrong("add within 60 of") == "17: of must be followed by entity or observer");
+    CHECK(wrong("add within 60 of mine") == "18: 'mine' is not entity or observer");
+    CHECK(wrong("add within 60 from here") == "20: 'here' is not main, areas or owned");
+    CHECK(wrong("add within 60 66") == "15: '66' is not leave, of or from");
+    CHECK(wrong("add same") == "9: key must be followed by its name");
+    CHECK(wrong("add same clan") == "10: no key 'clan': there is '', from, team");
+    CHECK(wrong("add same team team") == "15: 'team' is one word too many");
+    CHECK(wrong("add flag invisible") ==
+          "10: no flag 'invisible': there is cloaked, it's, 'on fire'");
+    CHECK(wrong("add flag 'on fire") == "10: the quote is not closed");
+    CHECK(wrong("add flag '") == "10: the quote is not closed");
+    CHECK(wrong("add flag 'on fire'x") == "10: a blank must follow the closing quote");
+    CHECK(wrong("add value mana from 1").find("11: no value 'mana': there is ") == 0);
+    CHECK(wrong("add value hp") == "13: must be followed by from, to or both");
+    CHECK(wrong("add value hp from") == "18: from must be followed by a number");
+    CHECK(wrong("add value hp from low") == "19: 'low' is not a number");
+    CHECK(wrong("add value hp to nan") == "17: 'nan' is not a number");
+    CHECK(wrong("add value hp to 1e40") == "17: '1e40' is not a number");
+    CHECK(wrong("add value hp from 3 to 2") == "24: from must not be above to");
+    CHECK(wrong("add value hp above 3") == "14: 'above' is not from or to");
+    // Characters are counted, not bytes.
+    CHECK(wrong("add value \xc3\xa4ther \xc3\xbc"
+                "ber 3") ==
+          "17: '\xc3\xbc"
+          "ber' is not from or to");
+    CHECK(wrong("add owner 3") == "11: '3' is one word too many");
+    CHECK(wrong("add area 3") == "10: '3' is not leave");
+    CHECK(wrong("add area leave 0") == "16: '0'" + metres);
+    const std::string cells =
+        " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in metres, above 0 and at most 1000000";
+    for (const char* bad : {"34", "34x", "x20", "34x20x", "34x0", "34x20x3x4", "34X20", "axb"}) {
+        CHECK(wrong(std::string("add neighbourhood ") + bad) ==
+              "19: '" + std::string(bad) + "'" + cells);
+    }
+    CHECK(wrong("add neighbourhood") == "18: neighbourhood must be followed by WIDTHxHEIGHT");
+    CHECK(wrong("add neighbourhood 3x4 x") ==
+          "23: 'x' is not xDEPTH in metres, above 0 and at most 1000000");
+    for (const char* bad : {"-1", "1.5", "1001", "many"}) {
+        CHECK(wrong(std::string("add neighbourhood 3x4 rings ") + bad) ==
+              "29: '" + std::string(bad) + "' is not a whole number, 0 to 1000");
+    }
+    CHECK(wrong("add neighbourhood 3x4 ring 1") == "23: 'ring' is not rings or from");
+    CHECK(wrong("add hexagons 3x4") == "14: '3x4'" + metres);
+    CHECK(wrong("require sight", false) == "9: this world has no line of sight");
+    CHECK(wrong("require sight of me") ==
+          "15: 'of' is not within, from, tests, grace, unknown or predict");
+    CHECK(wrong("require sight grace 1") == "21: '1' is not a whole number, 2 to 1000000");
+    CHECK(wrong("require sight unknown maybe") == "23: 'maybe' is not shown or hidden");
+    CHECK(wrong("require sight predict") == "22: predict must be followed by yes or no");
+    CHECK(wrong("add kernel odd") == "12: no kernel 'odd': there is even");
+    CHECK(wrong("add same " + std::string(500, 'x')) == "0: a step has at most 500 bytes");
+    RuleNames none;
+    CHECK(scene::parse_step("add flag x", none).problem() == "no flag 'x': there is none");
+}
+
+TEST_CASE("rule text: what is printed reads back as the same step, for 20,000 random ones (N9)") {
+    const std::uint64_t seed = 20;
+    INFO("seed ", seed);
+    RandomRules rules(seed);
+    for (int i = 0; i < 20'000; ++i) {
+        const StepDesc step = rules.step();
+        const std::string text = scene::print_step(step, rules.names());
+        const auto back = scene::parse_step(text, rules.names());
+        REQUIRE_MESSAGE(back, text, ": ", back.problem());
+        REQUIRE_MESSAGE(same(step, *back), text);
+        REQUIRE(scene::print_step(*back, rules.names()) == text);
+    }
+}
+
+TEST_CASE(
+    "rule text: what is printed reads back as the same node, whatever was there before (N9)") {
+    const std::uint64_t seed = 21;
+    INFO("seed ", seed);
+    RandomRules rules(seed);
+    NodeDesc before;
+    for (int i = 0; i < 5'000; ++i) {
+        const NodeDesc node = rules.node();
+        const NodeText text = scene::print_node(node, rules.names());
+        const auto fresh = scene::compile_node(text, rules.names());
+        REQUIRE_MESSAGE(fresh, fresh.problem());
+        REQUIRE(same(node, *fresh));
+        const auto over = scene::compile_node(text, rules.names(), &before);
+        REQUIRE_MESSAGE(over, over.problem());
+        REQUIRE(same(node, *over));
+        before = node;
+    }
+}
+
+TEST_CASE("rule text: words thrown together are a step or an error, never more (N9)") {
+    const std::uint64_t seed = 22;
+    INFO("seed ", seed);
+    SplitMix random(seed);
+    const RuleNames names = make_names();
+    constexpr const char* words[] = {
+        "add",   "require", "within", "60",   "leave",   "-1",  "of",
+        "from",  "entity",  "owned",  "same", "team",    "'",   "''",
+        "value", "hp",      "to",     "flag", "cloaked", "3x4", "rings",
+        "x",     "sight",   "nan",    "\x80", "area",    "xx",  "neighbourhood"};
+    int read = 0;
+    for (int i = 0; i < 50'000; ++i) {
+        std::string text = random.chance(0.8F) ? "add" : "";
+        for (std::uint32_t w = random.below(7); w > 0; --w)
+            text += (random.chance(0.9F) ? " " : "") + std::string(words[random.below(28)]);
+        const auto step = scene::parse_step(text, names);
+        if (step) {
+            ++read;
+            CHECK(same(*step, *scene::parse_step(scene::print_step(*step, names), names)));
+        } else {
+            CHECK(step.what().column >= 1);
+            CHECK(step.what().column <= static_cast<int>(text.size()) + 1);
+        }
+    }
+    CHECK(read > 200);
+}
+
+TEST_CASE("rule text: what a node does not say is as it was, or the default (N39)") {
+    const RuleNames names = make_names();
+    NodeDesc before;
+    before.name = "far";
+    before.type = NodeType::everything;
+    before.members = NodeMembers::bound;
+    before.combine = StepOp::require;
+    before.refresh = {RefreshType::every, 10, 5, true};
+    before.settings = {3, 7, LeavePolicy::freeze};
+    before.enabled = false;
+    NodeText text;
+    text.name = "far";
+    text.steps = {"add owner"};
+    auto node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    before.steps = node->steps;
+    CHECK(same(*node, before));
+    text.refresh = "exact";  // what belongs to the old one goes with it
+    node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->refresh.widen_m == 0);
+    CHECK_FALSE(node->refresh.lazy_leave);
+    text.refresh.reset();
+    node = scene::compile_node(text, names);
+    REQUIRE(node);
+    CHECK(node->type == NodeType::grid);
+    CHECK(node->members == NodeMembers::all);
+    CHECK(node->enabled);
+    node = scene::compile_node(scene::with_defaults(text), names, &before);
+    REQUIRE(node);
+    CHECK(node->refresh.type == RefreshType::exact);
+    CHECK(node->settings.urgency == 1);
+    CHECK(node->enabled);
+}
+
+TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)") {
+    const RuleNames names = make_names();
+    NodeText good;
+    good.name = "near";
+    good.steps = {"add within 60"};
+    const auto problem = [&](auto edit) {
+        NodeText text = good;
+        edit(text);
+        const auto node = scene::compile_node(text, names);
+        CHECK_FALSE(node);
+        const scene::Problem& what = node.what();
+        return what.key + "/" + std::to_string(what.step) + "/" + std::to_string(what.column) +
+               ": " + what.text;
+    };
+    CHECK(problem([](NodeText& t) { t.name = ""; }) ==
+          "name/-1/0: a node's name has 1 to 63 bytes");
+    CHECK(problem([](NodeText& t) { t.name = std::string(64, 'n'); }) ==
+          "name/-1/0: a node's name has 1 to 63 bytes");
+    CHECK(problem([](NodeText& t) { t.type = "tree"; }) ==
+          "type/-1/1: 'tree' is not everything, grid, dispatcher or custom");
+    CHECK(problem([](NodeText& t) { t.type = "custom"; }) ==
+          "type/-1/1: a node of type custom is made by the host's code: it can be kept, not made "
+          "here");
+    CHECK(problem([](NodeText& t) { t.members = "some"; }) ==
+          "members/-1/1: 'some' is not all, bound or unbound");
+    CHECK(problem([](NodeText& t) { t.combine = ""; }) ==
+          "combine/-1/0: '' is not add, subtract or require");
+    CHECK(problem([](NodeText& t) { t.refresh = "often"; }) ==
+          "refresh/-1/1: 'often' is not exact, every N or dormant");
+    CHECK(problem([](NodeText& t) { t.refresh = ""; }) ==
+          "refresh/-1/0: must be exact, every N or dormant");
+    CHECK(problem([](NodeText& t) { t.refresh = "every"; }) ==
+          "refresh/-1/6: every must be followed by a number of ticks");
+    CHECK(problem([](NodeText& t) { t.refresh = "every other"; }) ==
+          "refresh/-1/7: 'other' is not a number of ticks, 1 to 10000");
+    CHECK(problem([](NodeText& t) { t.refresh = "every 10 ticks"; }) ==
+          "refresh/-1/10: 'ticks' is one word too many");
+    CHECK(problem([](NodeText& t) { t.refresh = "'every"; }) ==
+          "refresh/-1/1: the quote is not closed");
+    CHECK(problem([](NodeText& t) { t.widen_m = -1.0F; }) ==
+          "widen_m/-1/0: 'widen_m' must be 0 to 1000000");
+    CHECK(problem([](NodeText& t) { t.widen_m = 1.0F; }) ==
+          "widen_m/-1/0: 'widen_m' goes with the refresh 'every N' only");
+    CHECK(problem([](NodeText& t) { t.lazy_leave = true; }) ==
+          "lazy_leave/-1/0: 'lazy_leave' goes with the refresh 'every N' only");
+    CHECK(problem([](NodeText& t) { t.urgency = 0.0F; }) ==
+          "urgency/-1/0: 'urgency' must be 0.001 to 1000");
+    CHECK(problem([](NodeText& t) { t.every_ticks = 0; }) ==
+          "every_ticks/-1/0: 'every_ticks' must be 1 to 10000");
+    CHECK(problem([](NodeText& t) { t.leave = "explode"; }) ==
+          "leave/-1/1: 'explode' is not despawn, freeze, stale or deactivate");
+    CHECK(problem([](NodeText& t) {
+              t.steps.push_back("add flag x");
+          }).find("/1/10: no flag 'x'") == 0);
+    CHECK(problem([](NodeText& t) { t.steps.assign(33, "add owner"); }) ==
+          "steps/-1/0: a node has at most 32 steps");
+}
+
+TEST_CASE("rule text: of many nodes the wrong one is named, also when only the engine minds (N9)") {
+    const RuleNames names = make_names();
+    const InterestRules around;
+    NodeText near;
+    near.name = "near";
+    near.steps = {"add same team", "add within 60"};
+    NodeText other = near;
+    other.name = "other";
+    REQUIRE(scene::compile_nodes({near, other}, names, around, false));
+    auto rules = scene::compile_nodes({near, near}, names, around, false);
+    CHECK(rules.problem() == "two nodes are called 'near'");
+    CHECK(rules.what().node == 1);
+    other.steps[1] = "add within sixty";
+    rules = scene::compile_nodes({near, other}, names, around, false);
+    CHECK(rules.what().node == 1);
+    CHECK(rules.what().step == 1);
+    CHECK(rules.what().column == 12);
+    other = near;
+    other.name = "other";
+    other.type = "everything";  // has no places
+    rules = scene::compile_nodes({near, other}, names, around, false);
+    CHECK(rules.what().node == 1);
+    CHECK(rules.what().step == 1);
+    CHECK(rules.problem().find("a distance needs a node of type grid") != std::string::npos);
+    rules = scene::compile_nodes(std::vector<NodeText>(65, near), names, around, false);
+    CHECK(rules.problem() == "there are at most 64 nodes");
+    InterestRules broken = around;
+    broken.cell_m = -1;
+    CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));
+}
+
+TEST_CASE("rule text: a node of the host's code stays itself as long as its type is kept (N31)") {
+    const RuleNames names = make_names();
+    NodeDesc before;
+    before.name = "rooms";
+    before.type = NodeType::custom;
+    NodeText text = scene::print_node(before, names);
+    CHECK(text.type == "custom");
+    auto node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->type == NodeType::custom);
+    text.type = "grid";
+    node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->custom == nullptr);
+    CHECK_FALSE(scene::compile_node(scene::print_node(before, names), names));
+}
+
+TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
+    InterestRules before;
+    for (const char* name : {"a", "b", "c"}) {
+        before.nodes.emplace_back();
+        before.nodes.back().name = name;
+    }
+    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
+    const auto problem = [&](std::vector<std::string> names) {
+        InterestRules after;
+        for (const std::string& name : names) {
+            after.nodes.emplace_back();
+            after.nodes.back().name = name;
+        }
+        const auto found = scene::problem_of_bindings(before, after, kinds);
+        return found ? found->text : std::string();
+    };
+    CHECK(problem({"a", "b", "c"}).empty());
+    CHECK(problem({"x", "b"}).empty());
+    CHECK(problem({"a", "renamed", "c"}).empty());
+    const std::string said =
+        "kinds are bound to node 'b': it must stay node 2 of the list (enabled = false takes it "
+        "out)";
+    CHECK(problem({"b", "a", "c"}) == said);
+    CHECK(problem({"b"}) == said);
+    CHECK(problem({"a", "c"}) == said);
+    CHECK(problem({"a"}) == said);
+    CHECK(problem({}) == said);
+}
+
+}  // namespace purview::test
