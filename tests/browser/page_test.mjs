@@ -89,7 +89,7 @@ try {
     const { client, operator } = globalThis.purview;
     const { observer } = await operator.ask({ op: "find", nonce: client.nonce });
     globalThis.heldByPacket = new Map();
-    operator.onHeld = (report) => globalThis.heldByPacket.set(report.packet, report);
+    operator.on("held", (report) => globalThis.heldByPacket.set(report.packet, report));
     operator.tell({ op: "held", observer });
   });
 
