@@ -82,6 +82,6 @@ export function rangeFor({ value, whole, least }) {
   const wanted = Math.max(Math.abs(value) * 4, 1);
   const unit = 10 ** Math.floor(Math.log10(wanted));
   const max = Math.ceil(wanted / unit - 1e-9) * unit;
-  const step = 10 ** Math.floor(Math.log10(max / 300 + 1e-12));
-  return { min: value < 0 ? -max : least > 0 ? step : 0, max, step };
+  const step = Math.max(0.01, 10 ** Math.floor(Math.log10(max / 300 + 1e-12)));
+  return { min: value < 0 ? -max : least > 0 ? Math.max(step, least) : 0, max, step };
 }
