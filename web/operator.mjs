@@ -1,40 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator channel (docs/operator.md): questions to the server that no player may ask. A
-// connection of its own, opened only with a token.
+// The operator channel (docs/operator.md): questions to the server that no player may ask, and rules
+// that no player may set. A connection of its own, opened only with a token. Types: operator.d.ts.
+
+/** What answers a request, where that is not the request's own name. */
+const ANSWERS = { find: "found", set_rules: "rules" };
 
 export class OperatorChannel {
   #url;
   #socket = null;
   #waiting = [];
-  /** Called with {tick, count, floats, words} for every truth frame; 3 words an entity. */
-  onTruth = () => {};
-  /** Called with {packet, tick, relevant, backlog, leaves} for every packet of the watched client. */
-  onHeld = () => {};
+  #listeners = new Map();
 
   constructor(url) { this.#url = url; }
 
   get isOpen() { return this.#socket?.readyState === 1; }
+
+  /** Calls `listener(detail)` for "open", "closed", "truth", "held", "rules". Returns a function that ends it. */
+  on(name, listener) {
+    if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
+    this.#listeners.get(name).add(listener);
+    return () => this.#listeners.get(name).delete(listener);
+  }
 
   async open() {
     const socket = new WebSocket(this.#url);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     socket.onmessage = (message) => this.#receive(message.data);
-    socket.onclose = () => { for (const { reject } of this.#waiting.splice(0)) reject(new Error("closed")); };
+    socket.onclose = () => {
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error("the operator channel is closed"));
+      this.#emit("closed");
+    };
     await new Promise((resolve, reject) => {
       socket.onopen = resolve;
       socket.onerror = () => reject(new Error("the operator channel does not open: wrong token?"));
     });
+    this.#emit("open");
   }
 
   close() { this.#socket?.close(); }
 
-  /** A question with one answer, in order. */
+  /** A question with one answer; {op: "error"} is an answer. Rejected when the channel closes. */
   ask(request) {
+    if (!this.isOpen) return Promise.reject(new Error("the operator channel is closed"));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
+      this.#waiting.push({ op: request.op, answer: ANSWERS[request.op] ?? request.op, resolve, reject });
       this.#socket.send(JSON.stringify(request));
     });
   }
@@ -43,14 +55,24 @@ export class OperatorChannel {
   tell(request) { if (this.isOpen) this.#socket.send(JSON.stringify(request)); }
 
   #receive(data) {
-    if (typeof data === "string") {
-      const message = JSON.parse(data);
-      if (message.op === "held") this.onHeld(message);
-      else this.#waiting.shift()?.resolve(message);
-      return;
-    }
+    if (typeof data !== "string") return this.#receiveTruth(data);
+    const message = JSON.parse(data);
+    if (message.op === "held") return this.#emit("held", message);
+    // Rules come unasked as well, whenever somebody sets them.
+    if (message.op === "rules") this.#emit("rules", message);
+    // Answers come in the order of the questions, an error that does not say about what included.
+    const at = this.#waiting.findIndex(({ op, answer }) =>
+      message.op === "error" ? (message.about ?? op) === op : message.op === answer);
+    if (at >= 0) this.#waiting.splice(at, 1)[0].resolve(message);
+  }
+
+  #receiveTruth(data) {
     const header = new Uint32Array(data, 0, 3);
     if (header[0] !== 1) return;
-    this.onTruth({ tick: header[1], count: header[2], floats: new Float32Array(data, 12), words: new Uint16Array(data, 12) });
+    this.#emit("truth", { tick: header[1], count: header[2], floats: new Float32Array(data, 12), words: new Uint16Array(data, 12) });
+  }
+
+  #emit(name, detail) {
+    for (const listener of this.#listeners.get(name) ?? []) listener(detail);
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Draws a world seen from above: the ground, circles, and instances (one draw call a layer). Knows
+// Draws a world seen from above: the ground, circles, lines, and instances (one draw call a layer). Knows
 // nothing of clients or networks. Plain WebGL2.
 
 const INSTANCE_FLOATS = 8; // x, y, size in metres, shape, r, g, b, a
+const CIRCLE_SIDES = 128;   // taste
+const DASHES_MAX = 400;
 export const SHAPE = { disc: 0, square: 1, triangle: 2, diamond: 3, ring: 4 };
 
 const INSTANCE_VERTEX = `#version 300 es
@@ -73,7 +75,7 @@ uniform vec4 color; out vec4 result;
 void main() { result = color; }`;
 
 export class View {
-  /** Which layer is being drawn: "ground", "truth", "ghosts", "circles". */
+  /** Which layer is being drawn: "ground", "truth", "ghosts", "circles", "lines", "marker", "why". */
   pass = "";
   centre = { x: 0, y: 0 };
   /** Metres from the middle to the upper edge. */
@@ -146,6 +148,17 @@ export class View {
     };
   }
 
+  /** Where on the canvas a place of the world is, in CSS pixels. */
+  pointOf({ x, y }) {
+    return {
+      x: ((x - this.centre.x) / this.halfWidth + 1) / 2 * this.canvas.clientWidth,
+      y: ((y - this.centre.y) / this.halfHeight + 1) / 2 * this.canvas.clientHeight,
+    };
+  }
+
+  /** Metres that one CSS pixel spans. */
+  get pixel() { return 2 * this.halfHeight / Math.max(1, this.canvas.clientHeight); }
+
   /** `fill(write)` calls write(x, y, size, shape, r, g, b, a) once for each instance. */
   drawInstances(pass, capacity, fill) {
     const gl = this.#gl;
@@ -175,21 +188,44 @@ export class View {
     return count;
   }
 
-  drawCircle(x, y, radius, color) {
-    const gl = this.#gl;
-    const points = new Float32Array(2 * 96);
-    for (let i = 0; i < 96; ++i) {
-      points[2 * i] = x + Math.cos(i / 48 * Math.PI) * radius;
-      points[2 * i + 1] = y + Math.sin(i / 48 * Math.PI) * radius;
+  /** `width` in CSS pixels. */
+  drawCircle(x, y, radius, color, width = 1) {
+    const half = width * this.pixel / 2;
+    const points = [];
+    for (let i = 0; i <= CIRCLE_SIDES; ++i) {
+      const [c, s] = [Math.cos(2 * i / CIRCLE_SIDES * Math.PI), Math.sin(2 * i / CIRCLE_SIDES * Math.PI)];
+      points.push(x + c * (radius - half), y + s * (radius - half), x + c * (radius + half), y + s * (radius + half));
     }
     this.pass = "circles";
+    this.#drawFlat(this.#gl.TRIANGLE_STRIP, points, color);
+  }
+
+  /** `width` and `dash` in CSS pixels; dash 0: drawn through. */
+  drawLine(from, to, width, color, dash = 0) {
+    const [dx, dy] = [to.x - from.x, to.y - from.y];
+    const length = Math.hypot(dx, dy);
+    if (length === 0) return;
+    const [nx, ny] = [-dy / length * width * this.pixel / 2, dx / length * width * this.pixel / 2];
+    const pieces = dash > 0 ? Math.min(DASHES_MAX, Math.max(1, Math.round(length / (2 * dash * this.pixel)))) : 0.5;
+    const points = [];
+    for (let i = 0; i < pieces; ++i) {
+      const [a, b] = [i / pieces, (i + 0.5) / pieces];
+      const corner = (share, side) => [from.x + dx * share + side * nx, from.y + dy * share + side * ny];
+      points.push(...corner(a, -1), ...corner(a, 1), ...corner(b, -1), ...corner(b, -1), ...corner(a, 1), ...corner(b, 1));
+    }
+    this.pass = "lines";
+    this.#drawFlat(this.#gl.TRIANGLES, points, color);
+  }
+
+  #drawFlat(mode, points, color) {
+    const gl = this.#gl;
     const program = this.#use("lines");
     gl.uniform4f(gl.getUniformLocation(program, "color"), ...color);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#lines);
-    gl.bufferData(gl.ARRAY_BUFFER, points, gl.DYNAMIC_DRAW);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(points), gl.DYNAMIC_DRAW);
     gl.enableVertexAttribArray(0);
     gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
-    gl.drawArrays(gl.LINE_LOOP, 0, 96);
+    gl.drawArrays(mode, 0, points.length / 2);
   }
 
   #use(name) {

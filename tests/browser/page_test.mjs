@@ -6,47 +6,14 @@
 // What WebGL is told to draw must be what the server knows this client to hold, twenty times while
 // it moves; and a restart of the server is survived.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until } from "./browser.mjs";
 
-const { chromium } = createRequire(import.meta.url)("playwright-core");
 const [binary, artifacts] = process.argv.slice(2);
 mkdirSync(artifacts, { recursive: true });
 
 const log = (text) => console.log(`page test: ${text}`);
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Polls until `probe()` is truthy, or fails after `ms`. */
-async function until(what, probe, ms = 15000) {
-  const end = Date.now() + ms;
-  for (;;) {
-    const value = await probe();
-    if (value) return value;
-    if (Date.now() > end) throw new Error(`timed out: ${what}`);
-    await sleep(50);
-  }
-}
-
-/** A demo server of our own; ends by itself after two minutes whatever happens. */
-async function startServer(port) {
-  const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "120"], { stdio: ["ignore", "ignore", "pipe"] });
-  let output = "";
-  child.stderr.on("data", (data) => { output += data; });
-  const address = await until("the server prints its address", () => {
-    if (child.exitCode !== null) throw new Error(`the server ended: ${output}`);
-    return /http:\/\/127\.0\.0\.1:\d+\/\?operator=[0-9a-f]+/.exec(output)?.[0];
-  });
-  return { child, address, port: Number(new URL(address).port) };
-}
-
-async function stopServer(server) {
-  const ended = new Promise((resolve) => server.child.once("exit", resolve));
-  server.child.kill("SIGTERM");
-  await ended;
-}
 
 /** In the page, before any script of it: every instanced draw call is noted with its layer. */
 function spyOnWebGL() {
@@ -63,25 +30,14 @@ function spyOnWebGL() {
   };
 }
 
-const profile = mkdtempSync(join(tmpdir(), "purview-browser-"));
-let server = await startServer(0);
+let server = await startServer(binary);
 log(`server at port ${server.port}`);
-const browser = await chromium.launchPersistentContext(profile, {
-  executablePath: execFileSync("sh", ["-c", "command -v chromium"]).toString().trim(),
-  headless: true,
-  viewport: { width: 1360, height: 820 },
-  args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
-         "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await openBrowser();
 
 try {
-  const page = browser.pages()[0] ?? await browser.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
+  const { page, complaints } = await newPage(browser);
   await page.addInitScript(spyOnWebGL);
-  await page.goto(server.address);
-  await until("the page joins", () => page.evaluate(() => globalThis.purview?.client.state === "joined" && globalThis.purview.client.ghostCount > 50 && globalThis.purview.drawn.own));
+  await enterWorld(page, server.address);
   const ownPlace = () => page.evaluate(() => globalThis.purview.drawn.own);
 
   // The server's word on what this client holds after each packet.
@@ -89,7 +45,7 @@ try {
     const { client, operator } = globalThis.purview;
     const { observer } = await operator.ask({ op: "find", nonce: client.nonce });
     globalThis.heldByPacket = new Map();
-    operator.onHeld = (report) => globalThis.heldByPacket.set(report.packet, report);
+    operator.on("held", (report) => globalThis.heldByPacket.set(report.packet, report));
     operator.tell({ op: "held", observer });
   });
 
@@ -157,7 +113,7 @@ try {
   await stopServer(server);
   await until("the page notices", () => page.evaluate(() => globalThis.purview.client.state !== "joined"));
   const nonce = await page.evaluate(() => globalThis.purview.client.nonce);
-  server = await startServer(server.port);
+  server = await startServer(binary, server.port);
   await until("the page joins again", () => page.evaluate(() => globalThis.purview.client.state === "joined" && globalThis.purview.client.ghostCount > 50), 20000);
   assert.notEqual(await page.evaluate(() => globalThis.purview.client.nonce), nonce);
   log("a restart of the server was survived");
@@ -167,6 +123,5 @@ try {
 } finally {
   await browser.close();
   await stopServer(server);
-  rmSync(profile, { recursive: true, force: true });
 }
 log("passed");

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The draft of the rules against an operator channel that is told when to answer, and against other
+// operators:  node rule_draft_test.mjs WEB_DIRECTORY
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { RuleDraft } = await import(pathToFileURL(join(process.argv[2], "rule_draft.mjs")));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const NEAR = ["add within 60 leave 66", "add same team", "subtract flag cloaked"];
+const named = (name, steps, rest = {}) => ({ name, type: "grid", refresh: "exact", enabled: true, ...rest, steps });
+
+/** Rules that run, and everybody who set them; refuses steps with "bad" in them. */
+class Channel {
+  listeners = { rules: [], open: [], closed: [] };
+  revision = 1;
+  asked = [];
+  delay = 0;
+  constructor(...nodes) { this.nodes = nodes; }
+  on(name, listener) { this.listeners[name].push(listener); }
+  emit(name, detail) { for (const listener of this.listeners[name]) listener(structuredClone(detail)); }
+  get rules() { return { op: "rules", revision: this.revision, nodes: this.nodes, warnings: [], names: { flags: ["cloaked"], keys: ["team"], values: [] } }; }
+  /** Somebody sets rules; the server writes them in its own way. */
+  set(nodes) {
+    this.nodes = nodes.map((node) => ({ ...node, steps: node.steps.map((text) => text.trim().replace(/\s+/g, " ").replace(/\.0\b/g, "")) }));
+    ++this.revision;
+    this.emit("rules", this.rules);
+  }
+  async ask(request) {
+    this.asked.push(request);
+    await sleep(this.delay);
+    if (request.op === "rules") { this.emit("rules", this.rules); return this.rules; }
+    for (const [node, { steps }] of request.nodes.entries()) {
+      const step = steps.findIndex((text) => /bad/.test(text));
+      if (step >= 0) return { op: "error", about: request.op, node, step, column: steps[step].indexOf("bad") + 1, text: "bad" };
+    }
+    if (request.op === "try_rules") return { op: "try_rules", gains: 1, losses: 2, observers: [], warnings: [] };
+    this.set(request.nodes);
+    return this.rules;
+  }
+  count(op) { return this.asked.filter((request) => request.op === op).length; }
+}
+
+async function begin(...nodes) {
+  const channel = new Channel(...nodes);
+  const draft = new RuleDraft(channel);
+  channel.emit("open");
+  await sleep(5);
+  assert.equal(draft.running.revision, 1);
+  return { channel, draft, texts: () => draft.nodes.map((node) => node.steps.map((step) => step.text)) };
+}
+
+const tests = {
+  async "a slider goes to the server as it moves, four times a second, and its last value for certain"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    const began = performance.now();
+    for (let radius = 60; radius >= 30; --radius) {
+      draft.slide(draft.nodes[0].steps[0], `add within ${radius} leave ${radius + 6}`);
+      await sleep(25);
+    }
+    const ms = performance.now() - began;
+    await sleep(400);
+    assert.equal(channel.nodes[0].steps[0], "add within 30 leave 36");
+    assert.ok(channel.count("set_rules") >= 3 && channel.count("set_rules") <= ms / 250 + 3, `${channel.count("set_rules")} in ${ms} ms`);
+    assert.equal(draft.isPending, false);
+    await draft.revert();
+    assert.deepEqual(channel.nodes, [named("near", NEAR)]);
+    assert.equal(draft.canRevert, false);
+  },
+  async "a late answer does not move a slider back"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    channel.delay = 60;
+    draft.slide(draft.nodes[0].steps[0], "add within 50");
+    await sleep(20);
+    draft.slide(draft.nodes[0].steps[0], "add within 40");
+    await sleep(60);
+    assert.equal(channel.nodes[0].steps[0], "add within 50");
+    assert.equal(texts()[0][0], "add within 40");
+    await sleep(400);
+    assert.equal(channel.nodes[0].steps[0], "add within 40");
+  },
+  async "a step that is off stays here, and goes back to its place"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    draft.switchStep(draft.nodes[0].steps[1], false);
+    await sleep(20);
+    assert.deepEqual(channel.nodes[0].steps, [NEAR[0], NEAR[2]]);
+    assert.deepEqual(texts(), [NEAR]);
+    draft.switchStep(draft.nodes[0].steps[1], true);
+    await sleep(400);
+    assert.deepEqual(channel.nodes[0].steps, NEAR);
+  },
+  async "a node whose steps are all off says nothing, instead of yes to everything"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    for (const step of draft.nodes[0].steps) draft.switchStep(step, false);
+    await sleep(400);
+    assert.equal(channel.nodes[0].enabled, false);
+    assert.deepEqual(draft.nodes[0].steps.map((step) => step.on), [false, false, false]);
+    draft.switchStep(draft.nodes[0].steps[0], true);
+    await sleep(400);
+    assert.deepEqual(channel.nodes, [named("near", [NEAR[0]])]);
+  },
+  async "a text waits for apply; what is wrong is found at its step, and nothing is set"() {
+    const { channel, draft } = await begin(named("far", ["add same team"]), named("near", NEAR));
+    const [first, second] = draft.nodes[1].steps;
+    draft.switchStep(first, false);
+    await sleep(20);
+    draft.setText(second, "add bad");
+    await sleep(450);
+    assert.equal(draft.error.step, second);
+    assert.equal(draft.error.column, 5);
+    await draft.apply();
+    assert.equal(draft.error.step, second);
+    assert.deepEqual(channel.nodes[1].steps, NEAR.slice(1));
+    draft.setText(second, "add  within 20.0");
+    await sleep(450);
+    assert.deepEqual([draft.error, draft.trial.losses], [null, 2]);
+    assert.equal(channel.count("set_rules"), 2);
+    await draft.apply();
+    assert.deepEqual(channel.nodes[1].steps, ["add within 20", NEAR[2]]);
+    assert.equal(second.text, "add within 20");
+  },
+  async "a slider waits while a text does"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    draft.setText(draft.nodes[0].steps[1], "add bad");
+    draft.slide(draft.nodes[0].steps[0], "add within 10");
+    await sleep(300);
+    assert.equal(channel.count("set_rules"), 0);
+    draft.restoreText(draft.nodes[0].steps[1]);
+    draft.slide(draft.nodes[0].steps[0], "add within 11");
+    draft.live = true;
+    await draft.apply();
+    assert.deepEqual(channel.nodes[0].steps, ["add within 11", NEAR[1], NEAR[2]]);
+  },
+  async "steps change places, and not beyond the ends"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    const [first, , last] = draft.nodes[0].steps;
+    assert.equal(draft.moveStep(draft.nodes[0], first, -1), false);
+    assert.equal(draft.moveStep(draft.nodes[0], last, 1), false);
+    assert.equal(draft.moveStep(draft.nodes[0], last, -1), true);
+    await sleep(20);
+    assert.deepEqual(channel.nodes[0].steps, [NEAR[0], NEAR[2], NEAR[1]]);
+  },
+  async "what others set is shown, beside a step that is off here"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    draft.switchStep(draft.nodes[0].steps[1], false);
+    await sleep(20);
+    channel.set([named("far", ["add within 300"]), named("near", ["add within 5", NEAR[2], "require flag cloaked"])]);
+    assert.equal(draft.elsewhere, "shown");
+    assert.equal(draft.isPending, false);
+    assert.deepEqual(texts(), [["add within 300"], ["add within 5", NEAR[1], NEAR[2], "require flag cloaked"]]);
+    assert.equal(draft.nodes[1].steps[1].on, false);
+    await draft.revert();
+    assert.deepEqual(channel.nodes, [named("near", NEAR)]);
+  },
+  async "what others set does not take a text away; one may take theirs"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    draft.setText(draft.nodes[0].steps[0], "add within 7");
+    channel.set([named("near", ["add within 5"])]);
+    assert.equal(draft.elsewhere, "waiting");
+    assert.equal(texts()[0][0], "add within 7");
+    draft.takeRunning();
+    assert.deepEqual(texts(), [["add within 5"]]);
+    assert.equal(draft.isPending, false);
+  },
+  async "rules of others that were never edited here are nothing to revert"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    channel.set([named("near", ["add within 5"])]);
+    assert.equal(draft.canRevert, false);
+    draft.slide(draft.nodes[0].steps[0], "add within 6");
+    await sleep(20);
+    await draft.revert();
+    assert.deepEqual(channel.nodes, [named("near", ["add within 5"])]);
+  },
+  async "without live everything waits"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    draft.live = false;
+    draft.slide(draft.nodes[0].steps[0], "add within 6");
+    draft.switchNode(draft.nodes[0], false);
+    await sleep(450);
+    assert.equal(channel.count("set_rules"), 0);
+    assert.equal(channel.count("try_rules"), 1);
+    await draft.apply();
+    assert.deepEqual(channel.nodes, [named("near", ["add within 6", NEAR[1], NEAR[2]], { enabled: false })]);
+  },
+  async "keys of a node that the page knows nothing about go back as they came"() {
+    const { channel, draft } = await begin(named("near", NEAR, { refresh: "every 5", widen_m: 3, leave: "freeze" }));
+    draft.slide(draft.nodes[0].steps[0], "add within 6");
+    await sleep(20);
+    assert.deepEqual(channel.nodes, [named("near", ["add within 6", NEAR[1], NEAR[2]], { refresh: "every 5", widen_m: 3, leave: "freeze" })]);
+  },
+  async "with the channel the draft goes, and comes back with it"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    draft.slide(draft.nodes[0].steps[0], "add within 6");
+    channel.emit("closed");
+    assert.equal(draft.running, null);
+    assert.equal(draft.canRevert, false);
+    draft.slide(draft.nodes[0].steps[0], "add within 7");
+    channel.nodes = [named("near", NEAR)];
+    channel.emit("open");
+    await sleep(300);
+    assert.deepEqual(texts(), [NEAR]);
+    assert.equal(channel.count("set_rules"), 0);
+  },
+};
+
+for (const [name, test] of Object.entries(tests)) {
+  try {
+    await test();
+  } catch (problem) {
+    console.log(`FAILED: ${name}`);
+    throw problem;
+  }
+}
+console.log(`rule draft: ${Object.keys(tests).length} passed`);

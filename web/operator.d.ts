@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The operator channel as docs/operator.md has it.
+
+/** A node of the rules, as the server tells it and takes it. */
+export interface RuleNode {
+  name: string;
+  /** "add within 60 leave 66" and the like, in order. */
+  steps: string[];
+  type?: string;
+  members?: string;
+  combine?: string;
+  refresh?: string;
+  /** Default true. */
+  enabled?: boolean;
+}
+
+export interface Rules {
+  op: "rules";
+  /** Grows with every change, whoever makes it. */
+  revision: number;
+  nodes: RuleNode[];
+  warnings: string[];
+  /** What steps may name. */
+  names: { flags: string[]; keys: string[]; values: string[] };
+}
+
+export interface Trial {
+  op: "try_rules";
+  /** Pairs of all observers. */
+  gains: number;
+  losses: number;
+  observers: { observer: number; gains: number; losses: number }[];
+  warnings: string[];
+}
+
+export interface Refusal {
+  op: "error";
+  text: string;
+  /** The request that is refused. */
+  about?: string;
+  /** Where in the rules it is: indices, and a column from 1 on in the text of the step. */
+  node?: number;
+  step?: number;
+  column?: number;
+}
+
+export interface EntityAt {
+  /** Decimal: 64 bits do not fit a number. */
+  entity: string;
+  index: number;
+  /** Name of its kind. */
+  kind: string;
+  x: number;
+  y: number;
+  /** Whose main entity it is. */
+  observer: number | null;
+}
+
+export interface Explanation {
+  op: "explain";
+  tick: number;
+  observer: number;
+  entity_text: string;
+  index: number;
+  relevant: boolean;
+  /** What decided, such as "owned" or "a node says yes". */
+  stage: string;
+  nodes: {
+    name: string;
+    result: boolean;
+    /** `answer` null: it cannot say. `so_far`: the node's result behind this step. */
+    steps: { op: "add" | "subtract" | "require"; what: string; answer: boolean | null; so_far: boolean }[];
+  }[];
+  /** Each of them alone would turn the answer. */
+  single: string[];
+  /** Or these two together. */
+  pair: string[];
+  text: string;
+}
+
+export interface ServerStats {
+  op: "stats";
+  tick: number;
+  entities: number;
+  enters: number;
+  leaves: number;
+  bytes_sent: number;
+  bytes_received: number;
+  drops: number;
+  rules_revision: number;
+  sessions: {
+    observer: number; role: "player" | "spectator"; carrier: "udp" | "websocket"; relevant: number; backlog: number;
+    bytes_sent: number; bytes_received: number; packets_lost: number; rtt_us: number; enters: number; leaves: number;
+  }[];
+}
+
+export interface TruthFrame {
+  tick: number;
+  count: number;
+  /** Three words an entity: x, y, then kind and flags of 16 bits each. The same memory twice. */
+  floats: Float32Array;
+  words: Uint16Array;
+}
+
+export interface HeldReport { op: "held"; packet: number; tick: number; relevant: number; backlog: number; leaves: number }
+
+export class OperatorChannel {
+  constructor(url: string);
+  readonly isOpen: boolean;
+  on(name: "open" | "closed", listener: () => void): () => void;
+  on(name: "truth", listener: (frame: TruthFrame) => void): () => void;
+  on(name: "held", listener: (report: HeldReport) => void): () => void;
+  on(name: "rules", listener: (rules: Rules) => void): () => void;
+  open(): Promise<void>;
+  close(): void;
+  ask(request: { op: "stats" }): Promise<ServerStats | Refusal>;
+  ask(request: { op: "find"; nonce: string }): Promise<{ op: "found"; observer: number | null } | Refusal>;
+  ask(request: { op: "rules" }): Promise<Rules | Refusal>;
+  ask(request: { op: "set_rules"; nodes: RuleNode[] }): Promise<Rules | Refusal>;
+  ask(request: { op: "try_rules"; nodes: RuleNode[] }): Promise<Trial | Refusal>;
+  ask(request: { op: "at"; x: number; y: number; radius_m: number }): Promise<{ op: "at"; entities: EntityAt[] } | Refusal>;
+  ask(request: { op: "explain"; observer: number; entity: string | number }): Promise<Explanation | Refusal>;
+  tell(request: { op: "held"; observer: number } | { op: "truth"; on: boolean; rect: [number, number, number, number] }): void;
+}

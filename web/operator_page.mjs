@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the page can do for an operator, over a channel of its own: the truth layer, the rules, and
+// why anybody knows of anything.
+import { byId } from "./dom.mjs";
+import { OperatorChannel } from "./operator.mjs";
+import { entitiesAt, pick } from "./pick.mjs";
+import { RuleDraft } from "./rule_draft.mjs";
+import { RulesPanel } from "./rules_panel.mjs";
+import { numbersOf, opOf } from "./step_text.mjs";
+import { WhyMap } from "./why_map.mjs";
+import { WhyPanel } from "./why_panel.mjs";
+import { WhyQuestion, endOf } from "./why_question.mjs";
+
+const TRUTH_RECT_EVERY_MS = 500;
+const PICK_PIXELS = 16;
+const OWN_WITHIN_M = 10;  // of where the own player is drawn, which is a little behind
+
+export class OperatorPage {
+  #client;
+  #scene;
+  #view;
+  #tabs;
+  #observer = null;  // which one this client is
+  #revision = null;
+  #panel;
+  #map;
+
+  constructor(url, client, scene, view, tabs, figures) {
+    this.#client = client;
+    this.#scene = scene;
+    this.#view = view;
+    this.#tabs = tabs;
+    this.channel = new OperatorChannel(url);
+    this.channel.on("truth", (frame) => { if (byId("truth").checked) scene.truth = frame; });
+    this.channel.on("closed", () => { this.#observer = this.#revision = null; scene.truth = null; });
+    this.channel.on("rules", ({ revision }) => {
+      if (this.#revision !== null && revision !== this.#revision) figures.mark(revision);
+      this.#revision = revision;
+    });
+    byId("truth").addEventListener("change", () => this.#askTruth());
+    setInterval(() => { if (byId("truth").checked) this.#askTruth(); }, TRUTH_RECT_EVERY_MS);
+
+    this.rules = new RuleDraft(this.channel);
+    new RulesPanel(this.rules, () => this.#observer).followWorld(this.channel, () => tabs.current === "rules");
+
+    this.why = new WhyQuestion(this.channel, () => tabs.current === "why");
+    this.#panel = new WhyPanel(this.why, {
+      channel: this.channel, me: (slot) => this.#me(slot), endOf: (entity) => this.#endOf(entity), ghosts: () => scene.drawn.ghosts, truth: () => byId("truth").checked,
+      middle: () => ({ ...view.centre }), reach: () => view.halfHeight,
+    });
+    this.#map = new WhyMap(view, document.querySelector("main"));
+    byId("why-off").hidden = true;
+  }
+
+  /** The client is in the world, perhaps again, and perhaps of another server. */
+  async joined() {
+    try {
+      if (!this.channel.isOpen) await this.channel.open();
+      byId("entities").textContent = (await this.channel.ask({ op: "stats" })).entities;
+      this.#observer = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
+      if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
+    } catch (problem) {
+      byId("truth-note").textContent = problem.message;
+    }
+  }
+
+  /** A click on the map while the question is open. */
+  async pick(place) {
+    try {
+      const found = await pick(this.channel, place, PICK_PIXELS * this.#view.pixel, this.#scene.drawn.ghosts, byId("truth").checked);
+      if (found === null) this.#panel.missed();
+      else this.#panel.take(this.#endOf(found));
+    } catch (problem) {
+      this.#panel.missed(problem.message);
+    }
+  }
+
+  /** The circles that add, by the rules that run: [{enter, leave}]; null: nobody has told them. */
+  radii() {
+    if (this.rules.running === null) return null;
+    const texts = this.rules.running.nodes.filter((node) => node.enabled !== false).flatMap((node) => node.steps);
+    return texts.filter((text) => opOf(text) === "add").map((text) => numbersOf(text))
+      .filter(([radius]) => radius?.label === "radius")
+      .map(([radius, margin]) => ({ enter: radius.value, leave: radius.value + margin.value }));
+  }
+
+  draw(now) {
+    if (this.#tabs.current === "why") this.#map.draw(this.why, this.#scene.drawn.own, now);
+    else this.#map.hide();
+  }
+
+  /** This client as an end of the question; as what is looked at it needs an entity. */
+  async #me(slot) {
+    const own = this.#scene.drawn.own;
+    if (slot === "first") return { name: "me", isMe: true, observer: this.#observer, entity: null };
+    const found = own && (await entitiesAt(this.channel, own, OWN_WITHIN_M)).find((entity) => entity.observer === this.#observer);
+    if (!found) throw new Error("this client has no entity of its own");
+    return this.#endOf(found);
+  }
+
+  #endOf(entity) {
+    const end = endOf(entity);
+    return entity.observer !== null && entity.observer === this.#observer ? { ...end, name: "me", isMe: true } : end;
+  }
+
+  #askTruth() {
+    const on = byId("truth").checked;
+    if (!on) this.#scene.truth = null;
+    const [w, h] = [this.#view.halfWidth * 1.2, this.#view.halfHeight * 1.2];
+    const { x, y } = this.#view.centre;
+    this.channel.tell({ op: "truth", on, rect: [x - w, y - h, x + w, y + h] });
+  }
+}

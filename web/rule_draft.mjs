@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The rules as one operator edits them, beside those that run. Knows the operator channel and no
+// page. Sliders and switches go to the server as they move, a few times a second; texts wait for
+// apply(). Whoever sets rules, the newest revision is what runs, and what is shown. Types:
+// rule_draft.d.ts.
+
+const APPLY_EVERY_MS = 250;   // often enough to follow a slider, seldom enough for a thousand observers
+const TRY_AFTER_MS = 350;     // a pause in typing
+
+const words = (text) => text.trim().replace(/\s+/g, " ");
+const clone = (nodes) => nodes.map((node) => ({ ...node, steps: node.steps.map((step) => ({ ...step })) }));
+
+/** What the server is told of nodes: steps that are switched off stay here. */
+function wireOf(nodes) {
+  return nodes.map(({ steps, enabled, ...rest }) => {
+    const texts = steps.filter((step) => words(step.text) !== "");
+    const on = texts.filter((step) => step.on);
+    // A node without steps says yes to everything: one whose steps are all off must say nothing.
+    const silent = on.length === 0 && texts.length > 0;
+    return { ...rest, enabled: enabled && !silent, steps: (silent ? texts : on).map((step) => step.text) };
+  });
+}
+
+/** The step of `nodes` that became step `index` on the wire. */
+function stepOnWire(nodes, node, index) {
+  const texts = nodes[node]?.steps.filter((step) => words(step.text) !== "") ?? [];
+  const on = texts.filter((step) => step.on);
+  return (on.length > 0 ? on : texts)[index] ?? null;
+}
+
+const isSame = (a, b) => a.length === b.length && a.every((node, i) =>
+  node.name === b[i].name && (node.enabled !== false) === (b[i].enabled !== false) &&
+  node.steps.length === b[i].steps.length && node.steps.every((text, s) => words(text) === words(b[i].steps[s])));
+
+export class RuleDraft {
+  /** As the server told last; null while there is no channel. */
+  running = null;
+  /** What is being edited: nodes as in the protocol, but steps are {text, on}. */
+  nodes = [];
+  /** Sliders and switches apply at once. */
+  live = true;
+  /** {step or null, node or null, text, column} of the last refusal. */
+  error = null;
+  /** The last dry run of just this draft. */
+  trial = null;
+  /** "shown": somebody else set the rules that are shown; "waiting": and our texts are not among them. */
+  elsewhere = "";
+  #channel;
+  #listeners = new Set();
+  #before = null;      // nodes before the first edit
+  #typed = false;      // there are texts that only apply() sends
+  #sent = [];
+  #sending = false;
+  #again = false;
+  #sentAt = -Infinity;
+  #sendTimer = null;
+  #tryTimer = null;
+  #edits = 0;
+
+  constructor(channel) {
+    this.#channel = channel;
+    channel.on("rules", (rules) => this.#take(rules));
+    channel.on("closed", () => this.#forget());
+    channel.on("open", () => { void channel.ask({ op: "rules" }).catch(() => {}); });
+  }
+
+  /** Calls `listener()` after every change of anything here. Returns a function that ends it. */
+  onChange(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The draft is not what runs. */
+  get isPending() { return this.running !== null && !isSame(wireOf(this.nodes), this.running.nodes); }
+  get canRevert() { return this.#before !== null && (this.isPending || !isSame(wireOf(this.#before), this.running?.nodes ?? [])); }
+  get isSending() { return this.#sending; }
+
+  // -- edits --------------------------------------------------------------------------------------
+
+  /** A text that is being typed: tried, and sent by apply(). */
+  setText(step, text) { this.#edit(() => { step.text = text; this.#typed = true; }); }
+  /** A text that a slider made. */
+  slide(step, text) { this.#edit(() => { step.text = text; }); }
+  switchStep(step, on) { this.#edit(() => { step.on = on; }); }
+  switchNode(node, enabled) { this.#edit(() => { node.enabled = enabled; }); }
+  /** By -1 or 1; false at an end. */
+  moveStep(node, step, by) {
+    const from = node.steps.indexOf(step);
+    const to = from + by;
+    if (from < 0 || to < 0 || to >= node.steps.length) return false;
+    this.#edit(() => { node.steps.splice(to, 0, ...node.steps.splice(from, 1)); });
+    return true;
+  }
+  addStep(node) {
+    const step = { text: "", on: true };
+    this.#edit(() => { node.steps.push(step); this.#typed = true; });
+    return step;
+  }
+  removeStep(node, step) { this.#edit(() => { node.steps.splice(node.steps.indexOf(step), 1); }); }
+  /** The text that runs in its place, if there is one. */
+  restoreText(step) {
+    this.nodes.forEach((node, n) => {
+      for (let s = 0; s < (this.running?.nodes[n]?.steps.length ?? 0); ++s) {
+        if (stepOnWire(this.nodes, n, s) === step) this.setText(step, this.running.nodes[n].steps[s]);
+      }
+    });
+  }
+
+  #edit(change) {
+    if (this.running === null) return;
+    if (!this.canRevert) this.#before = clone(this.nodes);
+    change();
+    ++this.#edits;
+    this.elsewhere = this.elsewhere === "waiting" ? "waiting" : "";
+    this.trial = null;
+    this.error = null;
+    if (!this.isPending) this.#typed = false;
+    if (this.live && !this.#typed) this.#sendSoon();
+    else this.#trySoon();
+    this.#changed();
+  }
+
+  // -- to the server ------------------------------------------------------------------------------
+
+  apply() {
+    clearTimeout(this.#tryTimer);
+    return this.#send();
+  }
+
+  /** Back to the rules from before the first edit, in force at once. */
+  async revert() {
+    if (this.#before === null) return;
+    this.nodes = clone(this.#before);
+    this.trial = null;
+    this.error = null;
+    this.elsewhere = "";
+    this.#typed = false;
+    ++this.#edits;
+    await this.#send();
+    if (this.error === null) this.#before = null;
+    this.#changed();
+  }
+
+  /** Takes what runs, and forgets what was typed. */
+  takeRunning() {
+    if (this.running === null) return;
+    this.#typed = false;
+    this.elsewhere = "";
+    this.error = null;
+    this.trial = null;
+    this.#adopt(this.running.nodes);
+    this.#changed();
+  }
+
+  /** A dry run: who would gain and lose what. */
+  async tryOut() {
+    clearTimeout(this.#tryTimer);
+    if (this.running === null) return;
+    const edits = this.#edits;
+    const answer = await this.#ask({ op: "try_rules", nodes: wireOf(this.nodes) });
+    if (edits !== this.#edits) return;  // another one is on its way
+    this.error = answer.op === "error" ? this.#located(answer) : null;
+    this.trial = answer.op === "error" ? null : answer;
+    this.#changed();
+  }
+
+  #sendSoon() {
+    if (this.#sending) { this.#again = true; return; }
+    clearTimeout(this.#sendTimer);
+    this.#sendTimer = setTimeout(() => this.#send(), Math.max(0, this.#sentAt + APPLY_EVERY_MS - performance.now()));
+  }
+
+  #trySoon() {
+    clearTimeout(this.#tryTimer);
+    this.#tryTimer = setTimeout(() => { if (this.isPending) void this.tryOut(); }, TRY_AFTER_MS);
+  }
+
+  async #send() {
+    clearTimeout(this.#sendTimer);
+    if (this.running === null) return;
+    if (this.#sending) { this.#again = true; return; }
+    this.#sending = true;
+    this.#sentAt = performance.now();
+    this.#sent = wireOf(this.nodes);
+    const edits = this.#edits;
+    this.#changed();
+    const answer = await this.#ask({ op: "set_rules", nodes: this.#sent });
+    this.#sending = false;
+    if (answer.op === "error") {
+      if (edits === this.#edits) this.error = this.#located(answer);
+    } else if (edits === this.#edits) {
+      this.#typed = false;
+      this.error = null;
+      this.#adopt(answer.nodes);
+    }
+    if (this.#again) {
+      this.#again = false;
+      this.#sendSoon();
+    }
+    this.#changed();
+  }
+
+  async #ask(request) {
+    try {
+      return await this.#channel.ask(request);
+    } catch (problem) {
+      return { op: "error", text: problem.message };
+    }
+  }
+
+  #located({ text, node, step, column }) {
+    return { text, column: column ?? 0, node: this.nodes[node] ?? null, step: step === undefined || step < 0 ? null : stepOnWire(this.nodes, node, step) };
+  }
+
+  // -- from the server ----------------------------------------------------------------------------
+
+  #take(rules) {
+    const known = this.running;
+    if (!this.canRevert) this.#before = null;
+    this.running = rules;
+    if (known === null) {
+      this.nodes = [];
+      this.#adopt(rules.nodes);
+    } else if (rules.revision !== known.revision && !this.#sending && !isSame(rules.nodes, this.#sent)) {
+      this.trial = null;
+      if (this.#typed) {
+        this.elsewhere = "waiting";
+      } else {
+        this.elsewhere = "shown";
+        this.#adopt(rules.nodes);
+      }
+    }
+    this.#changed();
+  }
+
+  /** The draft becomes these nodes; steps that are switched off here stay beside them. */
+  #adopt(nodes) {
+    const mine = wireOf(this.nodes);
+    const isAlike = nodes.length === mine.length &&
+      nodes.every((node, i) => node.name === mine[i].name && node.steps.length === mine[i].steps.length);
+    if (isAlike) {
+      nodes.forEach(({ steps, enabled = true, ...rest }, n) => {
+        const node = this.nodes[n];
+        steps.forEach((text, s) => { stepOnWire(this.nodes, n, s).text = text; });
+        node.steps = node.steps.filter((step) => words(step.text) !== "");
+        if (mine[n].enabled !== enabled) {
+          node.enabled = enabled;
+          for (const step of enabled && node.steps.every((step) => !step.on) ? node.steps : []) step.on = true;
+        }
+        Object.assign(node, rest);
+      });
+      return;
+    }
+    this.nodes = nodes.map(({ steps, enabled = true, ...rest }) => {
+      const fresh = { ...rest, enabled, steps: steps.map((text) => ({ text, on: true })) };
+      const old = this.nodes.find((node) => node.name === fresh.name)?.steps ?? [];
+      if (old.some((step) => step.on)) {
+        old.forEach((step, s) => {
+          const isBack = steps.some((text) => words(text) === words(step.text));
+          if (!step.on && !isBack && words(step.text) !== "") fresh.steps.splice(Math.min(s, fresh.steps.length), 0, step);
+        });
+      }
+      return fresh;
+    });
+  }
+
+  #forget() {
+    clearTimeout(this.#sendTimer);
+    clearTimeout(this.#tryTimer);
+    this.running = null;
+    this.#before = null;
+    this.#typed = false;
+    this.#again = false;
+    this.elsewhere = "";
+    this.trial = null;
+    this.error = null;
+    this.#changed();
+  }
+
+  #changed() {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The rules that run, to be edited while they run: cards, what a dry run says, and the buttons. What
+// the rules do is next to them (figures.mjs), and for everybody in one line.
+import { byId, grouped, make, put } from "./dom.mjs";
+import { NodeCard } from "./rule_card.mjs";
+
+const WORLD_EVERY_MS = 1000;
+
+export class RulesPanel {
+  #draft;
+  #watched;
+  #cards = new Map();
+
+  /** `watched()`: the id of the observer that the page watches, or null. */
+  constructor(draft, watched) {
+    this.#draft = draft;
+    this.#watched = watched;
+    byId("rules-try").addEventListener("click", () => draft.tryOut());
+    byId("rules-apply").addEventListener("click", () => draft.apply());
+    byId("rules-revert").addEventListener("click", () => draft.revert());
+    byId("rules-theirs").addEventListener("click", () => draft.takeRunning());
+    byId("rules-live").addEventListener("change", () => { draft.live = byId("rules-live").checked; });
+    draft.onChange(() => this.#sync());
+    this.#sync();
+  }
+
+  /** Asks for everybody's figures once a second while `isShown()`. */
+  followWorld(channel, isShown) {
+    let before = null;
+    setInterval(async () => {
+      if (!isShown() || !channel.isOpen) { before = null; return; }
+      const stats = await channel.ask({ op: "stats" }).catch(() => null);
+      if (stats?.op !== "stats") return;
+      const pairs = stats.sessions.reduce((sum, session) => sum + session.relevant, 0);
+      const now = { at: performance.now(), bytes: stats.bytes_sent };
+      const rate = before && now.bytes >= before.bytes ? (now.bytes - before.bytes) / (now.at - before.at) : null;
+      before = now;
+      byId("rules-world").textContent =
+        `All ${stats.sessions.length} clients: ${grouped(pairs)} relevant${rate === null ? "" : `, ${grouped(rate)} kB/s`}`;
+    }, WORLD_EVERY_MS);
+  }
+
+  #sync() {
+    const draft = this.#draft;
+    const off = draft.running === null;
+    put(byId("rules-off"), "hidden", !off);
+    put(byId("rules-help"), "hidden", off);
+    for (const [node, card] of this.#cards) {
+      if (draft.nodes.includes(node)) continue;
+      card.element.remove();
+      this.#cards.delete(node);
+    }
+    const list = byId("rules-cards");
+    draft.nodes.forEach((node, i) => {
+      if (!this.#cards.has(node)) this.#cards.set(node, new NodeCard(node, draft));
+      const { element } = this.#cards.get(node);
+      if (list.children[i] !== element) list.insertBefore(element, list.children[i] ?? null);
+      this.#cards.get(node).sync(off);
+    });
+    this.#syncTexts();
+    put(byId("rules-try"), "disabled", off);
+    put(byId("rules-apply"), "disabled", off || !draft.isPending);
+    put(byId("rules-revert"), "disabled", off || !draft.canRevert);
+    put(byId("rules-live"), "disabled", off);
+    const general = draft.error !== null && draft.error.step === null && draft.error.node === null;
+    put(byId("rules-problem"), "hidden", !general);
+    put(byId("rules-problem"), "textContent", general ? draft.error.text : "");
+    put(byId("rules-elsewhere"), "hidden", draft.elsewhere === "");
+    put(byId("rules-elsewhere-text"), "textContent", draft.elsewhere === "waiting"
+      ? `Somebody else set revision ${draft.running?.revision} meanwhile. Apply would replace it.`
+      : `Somebody else set revision ${draft.running?.revision}: this is it.`);
+    put(byId("rules-theirs"), "hidden", draft.elsewhere !== "waiting");
+    this.#syncState();
+    const warnings = (draft.trial ?? draft.running)?.warnings ?? [];
+    const key = warnings.join("\n");
+    if (byId("rules-warnings").dataset.key !== key) {
+      byId("rules-warnings").dataset.key = key;
+      byId("rules-warnings").replaceChildren(...warnings.map((text) => make("li", {}, text)));
+    }
+  }
+
+  #syncState() {
+    const draft = this.#draft;
+    const state = byId("rules-state");
+    put(state, "className", draft.error ? "state bad" : draft.isPending && !draft.isSending ? "state pending" : "state");
+    if (draft.running === null) return put(state, "textContent", "");
+    if (draft.trial !== null) {
+      const { gains, losses, observers } = draft.trial;
+      const own = observers.find((entry) => entry.observer === this.#watched());
+      const mine = this.#watched() === null ? "" : `; this client +${grouped(own?.gains ?? 0)} −${grouped(own?.losses ?? 0)}`;
+      return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
+        : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}.`);
+    }
+    put(state, "textContent", draft.error ? "Refused; nothing was changed."
+      : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is running.`);
+  }
+
+  /** What a text may be, from the names that the world has. */
+  #syncTexts() {
+    const names = this.#draft.running?.names;
+    const list = byId("step-texts");
+    const key = JSON.stringify(names ?? null);
+    if (list.dataset.key === key) return;
+    list.dataset.key = key;
+    const whats = names === undefined ? [] : ["within 60 leave 66", ...(names.keys ?? []).map((key) => `same ${key}`), ...(names.flags ?? []).map((flag) => `flag ${flag}`)];
+    list.replaceChildren(...["add", "require", "subtract"].flatMap((op) => whats.map((what) => make("option", { value: `${op} ${what}` }))));
+  }
+}

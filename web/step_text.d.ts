@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+
+export interface StepNumber {
+  /** "radius", "margin", "rings", or the word before the number. */
+  label: string;
+  /** "m" or "". */
+  unit: string;
+  /** Only whole numbers make sense. */
+  whole: boolean;
+  /** Nothing below makes sense. */
+  least: number;
+  value: number;
+  /** The whole text with this number instead. */
+  textWith(value: number): string;
+}
+
+export function opOf(text: string): "add" | "subtract" | "require" | "";
+/** A number without digits that say nothing. */
+export function written(value: number, digits?: number): string;
+export function numbersOf(text: string): StepNumber[];
+/** A slider for it. */
+export function rangeFor(number: Pick<StepNumber, "value" | "whole" | "least">): { min: number; max: number; step: number };

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The numbers in the text of a step, each with a name and a way to write the text with another
+// number. Knows the words of docs/world-file.md; a number behind any other word bears its name. The
+// server alone says whether a text is sound. Types: step_text.d.ts.
+
+const METRES = { unit: "m", whole: false, least: 0.01 };
+const COUNT = { unit: "", whole: true, least: 0 };
+/** The word before a number, and what the number is. */
+const NAMES = {
+  within: { ...METRES, label: "radius" },
+  leave: { ...METRES, label: "margin" },
+  hexagons: { ...METRES, label: "cell side" },
+  rings: { ...COUNT, label: "rings" },
+  tests: { ...COUNT, label: "tests a tick", least: 1 },
+  grace: { ...COUNT, label: "grace, ticks", least: 2 },
+  from: { label: "from" },
+  to: { label: "to" },
+};
+const SIDES = ["width", "height", "depth"];
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const SIZE = /^\d+(\.\d+)?(x\d+(\.\d+)?){1,2}$/;
+
+/** "add", "subtract", "require", or "" for what is none of them. */
+export function opOf(text) {
+  return /^\s*(add|subtract|require)(\s|$)/.exec(text)?.[1] ?? "";
+}
+
+/** At most `digits` behind the point, and none that say nothing. */
+export function written(value, digits = 2) { return String(Number(value.toFixed(digits))); }
+
+/**
+ * [{label, unit, whole, least, value, textWith(value)}] in the order of the text. A radius keeps its
+ * margin (the way from `within` to `leave`) when it changes; a step that may have a margin and has
+ * none, has one of 0.
+ */
+export function numbersOf(text) {
+  const words = [...text.matchAll(/'(?:[^']|'')*'|\S+/g)].map(({ 0: word, index }) => ({ text: word, at: index, end: index + word.length }));
+  const isNumber = (i) => i < words.length && NUMBER.test(words[i].text);
+  /** The text with [{at, end, text}] put in, which do not overlap. */
+  const edited = (...edits) => edits.sort((a, b) => b.at - a.at)
+    .reduce((result, edit) => result.slice(0, edit.at) + edit.text + result.slice(edit.end), text);
+  const withWord = (i, value) => ({ at: words[i].at, end: words[i].end, text: written(value) });
+  const numbers = [];
+  for (let i = 2; i < words.length; ++i) {
+    const before = words[i - 1].text;
+    if (before === "neighbourhood" && SIZE.test(words[i].text)) {
+      const sides = words[i].text.split("x");
+      sides.forEach((side, s) => numbers.push({
+        ...METRES, label: SIDES[s], value: Number(side),
+        textWith: (v) => edited({ ...words[i], text: sides.with(s, written(v)).join("x") }),
+      }));
+    } else if (before === "within" && i === 2 && isNumber(i)) {
+      numbers.push(...radiusAndMargin(i));
+    } else if (isNumber(i) && !(before === "leave" && words[1].text === "within")) {
+      const value = Number(words[i].text);
+      numbers.push({ unit: "", whole: false, least: -Infinity, ...(NAMES[before] ?? { label: before }), value, textWith: (v) => edited(withWord(i, v)) });
+    }
+  }
+  return numbers;
+
+  function radiusAndMargin(i) {
+    const radius = Number(words[i].text);
+    const l = words.findIndex((word, k) => k > i && word.text === "leave" && isNumber(k + 1));
+    const margin = l < 0 ? 0 : Number(words[l + 1].text) - radius;
+    const textWith = (r, m) => {
+      if (l >= 0 && m > 0) return edited(withWord(i, r), withWord(l + 1, r + m));
+      if (l >= 0) return edited(withWord(i, r), { at: words[l - 1].end, end: words[l + 1].end, text: "" });
+      return edited({ ...words[i], text: m > 0 ? `${written(r)} leave ${written(r + m)}` : written(r) });
+    };
+    return [
+      { ...NAMES.within, value: radius, textWith: (v) => textWith(v, margin) },
+      { ...METRES, label: "margin", least: 0, value: margin, textWith: (v) => textWith(radius, v) },
+    ];
+  }
+}
+
+/** A comfortable slider for a number that is now `value`: {min, max, step}. */
+export function rangeFor({ value, whole, least }) {
+  if (whole) return { min: Math.max(0, least), max: Math.max(8, 2 * value), step: 1 };
+  const wanted = Math.max(Math.abs(value) * 4, 1);
+  const unit = 10 ** Math.floor(Math.log10(wanted));
+  const max = Math.ceil(wanted / unit - 1e-9) * unit;
+  const step = Math.max(0.01, 10 ** Math.floor(Math.log10(max / 300 + 1e-12)));
+  return { min: value < 0 ? -max : least > 0 ? Math.max(step, least) : 0, max, step };
+}

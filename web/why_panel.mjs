@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The answer to a WhyQuestion in words: the verdict, how far the question went before something
+// decided, each node with its steps and their numbers, and what would turn the answer.
+import { byId, make, put } from "./dom.mjs";
+import { pickable } from "./pick.mjs";
+import { decidingStep, distanceIn } from "./why_question.mjs";
+
+/** What is asked before any rule, in order, and the answer that goes on to the next; then the nodes. */
+const STAGES = [
+  { name: "observer not ready", words: "ready", passed: "yes" }, { name: "denied", passed: "no" }, { name: "owned", passed: "no" },
+  { name: "force hidden", passed: "no" }, { name: "shown to all", passed: "no" }, { name: "allowed", passed: "no" },
+  { name: "sees everything", passed: "no" }, { name: "no node says yes", also: "a node says yes", words: "nodes" },
+];
+const LISTED = 12;
+
+export class WhyPanel {
+  #question;
+  #scene;
+  #slot = "second";
+  #drawn = "";
+
+  /**
+   * `scene`: {channel, me(slot) -> promise of an end, endOf(entity) -> end, ghosts(), truth(),
+   * middle() -> {x, y}, reach() in metres}.
+   */
+  constructor(question, scene) {
+    this.#question = question;
+    this.#scene = scene;
+    for (const slot of ["first", "second"]) {
+      byId(`why-${slot}`).addEventListener("click", () => this.#activate(slot));
+    }
+    byId("why-me").addEventListener("click", () => this.#takeMe());
+    byId("why-again").addEventListener("click", () => {
+      question.choose("first", null);
+      question.choose("second", null);
+      this.#openList(false);
+      this.#activate("first");
+    });
+    byId("why-near").addEventListener("click", () => this.#openList(byId("why-list").hidden));
+    question.onChange(() => this.#show());
+    this.#activate("second");
+  }
+
+  /** An end that was clicked: of the slot that waits for one. */
+  take(end) {
+    this.#question.choose(this.#slot, end);
+    // Whoever looks is chosen once, what he looks at again and again.
+    if (this.#slot === "first" && end.observer !== null) this.#activate("second");
+    else this.#show();
+  }
+
+  async #takeMe() {
+    try {
+      this.take(await this.#scene.me(this.#slot));
+    } catch (problem) {
+      this.missed(problem.message);
+    }
+  }
+
+  /** A click that found nothing, for this reason. */
+  missed(why = "") {
+    this.#say(why !== "" ? why : this.#scene.truth() ? "There is nothing." : "There is nothing that this client knows of. Show the server's truth to click what it does not know.");
+  }
+
+  #activate(slot) {
+    this.#slot = slot;
+    this.#show();
+  }
+
+  #openList(open) {
+    byId("why-list").hidden = !open;
+    byId("why-near").ariaExpanded = String(open);
+    if (open) void this.#list();
+  }
+
+  async #list() {
+    const scene = this.#scene;
+    const list = byId("why-list");
+    try {
+      const found = await pickable(scene.channel, scene.middle(), scene.reach(), scene.ghosts(), scene.truth(), LISTED);
+      list.replaceChildren(...found.map((entity) => make("li", {}, make("button", {
+        type: "button", className: "quiet", textContent: scene.endOf(entity).name, onclick: () => this.take(scene.endOf(entity)),
+      }))));
+      if (found.length === 0) this.missed();
+    } catch (problem) {
+      this.#say(problem.message);
+    }
+  }
+
+  #say(text) {
+    put(byId("why-problem"), "textContent", text);
+    put(byId("why-problem"), "hidden", text === "");
+  }
+
+  #show() {
+    const { first, second, answer, problem } = this.#question;
+    for (const [slot, end, empty] of [["first", first, "click who looks"], ["second", second, "click an entity"]]) {
+      const button = byId(`why-${slot}`);
+      const isActive = slot === this.#slot;
+      put(byId(`why-${slot}-name`), "textContent", end?.name ?? empty);
+      put(byId(`why-${slot}-note`), "textContent", isActive ? "the next click on the map" : slot === "first" && end && end.observer !== null ? `observer ${end.observer}` : "");
+      put(button, "ariaPressed", String(isActive));
+    }
+    this.#say(problem);
+    put(byId("why-help"), "hidden", first !== null && second !== null);
+    put(byId("why-answer"), "hidden", answer === null);
+    if (answer === null) { this.#drawn = ""; return; }
+    const key = JSON.stringify([{ ...answer, tick: 0 }, first?.name, second?.name]);
+    if (key === this.#drawn) return;  // so that a selection or a screen reader is left in peace
+    this.#drawn = key;
+    const verdict = byId("why-verdict");
+    verdict.className = answer.relevant ? "verdict yes" : "verdict no";
+    verdict.replaceChildren(make("b", {}, second.name), answer.relevant ? " is relevant to " : " is not relevant to ", make("b", {}, first.name),
+                            make("small", {}, decision(answer)));
+    byId("why-stages").replaceChildren(...stages(answer));
+    byId("why-nodes").replaceChildren(...answer.nodes.map((node) => nodeOf(node, isDecidedByNodes(answer))));
+    byId("why-changes-title").textContent = answer.relevant ? "What would hide it" : "What would show it";
+    byId("why-changes").replaceChildren(...changes(answer));
+  }
+}
+
+const isDecidedByNodes = (answer) => STAGES.at(-1).name === answer.stage || STAGES.at(-1).also === answer.stage;
+
+function stages(answer) {
+  const decided = STAGES.findIndex((stage) => stage.name === answer.stage || stage.also === answer.stage);
+  return STAGES.map(({ name, words, passed }, i) => {
+    if (i < decided) return make("li", {}, words ?? name, make("b", {}, passed));
+    const item = make("li", { className: i === decided ? "decides" : "unasked", title: i === decided ? "this decides" : "not asked any more" },
+                      i === decided ? answer.stage : words ?? name);
+    if (i === decided) item.setAttribute("aria-current", "step");
+    return item;
+  });
+}
+
+/** What made the answer what it is, in one line. */
+function decision(answer) {
+  if (!isDecidedByNodes(answer)) return `before any rule: ${answer.stage}`;
+  const said = answer.nodes.map((node) => ({ node, step: decidingStep(node) })).filter(({ step }) => step >= 0);
+  const { node, step } = said.find((entry) => entry.node.result === answer.relevant) ?? { step: -1 };
+  if (step >= 0) return `step ${step + 1} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
+  return answer.relevant ? "a node without steps says yes" : answer.nodes.length > 0 ? "no step adds it" : "there are no nodes";
+}
+
+function nodeOf(node, counts) {
+  const decided = decidingStep(node);
+  const steps = node.steps.map((step, i) => {
+    const does = step.answer === null ? "cannot say" : step.answer ? "applies" : "does not apply";
+    const item = make("li", { className: `${step.op}${i === decided ? " decides" : ""}${step.answer === false ? " idle" : ""}` },
+                      make("div", { className: "line" }, make("em", {}, step.op), make("span", {}, step.what)),
+                      meterOf(step), make("small", {}, `${does} · so far ${step.so_far ? "yes" : "no"}${i === decided ? " · decides" : ""}`));
+    return item;
+  });
+  const none = node.steps.length === 0 ? "no steps: all of its entities" : decided < 0 ? "no step adds it" : "";
+  return make("section", { className: `card${counts ? "" : " off"}` },
+              make("div", { className: "node-title" }, make("b", {}, node.name), make("span", { className: node.result ? "tag yes" : "tag no" }, node.result ? "yes" : "no")),
+              make("ol", { className: "explained" }, ...steps), none === "" ? null : make("p", { className: "note" }, none));
+}
+
+/** A bar for a distance: how far it is, and where the radii lie. */
+function meterOf(step) {
+  const measured = distanceIn(step.what);
+  if (measured === null) return null;
+  const full = Math.max(measured.leave * 1.5, Math.min(measured.distance, measured.leave * 4) * 1.05);
+  const share = (metres) => `${Math.min(100, metres / full * 100)}%`;
+  const meter = make("div", { className: step.answer ? "meter in" : "meter", ariaHidden: "true" },
+                     make("i"), make("u", { title: "radius" }), measured.leave > measured.enter ? make("u", { className: "leave", title: "until it leaves" }) : null);
+  meter.children[0].style.width = share(measured.distance);
+  meter.children[1].style.left = share(measured.enter);
+  if (meter.children[2]) meter.children[2].style.left = share(measured.leave);
+  return meter;
+}
+
+function changes({ single, pair }) {
+  if (single.length > 0) return single.map((text) => make("li", {}, text));
+  if (pair.length > 0) return [make("li", {}, `no single change; but these two: ${pair.join(", and ")}`)];
+  return [make("li", { className: "none" }, "no single change and no two together")];
+}

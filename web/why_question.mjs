@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// "Why does this one know of that one?", asked again and again while it is on the screen, since both
+// move. Knows the operator channel and no page.
+import { entitiesAt } from "./pick.mjs";
+
+const ASK_EVERY_MS = 250;
+const STRAY_M = 15;  // how far one may have gone since the last answer
+
+/** An end of the question: {entity, index, kind, observer, place} or "me", whose place others know. */
+const isNamed = (end) => end !== null && end.problem === undefined;
+
+export class WhyQuestion {
+  /** Who looks, and at what; null: not chosen yet. */
+  first = null;
+  second = null;
+  /** The server's Explanation (operator.d.ts), or null. */
+  answer = null;
+  /** Why there is none. */
+  problem = "";
+  #channel;
+  #listeners = new Set();
+  #asked = 0;
+  #open = 0;
+
+  constructor(channel, isShown) {
+    this.#channel = channel;
+    channel.on("closed", () => { this.answer = null; this.#changed(); });
+    setInterval(() => { if (isShown() && this.#open === 0) void this.ask(); }, ASK_EVERY_MS);
+  }
+
+  onChange(listener) { this.#listeners.add(listener); }
+
+  choose(slot, end) {
+    this[slot] = end;
+    this.answer = null;
+    this.problem = "";
+    void this.ask();
+    this.#changed();
+  }
+
+  async ask() {
+    const { first, second } = this;
+    if (!this.#channel.isOpen) return;
+    if (first !== null && first.observer === null) {
+      this.problem = first.isMe ? "The server does not know this client yet."
+        : `${first.name} is no observer's main entity: nobody looks from it. Choose a player, or me.`;
+      return this.#changed();
+    }
+    if (!isNamed(first) || !isNamed(second)) return;
+    const number = ++this.#asked;
+    ++this.#open;
+    try {
+      const [answer] = await Promise.all([
+        this.#channel.ask({ op: "explain", observer: first.observer, entity: second.entity }),
+        this.#follow(first), this.#follow(second)]);
+      if (number !== this.#asked || first !== this.first || second !== this.second) return;
+      this.answer = answer.op === "explain" ? answer : null;
+      this.problem = answer.op === "explain" ? "" : answer.text;
+    } catch (problem) {
+      if (number !== this.#asked) return;
+      this.answer = null;
+      this.problem = problem.message;
+    } finally {
+      --this.#open;
+    }
+    this.#changed();
+  }
+
+  /** Where it is now. */
+  async #follow(end) {
+    if (end.isMe || !end.place) return;
+    const here = await entitiesAt(this.#channel, end.place, STRAY_M);
+    const found = here.find((entity) => entity.entity === end.entity);
+    if (found !== undefined) end.place = { x: found.x, y: found.y };
+  }
+
+  #changed() {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** An end from an entity of `at`. */
+export function endOf(entity) {
+  return { ...entity, name: `${entity.kind} ${entity.index}`, place: { x: entity.x, y: entity.y }, isMe: false };
+}
+
+/** The index of the step that made the node's result what it is; -1: none did, nothing was added. */
+export function decidingStep(node) {
+  let decided = -1;
+  node.steps.forEach((step, i) => {
+    if (step.so_far !== (i > 0 && node.steps[i - 1].so_far)) decided = i;
+  });
+  return decided;
+}
+
+/** Of "distance 41.2 of 60.0, once in of 66.0 (it was in)": {distance, enter, leave, wasIn}; null for others. */
+export function distanceIn(what) {
+  const match = /distance (\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)(?:, once in of (\d+(?:\.\d+)?) \((it was in|it was not)\))?/.exec(what);
+  if (match === null) return null;
+  const enter = Number(match[2]);
+  return { distance: Number(match[1]), enter, leave: match[3] ? Number(match[3]) : enter, wasIn: match[4] === "it was in" };
+}
+
+/** Of "move it to 12.0, 30.5": {x, y}; null for others. */
+export function placeIn(change) {
+  const match = /move it to (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)/.exec(change);
+  return match && { x: Number(match[1]), y: Number(match[2]) };
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The first panel: numbers of this client, its bytes over time, the kinds, and who came and went.
+/* global Dygraph */
+import { byId, make } from "./dom.mjs";
+
+const LOG_LINES = 40;
+const NUMBERS_EVERY_MS = 200;
+const RATES_EVERY_MS = 1000;
+const RATES_KEPT = 90;
+
+export class WorldPanel {
+  #client;
+  #styles;
+  #pending = [];
+  #history = [];
+  #last;
+  #chart;
+  #legendDone = false;
+
+  constructor(client, styles) {
+    this.#client = client;
+    this.#styles = styles;
+    for (const name of ["enter", "leave"]) {
+      client.on(name, (event) => this.#pending.push({ name, ...event, tick: client.newestTick }));
+    }
+    client.on("state", (state) => { if (state === "joined") byId("log").replaceChildren(); });
+    this.#last = { at: performance.now(), bytesReceived: 0, bytesSent: 0 };
+    this.#chart = new Dygraph(byId("chart"), [[new Date(), 0, 0]], {
+      labels: ["time", "in", "out"], colors: ["#5ec8e5", "#f0987a"], fillGraph: true, strokeWidth: 1.5, height: 110,
+      legend: "always", axisLineColor: "#26343c", gridLineColor: "#1d2930", includeZero: true, axisLabelWidth: 38,
+      axes: { y: { axisLabelFormatter: (v) => `${Math.round(v / 100) / 10}k` }, x: { drawGrid: false } },
+    });
+    setInterval(() => this.#countRates(), RATES_EVERY_MS);
+    setInterval(() => this.#count(), NUMBERS_EVERY_MS);
+  }
+
+  /** The panel has become visible: what was drawn while it was not, had no size. */
+  shown() { this.#chart.resize(); }
+
+  #countRates() {
+    const { stats } = this.#client;
+    const now = performance.now();
+    const seconds = (now - this.#last.at) / 1000;
+    const rate = (name) => Math.max(0, (stats[name] - this.#last[name]) / seconds);
+    const [input, output] = [rate("bytesReceived"), rate("bytesSent")];
+    this.#last = { at: now, bytesReceived: stats.bytesReceived, bytesSent: stats.bytesSent };
+    byId("rate-in").textContent = (input / 1000).toFixed(1);
+    byId("rate-out").textContent = (output / 1000).toFixed(1);
+    byId("rtt").textContent = stats.rttMs > 0 ? stats.rttMs.toFixed(0) : "–";
+    this.#history.push([new Date(), input, output]);
+    if (this.#history.length > RATES_KEPT) this.#history.shift();
+    this.#chart.updateOptions({ file: this.#history });
+  }
+
+  #count() {
+    byId("relevant").textContent = this.#client.ghostCount;
+    byId("tick").textContent = this.#client.newestTick;
+    this.#flushLog();
+    if (!this.#legendDone && this.#client.schema.kinds.length > 0) {
+      this.#legendDone = true;
+      this.#client.schema.kinds.forEach((name, kind) => {
+        const dot = document.createElement("i");
+        const style = this.#styles.of(kind);
+        dot.style.background = style.team ? "conic-gradient(#ff6b6b, #ffd43b, #69db7c, #4dabf7, #da77f2, #ff6b6b)" : style.color ?? "#fff";
+        byId("legend").append(make("span", {}, dot, name));
+      });
+    }
+  }
+
+  #flushLog() {
+    const list = byId("log");
+    for (const event of this.#pending.slice(-LOG_LINES)) {
+      list.prepend(make("li", { className: event.name }, make("span", {}, `${this.#styles.of(event.kind).name} ${event.ghost}`),
+                        event.name === "leave" ? make("em", {}, event.reason) : null, make("time", {}, event.tick)));
+    }
+    this.#pending = [];
+    while (list.children.length > LOG_LINES) list.lastChild.remove();
+  }
+}
