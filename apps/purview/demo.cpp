@@ -63,7 +63,7 @@ check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
         truth.ready = true;
         truth.times_ready = 1;
         truth.main = view->main;
-        truth.areas = view->areas;
+        truth.areas.assign(view->areas.begin(), view->areas.end());
     }
     return truth;
 }

@@ -4,208 +4,542 @@
 
 #include <algorithm>
 
+#include "purview/kernel.hpp"
+
 namespace purview::check {
 
 namespace {
 
+constexpr std::size_t no_slot = ~std::size_t{0};
+/// Overrides in a row that are followed (BEHAVIOURS F12).
+constexpr unsigned overrides_max = 8;
+/// A stay says nothing about strength; the pair has some.
+constexpr float strength_of_stay = 1;
+
 std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
-}
-
-/// The definition of distance that every part of the library keeps: float arithmetic on the plane.
-float squared(Vec3 a, Vec3 b) {
-    const float dx = a.x - b.x;
-    const float dy = a.y - b.y;
-    return dx * dx + dy * dy;
 }
 
 bool contains(const std::vector<EntityId>& list, EntityId entity) {
     return std::find(list.begin(), list.end(), entity) != list.end();
 }
 
+void make_set(std::vector<CellId>& cells) {
+    std::sort(cells.begin(), cells.end());
+    cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+}
+
+bool remembers(const KernelDesc& kernel) {
+    return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
+}
+
+bool same_cells(const CellShape& a, const CellShape& b) {
+    return a.width_m == b.width_m && a.height_m == b.height_m && a.depth_m == b.depth_m &&
+           a.rings == b.rings;
+}
+
+bool same_kernel(const KernelDesc& a, const KernelDesc& b) {
+    return a.type == b.type && a.enter_m == b.enter_m && a.leave_m == b.leave_m &&
+           a.domain == b.domain && a.flag == b.flag && a.custom == b.custom && a.range == b.range &&
+           a.from == b.from && a.value == b.value && a.value_min == b.value_min &&
+           a.value_max == b.value_max && same_cells(a.cells, b.cells) && a.sight == b.sight;
+}
+
+/// The node of rules without nodes: everybody is told everything (N2).
+NodeDesc default_node() {
+    NodeDesc node;
+    node.name = "default";
+    node.members = NodeMembers::unbound;
+    return node;
+}
+
+InterestRules with_default_node(InterestRules rules) {
+    if (rules.nodes.empty()) rules.nodes.push_back(default_node());
+    return rules;
+}
+
 }  // namespace
 
-TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max)
-    : rules_(std::move(rules)), ticks_between_max_(ticks_between_max) {}
+/// One observer, asked in one tick.
+struct TruthOracle::Asking {
+    const ObserverView& observer;
+    const ObserverState* before;  ///< null: never asked, or it was not ready since
+    ObserverState& now;
+    std::vector<std::vector<CellId>> cover;  ///< [node], ascending
+    std::vector<bool> owned;                 ///< [entity index] units it owns a member of
+};
 
-std::vector<Vec3> TruthOracle::places_of(const TruthObserver& observer,
-                                         const std::vector<TruthEntity>& entities) {
-    std::vector<Vec3> places;
-    const std::uint32_t main = index_of(observer.main);
-    if (observer.main != EntityId::none && main < entities.size() &&
-        entities[main].id == observer.main) {
-        const TruthEntity& unit = entities[index_of(entities[main].root)];
-        if (unit.placed) places.push_back(unit.place);
-    }
-    places.insert(places.end(), observer.areas.begin(), observer.areas.end());
-    return places;
+TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
+    : rules_(with_default_node(std::move(rules))),
+      def_(std::move(def)),
+      ticks_between_max_(ticks_between_max) {
+    frame_.axes = rules_.axes;
+    frame_.cells_from = frame_.flat(rules_.bounds_min);
+    InterestRules first = rules_;
+    set_rules(first);
 }
 
-void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
-                         const std::vector<TruthObserver>& observers) {
-    entities_ = entities;
-    observers_ = observers;
-    Snapshot snapshot;
-    snapshot.tick = tick;
-    snapshot.entities.reserve(entities.size());
-    for (const TruthEntity& entity : entities) {
-        snapshot.entities.push_back(
-            {entity.id, entity.place, entity.placed && entity.root == entity.id, entity.joins});
-    }
-    for (const TruthObserver& observer : observers) {
-        if (observer.ready) {
-            snapshot.observers[number(observer.id)] = {places_of(observer, entities),
-                                                       observer.times_ready};
+// -- rules
+// ------------------------------------------------------------------------------------------
+
+std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules, Tick born) const {
+    std::vector<Slot> slots;
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        const NodeDesc& node = rules.nodes[n];
+        for (std::size_t s = 0; s < node.steps.size(); ++s) {
+            if (remembers(node.steps[s].kernel))
+                slots.push_back({n, node.name, s, node.steps[s].kernel, born});
         }
     }
-    history_.push_back(std::move(snapshot));
-    while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
+    return slots;
 }
 
-/// Between enter and leave the past decides: the last moment when it was not between.
-bool TruthOracle::was_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
-                           std::uint32_t index) const {
-    const float enter = kernel.enter_m * kernel.enter_m;
-    const float leave = kernel.leave_m * kernel.leave_m;
-    const PlaceRecord& now = history_.back().entities[index];
-    const auto memory = memories_.find(number(observer));
-    const std::uint32_t times_ready = history_.back().observers.at(number(observer)).times_ready;
-    for (std::size_t back = 1; back < history_.size(); ++back) {
-        const Snapshot& then = history_[history_.size() - 1 - back];
-        const auto places = then.observers.find(number(observer));
-        if (places == then.observers.end() || places->second.times_ready != times_ready)
-            return false;
-        if (index >= then.entities.size()) return false;
-        const PlaceRecord& entity = then.entities[index];
-        if (entity.id != now.id || entity.joins != now.joins || !entity.is_placed_unit)
-            return false;
-        if (memory != memories_.end() && memory->second.tick == then.tick) {
-            const auto& yes = memory->second.yes[distance_step];
-            return index < yes.size() && yes[index];
+void TruthOracle::set_rules(const InterestRules& rules) {
+    rules_ = with_default_node(rules);
+    const Tick next = history_.empty() ? 0 : history_.back().tick + 1;
+    std::vector<Slot> slots = slots_of(rules_, next);
+    std::vector<std::size_t> from(slots.size(), no_slot);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        for (std::size_t j = 0; j < slots_.size(); ++j) {
+            const Slot& old = slots_[j];
+            if (old.node_name != slots[i].node_name || old.step != slots[i].step) continue;
+            if (!same_kernel(old.kernel, slots[i].kernel)) continue;
+            from[i] = j;
+            slots[i].born = old.born;
         }
-        bool inside_leave = false;
-        for (const Vec3 place : places->second.places) {
-            const float distance = squared(entity.place, place);
-            if (distance <= enter) return true;
-            inside_leave |= distance <= leave;
-        }
-        if (!inside_leave) return false;
     }
-    return false;  // not known before the records begin: it was not there
+    for (auto& [id, state] : states_) {
+        std::vector<std::vector<std::uint8_t>> yes(slots.size());
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            if (from[i] != no_slot) yes[i] = state.yes[from[i]];
+        }
+        state.yes = std::move(yes);
+    }
+    slots_ = std::move(slots);
+    slot_at_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n)
+        slot_at_[n].assign(rules_.nodes[n].steps.size(), no_slot);
+    for (std::size_t i = 0; i < slots_.size(); ++i) slot_at_[slots_[i].node][slots_[i].step] = i;
 }
 
-bool TruthOracle::is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
-                          const KernelDesc& kernel, std::size_t distance_step,
-                          const TruthEntity& unit) const {
-    bool inside_leave = false;
-    for (const Vec3 place : places) {
-        const float distance = squared(unit.place, place);
-        if (distance <= kernel.enter_m * kernel.enter_m) return true;
-        inside_leave |= distance <= kernel.leave_m * kernel.leave_m;
+bool TruthOracle::is_member(const NodeDesc& node, std::size_t number_of_node,
+                            const TruthEntity& unit) const {
+    switch (node.members) {
+        case NodeMembers::all:
+            return true;
+        case NodeMembers::bound:
+            return std::any_of(unit.nodes.begin(), unit.nodes.end(),
+                               [&](NodeId bound) { return index_of(bound) == number_of_node; });
+        case NodeMembers::unbound:
+            return unit.nodes.empty() && !unit.orphaned;
     }
-    return inside_leave && was_near(observer.id, kernel, distance_step, index_of(unit.id));
+    return false;
 }
 
-bool TruthOracle::nodes_say(const TruthObserver& observer, const std::vector<Vec3>& places,
-                            const std::array<Key, Schema::keys_max>& keys, const TruthEntity& unit,
-                            Memory& memory) const {
-    bool any = rules_.nodes.empty() || observer.sees_everything;
-    std::size_t distance_step = 0;
-    for (const NodeDesc& node : rules_.nodes) {
-        bool result = node.steps.empty();
-        for (const StepDesc& step : node.steps) {
-            bool yes = false;
-            bool unknown = false;
-            switch (step.kernel.type) {
-                case KernelType::distance:
-                    unknown = places.empty() || !unit.placed;
-                    yes = !unknown && is_near(observer, places, step.kernel, distance_step, unit);
-                    memory.yes[distance_step][index_of(unit.id)] = yes;
-                    ++distance_step;
-                    break;
-                case KernelType::same_group: {
-                    const Key key = unit.keys[index_of(step.kernel.domain)];
-                    yes = key != Key::none && key == keys[index_of(step.kernel.domain)];
-                    break;
-                }
-                case KernelType::flag:
-                    yes = ((unit.flags >> index_of(step.kernel.flag)) & 1U) != 0;
-                    break;
-                case KernelType::custom: {
-                    const CustomAnswer said = custom_(step.kernel, observer, places, unit);
-                    yes = said == CustomAnswer::yes;
-                    unknown = said == CustomAnswer::unknown;
-                    break;
-                }
-                default:
-                    break;
-            }
-            switch (step.op) {
-                case StepOp::add:
-                    result = result || (yes && !unknown);
-                    break;
-                case StepOp::require:
-                    result = result && yes && !unknown;
-                    break;
-                case StepOp::subtract:
-                    result = result && !yes && !unknown;
-                    break;
-            }
-        }
-        any = any || result;
+// -- where everybody stands
+// -------------------------------------------------------------------------
+
+const TruthEntity* TruthOracle::alive(EntityId entity) const {
+    if (entity == EntityId::none || index_of(entity) >= entities_.size()) return nullptr;
+    const TruthEntity& found = entities_[index_of(entity)];
+    return found.id == entity ? &found : nullptr;
+}
+
+/// A member of at least one node, and of dormant ones only.
+bool TruthOracle::is_dormant(const TruthEntity& unit) const {
+    bool any = false;
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        if (!is_member(rules_.nodes[n], n, unit)) continue;
+        if (rules_.nodes[n].refresh.type != RefreshType::dormant) return false;
+        any = true;
     }
     return any;
 }
 
+void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
+    EntityView& view = views[unit];
+    if (view.facts != nullptr) return;
+    const TruthEntity& truth = entities_[unit];
+    view.facts = &truth;
+    Kept& kept = kept_[unit];
+    const bool is_known = kept.id == truth.id && kept.joins == truth.joins;
+    if (is_known && kept.updates == truth.updates && is_dormant(truth)) {
+        view.place = kept.place;
+        view.placed = kept.placed;
+        return;
+    }
+    view.place = frame_.flat(truth.place);
+    view.placed = truth.placed;
+    const TruthEntity* other = alive(truth.stands_at);
+    if (other != nullptr && depth < overrides_max) {
+        const std::uint32_t root = index_of(other->root);
+        stand(root, views, depth + 1);
+        view.place = views[root].place;
+        view.placed = views[root].placed;
+    }
+    kept = {truth.id, truth.joins, truth.updates, view.placed, view.place};
+}
+
+void TruthOracle::stand_all(std::vector<EntityView>& views) {
+    views.assign(entities_.size(), {});
+    kept_.resize(entities_.size());
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        const TruthEntity& truth = entities_[i];
+        EntityView& view = views[i];
+        view.id = truth.id;
+        view.is_unit = truth.id != EntityId::none && truth.root == truth.id;
+        view.joins = truth.joins;
+        view.range_m = truth.range_m;
+        if (!view.is_unit) kept_[i] = {};
+    }
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        if (views[i].is_unit) stand(i, views, 0);
+    }
+}
+
+const EntityView& TruthOracle::unit_view(EntityId entity) const {
+    return history_.back().entities[index_of(entities_[index_of(entity)].root)];
+}
+
+ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
+                                  const std::vector<EntityView>& entities) const {
+    ObserverView view;
+    view.id = observer.id;
+    view.times_ready = observer.times_ready;
+    view.range_m = observer.range_m;
+    view.lookahead_s = observer.lookahead_s;
+    view.keys = observer.own_keys;
+    view.more_keys = observer.more_keys;
+    std::vector<Vec3> main, areas, owned;
+    if (const TruthEntity* entity = alive(observer.main); entity != nullptr) {
+        const EntityView& unit = entities[index_of(entity->root)];
+        if (unit.placed) main.push_back(unit.place);
+        view.keys = unit.facts->keys;
+        view.more_keys.insert(view.more_keys.end(), unit.facts->more_keys.begin(),
+                              unit.facts->more_keys.end());
+        view.velocity = unit.facts->velocity;
+    }
+    for (const TruthArea& one : observer.areas) {
+        Area area = one.area;
+        if (area.ticks > 0 && tick - one.first_tick >= area.ticks) continue;
+        area.centre = frame_.flat(area.centre);
+        area.direction = frame_.flat(area.direction);
+        if (area.follow != EntityId::none) {
+            const TruthEntity* followed = alive(area.follow);
+            if (followed == nullptr) continue;
+            const EntityView& unit = entities[index_of(followed->root)];
+            if (!unit.placed) continue;
+            area.centre = {unit.place.x + area.centre.x, unit.place.y + area.centre.y,
+                           unit.place.z + area.centre.z};
+        }
+        if (area.shape == AreaShape::place) {
+            areas.push_back(area.centre);
+        } else {
+            view.shapes.push_back(shape_view(area));
+        }
+    }
+    std::vector<bool> counted(entities.size(), false);
+    for (const TruthEntity& entity : entities_) {
+        if (entity.id == EntityId::none || entity.owner != observer.id) continue;
+        const std::uint32_t root = index_of(entity.root);
+        if (entities[root].placed && !counted[root]) owned.push_back(entities[root].place);
+        counted[root] = true;
+    }
+    auto& places = view.places;
+    places[static_cast<std::size_t>(LookFrom::main)] = main;
+    places[static_cast<std::size_t>(LookFrom::areas)] = areas;
+    owned.insert(owned.end(), main.begin(), main.end());
+    places[static_cast<std::size_t>(LookFrom::owned)] = std::move(owned);
+    main.insert(main.end(), areas.begin(), areas.end());
+    places[static_cast<std::size_t>(LookFrom::main_and_areas)] = std::move(main);
+    return view;
+}
+
+const ObserverView* TruthOracle::observer_view(ObserverId observer) const {
+    const auto found = history_.back().observers.find(number(observer));
+    return found == history_.back().observers.end() ? nullptr : &found->second;
+}
+
+/// Which cells of each dispatcher hold whom.
+void TruthOracle::spread() {
+    cells_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        const NodeDesc& node = rules_.nodes[n];
+        if (node.type != NodeType::dispatcher) continue;
+        cells_[n].resize(entities_.size());
+        for (const EntityView& unit : history_.back().entities) {
+            if (!unit.is_unit) continue;
+            std::vector<CellId>& cells = cells_[n][index_of(unit.id)];
+            node.dispatcher->cells_of(
+                {unit.id, unit.place, unit.placed, unit.facts->flags, unit.facts->keys}, cells);
+            make_set(cells);
+        }
+    }
+}
+
+void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
+                         const std::vector<TruthObserver>& observers) {
+    for (Snapshot& snapshot : history_) {
+        for (EntityView& view : snapshot.entities) view.facts = nullptr;
+        for (auto& [id, view] : snapshot.observers) view.facts = nullptr;
+    }
+    entities_ = entities;
+    observers_ = observers;
+    Snapshot snapshot;
+    snapshot.tick = tick;
+    stand_all(snapshot.entities);
+    for (const TruthObserver& observer : observers_) {
+        const bool has_entity = alive(observer.main) != nullptr;
+        if (!observer.ready || (def_.ready_requires_entity && !has_entity)) continue;
+        ObserverView view = view_of(observer, tick, snapshot.entities);
+        view.facts = &observer;
+        snapshot.observers.emplace(number(observer.id), std::move(view));
+    }
+    history_.push_back(std::move(snapshot));
+    while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
+    spread();
+}
+
+// -- one pair
+// ---------------------------------------------------------------------------------------
+
+/// Between enter and leave the past decides: the last moment when it was not between.
+bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const {
+    const KernelDesc& kernel = slots_[slot].kernel;
+    const EntityView& now = history_.back().entities[index];
+    for (std::size_t back = 1; back < history_.size(); ++back) {
+        const Snapshot& then = history_[history_.size() - 1 - back];
+        const auto observer = then.observers.find(number(asking.observer.id));
+        if (observer == then.observers.end() || then.tick < slots_[slot].born) return false;
+        if (observer->second.times_ready != asking.observer.times_ready) return false;
+        if (index >= then.entities.size()) return false;
+        const EntityView& entity = then.entities[index];
+        if (entity.id != now.id || entity.joins != now.joins || !entity.is_unit) return false;
+        if (asking.before != nullptr && asking.before->tick == then.tick) {
+            const std::vector<std::uint8_t>& yes = asking.before->yes[slot];
+            return index < yes.size() && yes[index] != 0;
+        }
+        if (kernel.type == KernelType::custom) return false;
+        const Said said = say(frame_, kernel, false, observer->second, entity);
+        if (said.unknown || said.zone == Zone::out) return false;
+        if (said.zone == Zone::in) return true;
+    }
+    return false;  // not known before the records begin: it was not there
+}
+
+bool TruthOracle::shares_cell(const Asking& asking, std::size_t node, std::uint32_t index) const {
+    const std::vector<CellId>& cover = asking.cover[node];
+    const std::vector<CellId>& cells = cells_[node][index];
+    return std::any_of(cells.begin(), cells.end(), [&](CellId cell) {
+        return std::binary_search(cover.begin(), cover.end(), cell);
+    });
+}
+
+TruthOracle::NodeAnswer TruthOracle::node_says(const Asking& asking, std::size_t number_of_node,
+                                               const EntityView& unit) const {
+    const NodeDesc& node = rules_.nodes[number_of_node];
+    const std::uint32_t index = index_of(unit.id);
+    const bool counts = node.enabled && is_member(node, number_of_node, *unit.facts);
+    NodeAnswer answer;
+    bool result = node.steps.empty();
+    if (node.type == NodeType::dispatcher)
+        result = counts && shares_cell(asking, number_of_node, index);
+    if (node.type == NodeType::custom) {
+        answer.yes = counts && custom_node_(node, asking.observer, unit);
+        answer.strength = answer.yes ? 1.0F : 0.0F;
+        return answer;
+    }
+    float strength = result ? 1.0F : 0.0F;
+    for (std::size_t s = 0; s < node.steps.size(); ++s) {
+        const StepDesc& step = node.steps[s];
+        const std::size_t slot = slot_at_[number_of_node][s];
+        // A kernel that remembers does so whatever its node makes of it.
+        if (!counts && slot == no_slot) continue;
+        Said said;
+        if (step.kernel.type == KernelType::custom) {
+            const bool was = slot != no_slot && was_yes(asking, slot, index);
+            const CustomAnswer custom = custom_(step.kernel, asking.observer, unit, was);
+            said.unknown = custom == CustomAnswer::unknown;
+            said.zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+        } else {
+            said = say(frame_, step.kernel, asking.owned[index], asking.observer, unit);
+        }
+        bool yes = said.zone == Zone::in;
+        if (said.zone == Zone::margin) yes = was_yes(asking, slot, index);
+        if (slot != no_slot) asking.now.yes[slot][index] = yes && !said.unknown ? 1 : 0;
+        switch (step.op) {
+            case StepOp::add:
+                if (!yes || said.unknown) break;
+                result = true;
+                strength = std::max(strength, said.strength);
+                break;
+            case StepOp::require:
+                result = result && yes && !said.unknown;
+                strength = std::min(strength, said.strength);
+                break;
+            case StepOp::subtract:
+                result = result && !yes && !said.unknown;
+                if (step.kernel.type == KernelType::flag || step.kernel.type == KernelType::value)
+                    answer.hides = answer.hides || (counts && yes);
+                break;
+        }
+        if (!result) strength = 0;
+    }
+    answer.yes = counts && result;
+    answer.strength = answer.yes ? strength : 0;
+    return answer;
+}
+
+TruthOracle::NodeAnswer TruthOracle::nodes_say(const Asking& asking, const EntityView& unit) const {
+    NodeAnswer all;
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        const NodeAnswer one = node_says(asking, n, unit);
+        all.hides = all.hides || one.hides;
+        if (!rules_.nodes[n].enabled) continue;
+        if (one.yes && n < 32) all.nodes |= 1U << n;
+        switch (rules_.nodes[n].combine) {
+            case StepOp::add:
+                all.yes = all.yes || one.yes;
+                all.strength = std::max(all.strength, one.strength);
+                break;
+            case StepOp::require:
+                all.yes = all.yes && one.yes;
+                all.strength = std::min(all.strength, one.strength);
+                break;
+            case StepOp::subtract:
+                all.yes = all.yes && !one.yes;
+                break;
+        }
+        if (!all.yes) all.strength = 0;
+    }
+    return all;
+}
+
+Verdict TruthOracle::verdict_of(const Asking& asking, const EntityView& unit) const {
+    const TruthEntity& truth = *unit.facts;
+    const TruthObserver& observer = *asking.observer.facts;
+    const bool has_kind = index_of(truth.kind) < def_.kinds.size();
+    const bool owner_sees = !has_kind || def_.kinds[index_of(truth.kind)].owner_sees;
+    EntityMode mode = truth.mode;
+    if (mode == EntityMode::nodes && has_kind) mode = def_.kinds[index_of(truth.kind)].mode;
+    const NodeAnswer nodes = nodes_say(asking, unit);
+    Verdict verdict;
+    verdict.entity = unit.id;
+    verdict.hides = nodes.hides;
+    verdict.nodes = nodes.nodes;
+    verdict.strength = 1;
+    const auto decide = [&](TruthStage stage, bool relevant) {
+        verdict.stage = stage;
+        verdict.relevant = relevant;
+    };
+    if (contains(observer.denied, unit.id)) {
+        decide(TruthStage::denied, false);
+    } else if (asking.owned[index_of(unit.id)] && owner_sees) {
+        decide(TruthStage::owned, true);
+    } else if (truth.force_hidden) {
+        decide(TruthStage::force_hidden, false);
+    } else if (truth.shown_to_all || mode == EntityMode::global) {
+        decide(TruthStage::shown_to_all, true);
+    } else if (contains(observer.allowed, unit.id)) {
+        decide(TruthStage::allowed, true);
+    } else if (mode == EntityMode::explicit_only) {
+        decide(TruthStage::explicit_only, false);
+    } else if (observer.sees_everything || def_.level != InterestLevel::full) {
+        decide(TruthStage::sees_everything, true);
+    } else {
+        decide(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
+        verdict.strength = nodes.strength;
+    }
+    // Whatever hides it ends its stay, even while something else shows it.
+    if (contains(observer.denied, unit.id) || truth.force_hidden ||
+        mode == EntityMode::explicit_only)
+        verdict.hides = true;
+    return verdict;
+}
+
+/// Whoever came by the nodes stays a while, unless something hides it.
+void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
+    const Tick now = history_.back().tick;
+    Tick& until = asking.now.stays_until[index];
+    const ObserverState* before = asking.before;
+    const bool has_past = before != nullptr && index < before->verdicts.size() &&
+                          before->verdicts[index].entity == verdict.entity;
+    const bool was_relevant = has_past && before->verdicts[index].relevant;
+    const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
+    const bool was_unit = has_past && then != nullptr && index < then->entities.size() &&
+                          then->entities[index].is_unit &&
+                          then->entities[index].joins == history_.back().entities[index].joins;
+    until =
+        was_unit && before->times_ready == asking.now.times_ready ? before->stays_until[index] : 0;
+    if (verdict.hides) {
+        until = 0;
+    } else if (verdict.stage == TruthStage::node && !was_relevant) {
+        until = now + rules_.min_stay_ticks - 1;
+    } else if (verdict.stage == TruthStage::no_node && was_relevant && until >= now) {
+        verdict.stage = TruthStage::stay;
+        verdict.relevant = true;
+        verdict.strength = strength_of_stay;
+    }
+}
+
+// -- one observer
+// -----------------------------------------------------------------------------------
+
+const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
+    static const std::vector<Verdict> nobody;
+    const ObserverView* observer = observer_view(id);
+    if (observer == nullptr) {
+        states_.erase(number(id));
+        return nobody;
+    }
+    const Snapshot& snapshot = history_.back();
+    ObserverState& state = states_[number(id)];
+    if (state.tick == snapshot.tick && !state.verdicts.empty()) return state.verdicts;
+    ObserverState before = std::move(state);
+    state = {};
+    state.tick = snapshot.tick;
+    state.times_ready = observer->times_ready;
+    state.yes.assign(slots_.size(), std::vector<std::uint8_t>(entities_.size(), 0));
+    state.stays_until.assign(entities_.size(), 0);
+    state.verdicts.assign(entities_.size(), {});
+    const bool has_past = !before.verdicts.empty() && before.yes.size() == slots_.size();
+    Asking asking{*observer, has_past ? &before : nullptr, state, {}, {}};
+    asking.cover.resize(rules_.nodes.size());
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        if (rules_.nodes[n].type != NodeType::dispatcher) continue;
+        rules_.nodes[n].dispatcher->cover(
+            {id, observer->facts->main, observer->from(LookFrom::main_and_areas), observer->keys},
+            asking.cover[n]);
+        make_set(asking.cover[n]);
+    }
+    asking.owned.assign(entities_.size(), false);
+    for (const TruthEntity& entity : entities_) {
+        if (entity.id != EntityId::none && entity.owner == id)
+            asking.owned[index_of(entity.root)] = true;
+    }
+    for (const EntityView& unit : snapshot.entities) {
+        if (!unit.is_unit) continue;
+        ++pairs_evaluated_;
+        Verdict verdict = verdict_of(asking, unit);
+        if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(unit.id));
+        if (!verdict.relevant) verdict.strength = 0;
+        state.verdicts[index_of(unit.id)] = verdict;
+    }
+    for (const TruthEntity& entity : entities_) {
+        if (entity.id == EntityId::none || entity.root == entity.id) continue;
+        Verdict verdict = state.verdicts[index_of(entity.root)];
+        verdict.entity = entity.id;
+        state.verdicts[index_of(entity.id)] = verdict;
+    }
+    return state.verdicts;
+}
+
 std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
     std::vector<EntityId> out;
-    const auto found = std::find_if(observers_.begin(), observers_.end(),
-                                    [&](const TruthObserver& o) { return o.id == id; });
-    if (found == observers_.end() || !found->ready) {
-        memories_.erase(number(id));
-        return out;
-    }
-    const TruthObserver& observer = *found;
-    std::size_t distance_steps = 0;
-    for (const NodeDesc& node : rules_.nodes) {
-        for (const StepDesc& step : node.steps) {
-            if (step.kernel.type == KernelType::distance) ++distance_steps;
-        }
-    }
-    Memory memory;
-    memory.tick = history_.back().tick;
-    memory.yes.assign(distance_steps, std::vector<bool>(entities_.size(), false));
-    const std::vector<Vec3>& places = history_.back().observers.at(number(id)).places;
-    std::array<Key, Schema::keys_max> keys = observer.own_keys;
-    if (observer.main != EntityId::none && index_of(observer.main) < entities_.size() &&
-        entities_[index_of(observer.main)].id == observer.main) {
-        keys = entities_[index_of(entities_[index_of(observer.main)].root)].keys;
-    }
-    std::vector<bool> owned(entities_.size(), false);  // units with a member that the observer owns
-    for (const TruthEntity& entity : entities_) {
-        if (entity.id != EntityId::none && entity.owner == id) owned[index_of(entity.root)] = true;
-    }
-    std::vector<bool> shown(entities_.size(), false);
-    for (const TruthEntity& unit : entities_) {
-        if (unit.id == EntityId::none || unit.root != unit.id) continue;
-        ++pairs_evaluated_;
-        const bool by_nodes = nodes_say(observer, places, keys, unit, memory);
-        bool relevant = false;
-        if (contains(observer.denied, unit.id)) {
-            relevant = false;
-        } else if (owned[index_of(unit.id)]) {
-            relevant = true;
-        } else if (!unit.force_hidden) {
-            relevant = unit.shown_to_all || contains(observer.allowed, unit.id) ||
-                       (by_nodes && !unit.explicit_only);
-        }
-        shown[index_of(unit.id)] = relevant;
-    }
-    for (const TruthEntity& entity : entities_) {
-        if (entity.id != EntityId::none && shown[index_of(entity.root)]) out.push_back(entity.id);
+    for (const Verdict& verdict : judge(id)) {
+        if (verdict.relevant) out.push_back(verdict.entity);
     }
     std::sort(out.begin(), out.end());
-    memories_[number(id)] = std::move(memory);
     return out;
 }
 

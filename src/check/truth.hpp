@@ -2,112 +2,159 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The obviously right, slow answer to "what may this observer know?": every rule evaluated for
-// every entity, from plain records of the world. Shares no code with `interest`. It may be asked
-// every tick or every N ticks; the memory of a distance kernel (between enter and leave) is then
-// found by looking back through recorded places, so the answer is exact all the same.
+// every entity, from plain records of the world. Shares no code with `interest`.
+//
+// It may be asked every tick or every N ticks; what a distance or an area said in between (it
+// counts between enter and leave) is then found by looking back through recorded places, so the
+// answer is exact all the same. Two things have a past that places do not tell, so that rules with
+// them must be asked every tick: kernels of the caller's own that remember, and `min_stay_ticks`.
+// Refresh::every is not followed: answers are those of an exact node. A line of sight is taken to
+// have budget enough.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <unordered_map>
 #include <vector>
 
-#include "purview/ids.hpp"
-#include "purview/rules.hpp"
-#include "purview/schema.hpp"
+#include "check/truth_kernels.hpp"
+#include "check/truth_records.hpp"
+#include "purview/node.hpp"
 
 namespace purview::check {
 
-struct TruthEntity {
-    EntityId id = EntityId::none;    ///< none: nobody lives under this index
-    EntityId root = EntityId::none;  ///< itself, or the root of its group
-    Vec3 place;
-    bool placed = true;
-    bool force_hidden = false;
-    bool shown_to_all = false;
-    bool explicit_only = false;
-    std::uint16_t flags = 0;
-    std::array<Key, Schema::keys_max> keys{};
-    ObserverId owner = ObserverId::none;
-    std::uint32_t joins = 0;  ///< how often it became a member of a group
+/// What decided, in the order in which it is asked.
+enum class TruthStage : std::uint8_t {
+    not_ready,
+    denied,
+    owned,
+    force_hidden,
+    shown_to_all,  ///< or of mode global
+    allowed,
+    explicit_only,
+    sees_everything,  ///< or the level is below full
+    node,
+    stay,  ///< no node, but it came a short while ago
+    no_node,
 };
 
-struct TruthObserver {
-    ObserverId id = ObserverId::none;
-    bool ready = false;
-    std::uint32_t times_ready = 0;  ///< how often it became ready: kernels forget in between
-    bool sees_everything = false;
-    EntityId main = EntityId::none;
-    std::vector<Vec3> areas;
-    std::array<Key, Schema::keys_max> own_keys{};
-    std::vector<EntityId> allowed;
-    std::vector<EntityId> denied;
+struct Verdict {
+    EntityId entity = EntityId::none;  ///< none: nobody lives under this index
+    bool relevant = false;
+    /// A step that subtracts by the entity alone applies to it: whoever leaves now is hidden.
+    bool hides = false;
+    TruthStage stage = TruthStage::not_ready;
+    std::uint32_t nodes = 0;  ///< bit n: node n of the rules says yes
+    /// 0: not relevant. Of a stay: any above 0.
+    float strength = 0;
 };
 
-/// What a kernel of the caller's own says, by the caller's own twin of it.
-enum class CustomAnswer : std::uint8_t { no, yes, unknown };
-using CustomTwin = std::function<CustomAnswer(const KernelDesc&, const TruthObserver&,
-                                              const std::vector<Vec3>& places, const TruthEntity&)>;
+/// What a node of the caller's own says, by the caller's own twin of it.
+using NodeTwin = std::function<bool(const NodeDesc&, const ObserverView&, const EntityView&)>;
 
 class TruthOracle {
   public:
+    /// `ticks_between_max`: an observer is asked about at least this often.
+    TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def = {});
+
     /// Rules with custom kernels need one.
     void set_custom_twin(CustomTwin twin) { custom_ = std::move(twin); }
-    /// `ticks_between_max`: an observer is asked about at least this often.
-    TruthOracle(InterestRules rules, std::uint32_t ticks_between_max);
+    /// Rules with custom nodes need one.
+    void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
+
+    /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
+    /// the same name keeps what it remembers.
+    void set_rules(const InterestRules& rules);
+    void set_level(InterestLevel level) { def_.level = level; }
 
     /// The world and the observers as of one tick; every tick, in order. [entities] by index.
     void record(Tick tick, const std::vector<TruthEntity>& entities,
                 const std::vector<TruthObserver>& observers);
 
+    /// Of the last record, by index of the entity; a member's is its group's. Valid until the next
+    /// record.
+    const std::vector<Verdict>& judge(ObserverId observer);
     /// Relevant entities of an observer of the last record, ascending by id.
     std::vector<EntityId> relevant(ObserverId observer);
+
+    /// Where an entity stood in the last record, by index; of a member: its group's.
+    const EntityView& unit_view(EntityId entity) const;
+    /// Null: not ready.
+    const ObserverView* observer_view(ObserverId observer) const;
+    const Frame& frame() const noexcept { return frame_; }
+    bool is_member(const NodeDesc& node, std::size_t number, const TruthEntity& unit) const;
 
     /// Pairs (observer, entity) evaluated so far.
     std::uint64_t pairs_evaluated() const noexcept { return pairs_evaluated_; }
 
   private:
-    struct PlaceRecord {
-        EntityId id = EntityId::none;
-        Vec3 place;
-        bool is_placed_unit = false;
-        std::uint32_t joins = 0;
-    };
-    struct PlacesRecord {
-        std::vector<Vec3> places;
-        std::uint32_t times_ready = 0;
-    };
     struct Snapshot {
         Tick tick = 0;
-        std::vector<PlaceRecord> entities;
-        std::unordered_map<std::uint32_t, PlacesRecord> observers;  ///< ready ones only
+        std::vector<EntityView> entities;
+        std::unordered_map<std::uint32_t, ObserverView> observers;  ///< ready ones only
     };
-    /// What a distance step said when the observer was last asked about.
-    struct Memory {
+    /// A kernel that remembers.
+    struct Slot {
+        std::size_t node = 0;
+        std::string node_name;
+        std::size_t step = 0;
+        KernelDesc kernel;
+        Tick born = 0;  ///< it remembers nothing from before this tick
+    };
+    struct ObserverState {
         Tick tick = 0;
-        std::vector<std::vector<bool>> yes;  ///< [distance steps][entity index]
+        std::uint32_t times_ready = 0;
+        std::vector<std::vector<std::uint8_t>> yes;  ///< [slot][entity index]
+        std::vector<Tick> stays_until;               ///< [entity index]
+        std::vector<Verdict> verdicts;               ///< [entity index]
     };
+    /// Where an entity stood when it was last looked at, for dormant nodes.
+    struct Kept {
+        EntityId id = EntityId::none;
+        std::uint32_t joins = 0;
+        std::uint32_t updates = 0;
+        bool placed = false;
+        Vec3 place;
+    };
+    struct NodeAnswer {
+        bool yes = false;
+        bool hides = false;
+        float strength = 0;
+        std::uint32_t nodes = 0;
+    };
+    struct Asking;
 
-    static std::vector<Vec3> places_of(const TruthObserver& observer,
-                                       const std::vector<TruthEntity>& entities);
-    bool was_near(ObserverId observer, const KernelDesc& kernel, std::size_t distance_step,
-                  std::uint32_t index) const;
-    bool is_near(const TruthObserver& observer, const std::vector<Vec3>& places,
-                 const KernelDesc& kernel, std::size_t distance_step,
-                 const TruthEntity& unit) const;
-    bool nodes_say(const TruthObserver& observer, const std::vector<Vec3>& places,
-                   const std::array<Key, Schema::keys_max>& keys, const TruthEntity& unit,
-                   Memory& memory) const;
+    std::vector<Slot> slots_of(const InterestRules& rules, Tick born) const;
+    const TruthEntity* alive(EntityId entity) const;
+    bool is_dormant(const TruthEntity& unit) const;
+    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
+    void stand_all(std::vector<EntityView>& views);
+    ObserverView view_of(const TruthObserver& observer, Tick tick,
+                         const std::vector<EntityView>& entities) const;
+    void spread();
+
+    bool was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const;
+    bool shares_cell(const Asking& asking, std::size_t node, std::uint32_t index) const;
+    NodeAnswer node_says(const Asking& asking, std::size_t node, const EntityView& unit) const;
+    NodeAnswer nodes_say(const Asking& asking, const EntityView& unit) const;
+    Verdict verdict_of(const Asking& asking, const EntityView& unit) const;
+    void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 
     InterestRules rules_;
+    TruthDef def_;
+    Frame frame_;
     CustomTwin custom_;
+    NodeTwin custom_node_;
     std::uint32_t ticks_between_max_;
+    std::vector<Slot> slots_;
+    std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
     std::vector<TruthObserver> observers_;
-    std::deque<Snapshot> history_;  ///< newest last
-    std::unordered_map<std::uint32_t, Memory> memories_;
+    std::vector<Kept> kept_;
+    std::deque<Snapshot> history_;                         ///< newest last
+    std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
+    std::unordered_map<std::uint32_t, ObserverState> states_;
     std::uint64_t pairs_evaluated_ = 0;
 };
 

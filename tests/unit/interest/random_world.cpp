@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+//
+// How a random world is made, and its tick. Operations: oracle_operations.cpp; what is compared:
+// oracle_checks.cpp.
 #include "random_world.hpp"
 
 #include <algorithm>
@@ -7,140 +10,149 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "purview/kernel.hpp"
-
 namespace purview::test {
 
 namespace {
 
-constexpr float side_m = 200;
+constexpr std::uint32_t kinds_max = 5;
 
 InterestManager make_manager(const RandomWorldDef& def) {
     InterestDef interest;
     interest.rules = def.rules;
-    interest.flag_count = def.flags;
-    interest.key_count = def.keys;
+    interest.flag_count = def.space.twins.flags;
+    interest.key_count = def.space.twins.keys;
+    interest.value_count = def.space.values;
+    interest.kinds = def.kinds;
     interest.observers_max = 64;
+    interest.single_area = def.single_area;
+    interest.ready_requires_entity = def.needs_entity;
+    interest.count_observers = def.space.features.has(Feature::counts);
     interest.window_update = def.window_update;
     auto made = InterestManager::create(interest);
-    if (!made) std::abort();
+    if (!made) {
+        std::printf("no manager: %s\n%s\n", std::string(to_string(made.error())).c_str(),
+                    text_of(def.rules).c_str());
+        std::abort();
+    }
     return std::move(made).value();
 }
 
-void must(Status status) {
-    if (status != Status::ok) {
-        std::printf("unexpected status %s\n", std::string(to_string(status)).c_str());
-        std::abort();
-    }
-}
-
-}  // namespace
-
-namespace {
-
-/// Kernels of our own. What the twin needs to know stands in fields that a custom step does not
-/// use: enter_m > 0: within that by the sum of both axes; else: every (flag + 2)nd entity.
-KernelDesc random_custom(SplitMix& random) {
-    KernelDesc kernel;
-    kernel.type = KernelType::custom;
-    if (random.chance(0.6F)) {
-        const float reach = kernel.enter_m = random.between(5, 60);
-        kernel.custom = make_pair_kernel(
-            {.name = "both axes", .reach_m = reach}, [reach](const Pair& p) noexcept {
-                for (const Vec3 place : p.places()) {
-                    if (std::fabs(p.place().x - place.x) + std::fabs(p.place().y - place.y) <=
-                        reach)
-                        return true;
-                }
-                return false;
-            });
-        return kernel;
-    }
-    const auto every = static_cast<std::uint8_t>(random.below(3));
-    kernel.flag = FlagId{every};
-    kernel.custom = make_pair_kernel(
-        {.name = "every so many", .reads_places = false},
-        [every](const Pair& p) noexcept { return index_of(p.entity()) % (every + 2U) == 0; });
-    return kernel;
-}
-
-check::CustomAnswer custom_twin(const KernelDesc& kernel, const check::TruthObserver&,
-                                const std::vector<Vec3>& places, const check::TruthEntity& unit) {
-    using check::CustomAnswer;
-    if (!(kernel.enter_m > 0)) {
-        const bool yes = index_of(unit.id) % (index_of(kernel.flag) + 2U) == 0;
-        return yes ? CustomAnswer::yes : CustomAnswer::no;
-    }
-    if (places.empty() || !unit.placed) return CustomAnswer::unknown;
-    for (const Vec3 place : places) {
-        const float dx = unit.place.x - place.x, dy = unit.place.y - place.y;
-        if (std::fabs(dx) + std::fabs(dy) <= kernel.enter_m) return CustomAnswer::yes;
-    }
-    return CustomAnswer::no;
-}
-
-}  // namespace
-
-InterestRules random_rules(SplitMix& random, std::uint32_t flags, std::uint32_t keys) {
-    InterestRules rules;
-    rules.bounds_min = {0, 0, 0};
-    rules.bounds_max = {side_m, side_m, 0};
-    rules.entities_expected = 200;
-    rules.cell_m = random.chance(0.5F) ? random.between(4, 60) : 0;
-    const std::uint32_t nodes = 1 + random.below(3);
-    for (std::uint32_t n = 0; n < nodes; ++n) {
-        NodeDesc node;
-        node.name = "node" + std::to_string(n);
-        node.type = NodeType::grid;
-        const std::uint32_t steps = 1 + random.below(5);
-        for (std::uint32_t s = 0; s < steps; ++s) {
-            StepDesc step;
-            step.op = s == 0 ? StepOp::add : StepOp{static_cast<std::uint8_t>(random.below(3))};
-            if (random.chance(0.12F)) {
-                step.kernel = random_custom(random);
-                node.steps.push_back(step);
-                continue;
-            }
-            switch (random.below(s == 0 ? 4 : 5)) {
-                case 0:
-                case 1:
-                    step.kernel.type = KernelType::distance;
-                    step.kernel.enter_m = random.between(3, 60);
-                    step.kernel.leave_m = step.kernel.enter_m *
-                                          (random.chance(0.7F) ? random.between(1, 1.5F) : 1.0F);
-                    break;
-                case 2:
-                    step.kernel.type = KernelType::same_group;
-                    step.kernel.domain = KeyDomain{static_cast<std::uint8_t>(random.below(keys))};
-                    break;
-                default:
-                    step.kernel.type = KernelType::flag;
-                    step.kernel.flag = FlagId{static_cast<std::uint8_t>(random.below(flags))};
-                    break;
-            }
-            node.steps.push_back(step);
+/// The rules that the oracle goes by: the engine's, or spoiled ones.
+InterestRules oracle_rules(const RandomWorldDef& def) {
+    InterestRules rules = def.rules;
+    if (def.spoil != Spoil::other_rules) return rules;
+    for (NodeDesc& node : rules.nodes) {
+        for (StepDesc& step : node.steps) {
+            step.kernel.enter_m += 1;
+            step.kernel.leave_m += 1;
         }
-        rules.nodes.push_back(std::move(node));
     }
     return rules;
 }
 
+KindInterest random_kind(SplitMix& random, const RuleSpace& space, const InterestRules& rules) {
+    KindInterest kind;
+    const auto has = [&](Feature feature) { return space.features.has(feature); };
+    const auto nodes = static_cast<std::uint32_t>(rules.nodes.size());
+    if (has(Feature::binding) && nodes > 0) {
+        for (std::uint32_t i = random.below(3); i > 0; --i)
+            kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
+        kind.never_default = random.chance(0.3F);
+    }
+    if (has(Feature::modes) && random.chance(0.2F))
+        kind.mode = random.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
+    kind.owner_sees = random.chance(0.7F);
+    if (!rules.range_classes_m.empty() && random.chance(0.5F))
+        kind.range_m = random.between(3, rules.range_classes_m.back());
+    return kind;
+}
+
+}  // namespace
+
+RandomWorldDef random_def(std::uint64_t seed, Features features) {
+    SplitMix random(seed);
+    RandomWorldDef def;
+    def.seed = seed;
+    def.space.features = features;
+    TwinSpace& twins = def.space.twins;
+    if (features.has(Feature::axes) && random.chance(0.5F))
+        twins.axes = random.chance(0.5F) ? Axes::xz : Axes::xyz;
+    twins.flags = 2;
+    twins.keys = 2;
+    twins.side_m = random.chance(0.3F) ? 120 : 200;
+    twins.lattice = random.chance(0.3F);
+    twins.roster = std::make_shared<Roster>();
+    def.rules = random_rules(random, def.space);
+    if (features.has(Feature::kinds)) {
+        for (std::uint32_t i = random.below(kinds_max); i > 0; --i)
+            def.kinds.push_back(random_kind(random, def.space, def.rules));
+    }
+    def.entities = 20 + random.below(random.chance(0.2F) ? 700 : 260);
+    def.observers = 3 + random.below(14);
+    def.edits_max = 6 + random.below(20);
+    def.window_update = static_cast<WindowUpdate>(random.below(3));
+    def.shuffle_cells = random.chance(0.25F) ? 50 : 0;
+    def.step_m = random.chance(0.3F) ? 60.0F : 3.0F;
+    def.move_chance = random.chance(0.5F) ? 0.4F : 0.05F;
+    def.needs_entity = features.has(Feature::needs_entity) && random.chance(0.2F);
+    def.single_area = features.has(Feature::areas) && random.chance(0.15F);
+    return def;
+}
+
 RandomWorld::RandomWorld(const RandomWorldDef& def)
-    : def_(def), random_(def.seed), manager_(make_manager(def)), oracle_(def.rules, 1) {
+    : def_(def),
+      random_(def.seed),
+      manager_(make_manager(def)),
+      oracle_(oracle_rules(def), 1,
+              check::TruthDef{def.kinds, def.needs_entity, InterestLevel::full}),
+      rules_(def.rules),
+      roster_(def.space.twins.roster) {
+    *roster_ = {};
+    begin_counting();
     manager_.set_lane_shuffle(def.shuffle_cells, def.seed);
-    oracle_.set_custom_twin(custom_twin);
-    for (std::uint32_t i = 0; i < def.entities; ++i) spawn();
-    for (std::uint32_t i = 0; i < def.observers; ++i) add_observer();
+    oracle_.set_custom_twin(ask_kernel_twin);
+    oracle_.set_node_twin(ask_node_twin);
+    promise_.set_rules(rules_);
+    for (std::uint32_t i = 0; i < def.entities; ++i) {
+        reseed(1'000'000 + i);
+        spawn();
+    }
+    for (std::uint32_t i = 0; i < def.observers; ++i) {
+        reseed(2'000'000 + i);
+        add_observer();
+    }
+}
+
+void RandomWorld::reseed(std::uint64_t salt) {
+    random_ = SplitMix(combine64(combine64(def_.seed, tick_), salt));
+}
+
+// -- what there is
+// ----------------------------------------------------------------------------------
+
+float RandomWorld::length(float low, float high) {
+    const float any = random_.between(low, high);
+    return def_.space.twins.lattice ? std::floor(any) + 1 : any;
 }
 
 Vec3 RandomWorld::random_place() {
-    // Beyond the bounds too, and often exactly on cell borders.
-    Vec3 place{random_.between(-30, side_m + 30), random_.between(-30, side_m + 30), 0};
-    if (random_.chance(0.3F)) {
-        place.x = static_cast<float>(static_cast<int>(place.x));
-        place.y = static_cast<float>(static_cast<int>(place.y));
-    }
+    // Beyond the bounds too, and often exactly on cell borders. What does not count is anything.
+    const TwinSpace& twins = def_.space.twins;
+    const float side = twins.side_m;
+    Vec3 place{random_.between(-30, side + 30), random_.between(-30, side + 30),
+               random_.between(-30, side + 30)};
+    if (twins.axes == Axes::xyz) place.z = random_.between(-10, def_.space.height_m + 10);
+    if (twins.lattice || random_.chance(0.3F))
+        place = {std::floor(place.x), std::floor(place.y), std::floor(place.z)};
     return place;
+}
+
+Vec3 RandomWorld::random_step() {
+    const float far = def_.step_m;
+    Vec3 step{random_.between(-far, far), random_.between(-far, far), random_.between(-far, far)};
+    if (def_.space.twins.lattice)
+        step = {std::round(step.x), std::round(step.y), std::round(step.z)};
+    return step;
 }
 
 check::TruthEntity* RandomWorld::random_entity() {
@@ -149,400 +161,200 @@ check::TruthEntity* RandomWorld::random_entity() {
     return entity.id == EntityId::none ? nullptr : &entity;
 }
 
+check::TruthEntity* RandomWorld::random_unit() {
+    check::TruthEntity* entity = random_entity();
+    return entity != nullptr && entity->root == entity->id ? entity : nullptr;
+}
+
 check::TruthObserver* RandomWorld::random_observer() {
     if (observers_.empty()) return nullptr;
     return &observers_[random_.below(static_cast<std::uint32_t>(observers_.size()))];
 }
 
-bool RandomWorld::has_members(EntityId root) const {
-    return std::any_of(entities_.begin(), entities_.end(), [&](const check::TruthEntity& e) {
-        return e.id != EntityId::none && e.root == root && e.id != root;
-    });
+const check::TruthEntity* RandomWorld::alive(EntityId entity) const {
+    if (entity == EntityId::none || index_of(entity) >= entities_.size()) return nullptr;
+    const auto& found = entities_[index_of(entity)];
+    return found.id == entity ? &found : nullptr;
 }
 
-EntityDef RandomWorld::def_of(const check::TruthEntity& entity) {
-    EntityDef def;
-    def.place = entity.place;
-    def.placed = entity.placed;
-    def.flags = entity.flags;
-    def.keys = std::span(entity.keys).first(def_.keys);
-    return def;
+std::vector<EntityId> RandomWorld::members_of(EntityId root) const {
+    std::vector<EntityId> members;
+    for (const auto& entity : entities_) {
+        if (entity.id != EntityId::none && entity.root == root && entity.id != root)
+            members.push_back(entity.id);
+    }
+    return members;
+}
+
+bool RandomWorld::has_members(EntityId root) const {
+    return !members_of(root).empty();
+}
+
+float RandomWorld::range_max() const {
+    return def_.rules.range_classes_m.empty() ? 0 : def_.rules.range_classes_m.back();
+}
+
+std::size_t RandomWorld::node_count() const {
+    return rules_.nodes.size();
+}
+
+// -- a tick
+// -----------------------------------------------------------------------------------------
+
+void RandomWorld::note(const std::string& text) {
+    trace += " " + text + ";";
+    if (def_.keeps_log) log += "  " + text + "\n";
 }
 
 void RandomWorld::count(const char* name, EntityId entity, ObserverId observer) {
     ++operations[name];
-    trace += std::string(" ") + name;
-    if (entity != EntityId::none) trace += " e" + std::to_string(index_of(entity));
-    if (observer != ObserverId::none) trace += " o" + std::to_string(index_of(observer));
-    trace += ";";
+    did_something_ = true;
+    std::string text = name;
+    if (entity != EntityId::none) text += " " + name_of(entity);
+    if (observer != ObserverId::none) text += " " + name_of(observer);
+    note(text);
 }
 
-void RandomWorld::spawn() {
-    std::uint32_t index = 0;
-    while (index < entities_.size() &&
-           (entities_[index].id != EntityId::none ||
-            std::find(resting_.begin(), resting_.end(), index) != resting_.end())) {
-        ++index;
-    }
-    if (index == entities_.size()) {
-        entities_.emplace_back();
-        generations_.push_back(0);
-    }
-    auto& entity = entities_[index];
-    entity = {};
-    entity.id = entity.root = make_entity_id(index, ++generations_[index]);
-    entity.place = random_place();
-    entity.placed = random_.chance(0.95F);
-    entity.flags = static_cast<std::uint16_t>(random_.below(1U << def_.flags)) &
-                   static_cast<std::uint16_t>(random_.below(1U << def_.flags));
-    for (std::uint32_t d = 0; d < def_.keys; ++d) {
-        entity.keys[d] = Key{static_cast<std::uint16_t>(random_.below(4))};
-    }
-    must(manager_.spawn(entity.id, def_of(entity)));
-    count("spawn", entity.id);
+void RandomWorld::expect(Status got, Status should, const char* what) {
+    if (got == should || !trouble_.empty()) return;
+    trouble_ = std::string(what) + " says " + std::string(to_string(got)) + ", not " +
+               std::string(to_string(should));
 }
 
-void RandomWorld::detach(check::TruthEntity& entity) {
-    entity.root = entity.id;
-    must(manager_.leave_unit(entity.id, def_of(entity)));
-    count("detach", entity.id);
+void RandomWorld::take_rules(const InterestRules& rules) {
+    expect(manager_.set_rules(rules), "set_rules");
+    oracle_.set_rules(rules);
+    promise_.set_rules(rules);
+    rules_ = rules;
+    note("rules " + text_of(rules));
+    for (std::uint16_t n = 0; n < node_count(); ++n) {
+        if (rules_.nodes[n].type == NodeType::custom)
+            expect(manager_.rescan_node(NodeId{n}), "rescan_node");
+    }
 }
 
-void RandomWorld::despawn(EntityId id) {
+/// Asks what other rules would do, and sometimes does only that in this tick.
+bool RandomWorld::begin_trial() {
+    in_trial_ = false;
+    reseed(3'000'000);
+    if (!has(Feature::trials) || tick_ < 3 || !random_.chance(0.06F)) return false;
+    const InterestRules rules = changed_rules(random_, def_.space, rules_);
+    trial_ = manager_.try_rules(rules);
+    ++operations["try_rules"];
+    if (!trial_.problem.empty()) {
+        trouble_ = "try_rules says " + trial_.problem;
+        return false;
+    }
+    const bool has_timed_areas =
+        std::any_of(observers_.begin(), observers_.end(), [](const check::TruthObserver& o) {
+            return std::any_of(o.areas.begin(), o.areas.end(),
+                               [](const check::TruthArea& area) { return area.area.ticks > 0; });
+        });
+    if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.5F)) return false;
+    told_before_.clear();
+    for (const auto& observer : observers_) {
+        std::vector<EntityId> set;
+        manager_.relevant(observer.id, set);
+        told_before_[static_cast<std::uint32_t>(observer.id)].insert(set.begin(), set.end());
+    }
+    take_rules(rules);
+    count("set_rules");
+    in_trial_ = true;
+    return true;
+}
+
+void RandomWorld::move_some() {
+    reseed(4'000'000);
+    const std::uint32_t how = random_.below(has(Feature::columns) ? 3 : 2);
+    std::vector<Move> moves;
     for (auto& entity : entities_) {
-        if (entity.id != EntityId::none && entity.root == id && entity.id != id) detach(entity);
+        if (entity.id == EntityId::none || !random_.chance(def_.move_chance)) continue;
+        if (def_.left_out.count("move") != 0) continue;
+        const Vec3 step = random_step();
+        entity.place = {entity.place.x + step.x, entity.place.y + step.y, entity.place.z + step.z};
+        moves.push_back({entity.id, entity.place});
+        if (def_.keeps_log)
+            log += "  move " + name_of(entity.id) + " to " + std::to_string(entity.place.x) + " " +
+                   std::to_string(entity.place.y) + " " + std::to_string(entity.place.z) + "\n";
     }
-    for (auto& observer : observers_) {
-        if (observer.main == id) observer.main = EntityId::none;
-        std::erase(observer.allowed, id);
-        std::erase(observer.denied, id);
+    if (moves.empty()) return;
+    did_something_ = true;
+    static constexpr const char* names[] = {"move", "move (list)", "move (columns)"};
+    operations[names[how]] += how == 0 ? moves.size() : 1;
+    if (how == 0) {
+        for (const Move& move : moves) expect(manager_.move(move.entity, move.place), "move");
+    } else if (how == 1) {
+        manager_.move(moves);
+    } else {
+        // All of them in columns of a wider record; whoever did not move may be marked, too.
+        struct Record {
+            float unused, x, y, z;
+        };
+        std::vector<Record> records;
+        std::vector<EntityId> who;
+        std::vector<std::uint64_t> changed(entities_.size() / 64 + 1, 0);
+        std::set<EntityId> moved;
+        for (const Move& move : moves) moved.insert(move.entity);
+        for (const auto& entity : entities_) {
+            const std::size_t i = who.size();
+            if (moved.count(entity.id) != 0 || random_.chance(0.1F))
+                changed[i / 64] |= std::uint64_t{1} << (i % 64);
+            who.push_back(entity.id);
+            records.push_back({0, entity.place.x, entity.place.y, entity.place.z});
+        }
+        PlaceColumns columns;
+        columns.entities = who;
+        columns.x = &records[0].x;
+        columns.y = &records[0].y;
+        columns.z = &records[0].z;
+        columns.stride_bytes = sizeof(Record);
+        if (random_.chance(0.5F)) columns.changed = changed;
+        manager_.move(columns);
     }
-    must(manager_.despawn(id));
-    entities_[index_of(id)] = {};
-    resting_.push_back(index_of(id));
-    count("despawn", id);
 }
 
-void RandomWorld::attach() {
-    auto* member = random_entity();
-    auto* root = random_entity();
-    if (member == nullptr || root == nullptr || member == root) return;
-    if (root->root != root->id || root->root == member->id || has_members(member->id)) return;
-    if (member->root == member->id) ++member->joins;
-    // Pairs and marks of a unit end when it joins another one.
-    for (auto& observer : observers_) {
-        std::erase(observer.allowed, member->id);
-        std::erase(observer.denied, member->id);
+void RandomWorld::tick() {
+    ++tick_;
+    trace.clear();
+    if (def_.keeps_log) log += "tick " + std::to_string(tick_) + "\n";
+    resting_.clear();
+    removed_.clear();
+    if (tick_ > 1) born_.clear();
+    edits_of_tick = 0;
+    did_something_ = false;
+    rules_changed_ = false;
+    if (!begin_trial()) {
+        move_some();
+        reseed(5'000'000);
+        edits_of_tick = random_.below(def_.edits_max);
+        for (std::uint32_t i = 0; i < edits_of_tick; ++i) {
+            if (def_.left_out_edits.count({tick_, i}) == 0) edit(i);
+        }
+        for (const EntityId entity : to_update_) {
+            if (alive(entity) == nullptr) continue;
+            ++entities_[index_of(entity)].updates;
+            expect(manager_.update(entity), "update");
+        }
+        to_update_.clear();
     }
-    member->force_hidden = member->shown_to_all = member->explicit_only = false;
-    member->root = root->id;
-    must(manager_.join_unit(member->id, root->id));
-    count("attach", member->id);
+    decide();
 }
 
-void RandomWorld::add_observer() {
-    if (observers_.size() >= 32) return;
-    auto made = manager_.add_observer();
-    if (!made) std::abort();
-    check::TruthObserver observer;
-    observer.id = *made;
-    observer.ready = random_.chance(0.8F);
-    must(manager_.set_ready(observer.id, observer.ready));
-    if (auto* entity = random_entity(); entity != nullptr && random_.chance(0.8F)) {
-        observer.main = entity->id;
-        must(manager_.set_main_entity(observer.id, entity->id));
-        if (random_.chance(0.7F)) {
-            entity->owner = observer.id;
-            must(manager_.set_owner(entity->id, observer.id));
-        }
+void RandomWorld::decide() {
+    roster_->units.clear();
+    for (const auto& entity : entities_) {
+        if (entity.id != EntityId::none && entity.root == entity.id)
+            roster_->units.push_back(entity.id);
     }
-    observers_.push_back(observer);
-    count("add_observer", observer.main, observer.id);
-}
-
-void RandomWorld::remove_observer(std::size_t at) {
-    const ObserverId id = observers_[at].id;
-    must(manager_.remove_observer(id));
-    for (auto& entity : entities_) {
-        if (entity.owner == id) entity.owner = ObserverId::none;
-    }
-    removed_.push_back(id);
-    observers_.erase(observers_.begin() + static_cast<std::ptrdiff_t>(at));
-    count("remove_observer", EntityId::none, id);
-}
-
-void RandomWorld::edit() {
-    auto* entity = random_entity();
-    auto* observer = random_observer();
-    if (entity == nullptr) return spawn();
-    const bool is_unit = entity->root == entity->id;
-    switch (random_.below(observer == nullptr ? 9 : 20)) {
-        case 0:
-            return spawn();
-        case 1:
-            return despawn(entity->id);
-        case 2:
-            if (def_.groups) attach();
-            return;
-        case 3:
-            if (!is_unit) detach(*entity);
-            return;
-        case 4: {
-            const std::uint32_t flag = random_.below(def_.flags);
-            entity->flags ^= static_cast<std::uint16_t>(1U << flag);
-            must(manager_.set_flag(entity->id, FlagId{static_cast<std::uint8_t>(flag)},
-                                   ((entity->flags >> flag) & 1U) != 0));
-            return count("flag", entity->id);
-        }
-        case 5: {
-            const std::uint32_t domain = random_.below(def_.keys);
-            entity->keys[domain] = Key{static_cast<std::uint16_t>(random_.below(4))};
-            must(manager_.set_key(entity->id, KeyDomain{static_cast<std::uint8_t>(domain)},
-                                  entity->keys[domain]));
-            return count("key", entity->id);
-        }
-        case 6:
-            if (!is_unit) return;
-            entity->force_hidden = random_.chance(0.4F);
-            must(manager_.force_hide(entity->id, entity->force_hidden));
-            return count("force_hide", entity->id);
-        case 7:
-            if (!is_unit) return;
-            entity->shown_to_all = random_.chance(0.2F);
-            must(manager_.show_to_all(entity->id, entity->shown_to_all));
-            return count("show_to_all", entity->id);
-        case 8:
-            return add_observer();
-        case 9:
-            if (observers_.size() > 2) {
-                remove_observer(random_.below(static_cast<std::uint32_t>(observers_.size())));
-            }
-            return;
-        case 10:
-            if (const bool ready = random_.chance(0.85F); ready != observer->ready) {
-                observer->ready = ready;
-                observer->times_ready += ready ? 1 : 0;
-            }
-            must(manager_.set_ready(observer->id, observer->ready));
-            return count("ready", EntityId::none, observer->id);
-        case 11:
-            observer->main = random_.chance(0.2F) ? EntityId::none : entity->id;
-            must(manager_.set_main_entity(observer->id, observer->main));
-            return count("main", entity->id, observer->id);
-        case 12:
-            if (observer->areas.empty() || random_.chance(0.5F)) {
-                if (observer->areas.size() >= 4) return;
-                observer->areas.push_back(random_place());
-                must(manager_.set_area(observer->id,
-                                       static_cast<std::uint32_t>(observer->areas.size()),
-                                       observer->areas.back()));
-                return count("area", EntityId::none, observer->id);
-            }
-            must(manager_.remove_area(observer->id,
-                                      static_cast<std::uint32_t>(observer->areas.size())));
-            observer->areas.pop_back();
-            return count("area", EntityId::none, observer->id);
-        case 13: {
-            const std::uint32_t domain = random_.below(def_.keys);
-            observer->own_keys[domain] = Key{static_cast<std::uint16_t>(random_.below(4))};
-            must(manager_.set_observer_key(observer->id,
-                                           KeyDomain{static_cast<std::uint8_t>(domain)},
-                                           observer->own_keys[domain]));
-            return count("observer_key", EntityId::none, observer->id);
-        }
-        case 14:
-            observer->sees_everything = random_.chance(0.15F);
-            must(manager_.set_sees_everything(observer->id, observer->sees_everything));
-            return count("sees_everything", EntityId::none, observer->id);
-        case 15:
-        case 16: {
-            if (!is_unit) return;
-            auto& list = random_.chance(0.5F) ? observer->allowed : observer->denied;
-            const bool is_allow = &list == &observer->allowed;
-            const auto found = std::find(list.begin(), list.end(), entity->id);
-            const bool value = found == list.end();
-            if (value) {
-                list.push_back(entity->id);
-            } else {
-                list.erase(found);
-            }
-            must(is_allow ? manager_.allow(observer->id, entity->id, value)
-                          : manager_.deny(observer->id, entity->id, value));
-            return count(is_allow ? "allow" : "deny", entity->id, observer->id);
-        }
-        case 17:
-            entity->owner = random_.chance(0.3F) ? ObserverId::none : observer->id;
-            must(manager_.set_owner(entity->id, entity->owner));
-            return count("owner", entity->id, observer->id);
-        default: {
-            entity->place = random_place();
-            must(manager_.move(entity->id, entity->place));
-            return count("teleport", entity->id);
-        }
-    }
+    roster_->observers.clear();
+    for (const auto& observer : observers_) roster_->observers.push_back(observer.id);
+    manager_.tick();
+    oracle_.record(tick_, entities_, observers_);
 }
 
 std::string RandomWorld::step() {
-    ++tick_;
-    trace.clear();
-    resting_.clear();
-    removed_.clear();
-    for (auto& entity : entities_) {
-        if (entity.id == EntityId::none || !random_.chance(def_.move_chance)) continue;
-        entity.place.x += random_.between(-def_.step_m, def_.step_m);
-        entity.place.y += random_.between(-def_.step_m, def_.step_m);
-        must(manager_.move(entity.id, entity.place));
-        ++operations["move"];
-    }
-    const std::uint32_t edits = random_.below(12);
-    for (std::uint32_t i = 0; i < edits; ++i) edit();
-    manager_.tick();
+    tick();
     return compare();
-}
-
-void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
-                        check::TruthEntity& entity) {
-    const auto edit_list = [&](std::vector<EntityId>& list) {
-        if (change.value) {
-            list.push_back(entity.id);
-        } else {
-            list.erase(std::find(list.begin(), list.end(), entity.id));
-        }
-    };
-    switch (change.type) {
-        case ChangeType::ready:
-            observer.ready = change.value;
-            observer.times_ready += change.value ? 1 : 0;
-            return must(manager_.set_ready(observer.id, change.value));
-        case ChangeType::deny:
-            edit_list(observer.denied);
-            return must(manager_.deny(observer.id, entity.id, change.value));
-        case ChangeType::allow:
-            edit_list(observer.allowed);
-            return must(manager_.allow(observer.id, entity.id, change.value));
-        case ChangeType::owner:
-            entity.owner = change.value ? observer.id : ObserverId::none;
-            return must(manager_.set_owner(entity.id, entity.owner));
-        case ChangeType::force_hide:
-            entity.force_hidden = change.value;
-            return must(manager_.force_hide(entity.id, change.value));
-        case ChangeType::show_to_all:
-            entity.shown_to_all = change.value;
-            return must(manager_.show_to_all(entity.id, change.value));
-        case ChangeType::sees_everything:
-            observer.sees_everything = change.value;
-            return must(manager_.set_sees_everything(observer.id, change.value));
-        case ChangeType::flag:
-            entity.flags ^= static_cast<std::uint16_t>(1U << index_of(change.flag));
-            return must(manager_.set_flag(entity.id, change.flag, change.value));
-        case ChangeType::key:
-            entity.keys[index_of(change.domain)] = change.key;
-            return must(manager_.set_key(entity.id, change.domain, change.key));
-        case ChangeType::explicit_only:
-            entity.explicit_only = change.value;
-            return must(manager_.set_mode(
-                entity.id, change.value ? EntityMode::explicit_only : EntityMode::nodes));
-        case ChangeType::number:
-            return;
-        case ChangeType::move:
-            entity.place = change.place;
-            return must(manager_.move(entity.id, change.place));
-    }
-}
-
-std::string RandomWorld::check_explain(std::uint32_t pairs) {
-    for (std::uint32_t i = 0; i < pairs; ++i) {
-        auto* entity = random_entity();
-        auto* observer = random_observer();
-        if (entity == nullptr || observer == nullptr) return {};
-        const Explanation why = manager_.explain(observer->id, entity->id);
-        const bool is = manager_.is_relevant(observer->id, entity->id);
-        ++explained;
-        if (why.relevant != is) return "explain says otherwise than the set:\n" + why.text();
-        bool any_node = false;
-        for (const ExplainedNode& node : why.nodes) {
-            any_node |= node.result;
-            if (!node.steps.empty() && node.steps.back().so_far != node.result)
-                return "a node is not what its last step leaves:\n" + why.text();
-        }
-        if (why.stage == Stage::node && !any_node) return "no node decided:\n" + why.text();
-        if (why.single.empty() && why.pair.empty()) {
-            ++explained_without_change;
-            continue;
-        }
-        // One suggestion is carried out, nothing else; the answer must turn.
-        auto* unit = &entities_[index_of(why.unit)];
-        if (why.single.empty()) {
-            for (const Change& change : why.pair) apply(change, *observer, *unit);
-            ++turned_by_pair;
-        } else {
-            const auto at = random_.below(static_cast<std::uint32_t>(why.single.size()));
-            apply(why.single[at], *observer, *unit);
-            ++turned_by[why.single[at].type];
-        }
-        ++tick_;
-        removed_.clear();
-        manager_.tick();
-        if (std::string wrong = compare(); !wrong.empty()) return wrong;
-        if (manager_.is_relevant(observer->id, entity->id) == is)
-            return "the suggestion does not turn the answer:\n" + why.text();
-    }
-    return {};
-}
-
-std::string RandomWorld::compare() {
-    const auto describe = [](EntityId e) {
-        return std::to_string(index_of(e)) + "#" + std::to_string(generation_of(e));
-    };
-    std::set<std::pair<std::uint32_t, EntityId>> once;
-    for (const RelevanceEvent& event : manager_.events()) {
-        ++events_seen;
-        auto& set = replayed_[static_cast<std::uint32_t>(event.observer)];
-        if (!once.insert({static_cast<std::uint32_t>(event.observer), event.entity}).second) {
-            return "two events of one pair, entity " + describe(event.entity);
-        }
-        if (event.enter ? !set.insert(event.entity).second : set.erase(event.entity) == 0) {
-            return std::string(event.enter ? "enter" : "leave") + " twice, entity " +
-                   describe(event.entity) + " reason " + std::string(to_string(event.reason));
-        }
-    }
-    for (const ObserverId id : removed_) {
-        if (!replayed_[static_cast<std::uint32_t>(id)].empty())
-            return "a removed observer keeps entities";
-    }
-    oracle_.record(tick_, entities_, observers_);
-    for (const auto& observer : observers_) {
-        const std::vector<EntityId> expected = oracle_.relevant(observer.id);
-        std::vector<EntityId> got;
-        manager_.relevant(observer.id, got);
-        std::sort(got.begin(), got.end());
-        pairs_compared += entities_.size();
-        pairs_relevant += expected.size();
-        const std::string where = " (tick " + std::to_string(tick_) + ", observer " +
-                                  std::to_string(index_of(observer.id)) + ", seed " +
-                                  std::to_string(def_.seed) + ")";
-        if (got != expected) {
-            std::vector<EntityId> wrong;
-            std::set_symmetric_difference(got.begin(), got.end(), expected.begin(), expected.end(),
-                                          std::back_inserter(wrong));
-            if (wrong.empty()) return "an entity is listed twice" + where;
-            const bool extra = std::find(got.begin(), got.end(), wrong[0]) != got.end();
-            return std::string(extra ? "shown but should not be: " : "should be shown: ") +
-                   describe(wrong[0]) + where;
-        }
-        const auto& replayed = replayed_[static_cast<std::uint32_t>(observer.id)];
-        if (!std::equal(replayed.begin(), replayed.end(), expected.begin(), expected.end())) {
-            return "events do not add up to the set" + where;
-        }
-        for (const auto& entity : entities_) {
-            if (entity.id == EntityId::none) continue;
-            const bool expect = std::binary_search(expected.begin(), expected.end(), entity.id);
-            if (manager_.is_relevant(observer.id, entity.id) != expect) {
-                return "is_relevant disagrees with relevant" + where;
-            }
-        }
-    }
-    return {};
 }
 
 }  // namespace purview::test

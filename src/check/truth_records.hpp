@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Plain records of a world, as the truth check reads them: what is true of an entity and of an
+// observer, and nothing that follows from it. Whoever keeps the world fills them in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/area.hpp"
+#include "purview/ids.hpp"
+#include "purview/interest.hpp"
+#include "purview/schema.hpp"
+
+namespace purview::check {
+
+inline constexpr std::size_t values_max = 8;
+
+/// A group beside the one of the key column; as often in a list as it was added.
+struct TruthKey {
+    KeyDomain domain = KeyDomain::none;
+    Key key = Key::none;
+    friend bool operator==(const TruthKey&, const TruthKey&) = default;
+};
+
+struct TruthEntity {
+    EntityId id = EntityId::none;    ///< none: nobody lives under this index
+    EntityId root = EntityId::none;  ///< itself, or the root of its group
+    Vec3 place;
+    bool placed = true;
+    bool force_hidden = false;
+    bool shown_to_all = false;
+    std::uint16_t flags = 0;
+    std::array<Key, Schema::keys_max> keys{};
+    ObserverId owner = ObserverId::none;
+    std::uint32_t joins = 0;  ///< how often it became a member of a group
+    KindId kind = EntityDef::no_kind;
+    EntityMode mode = EntityMode::nodes;  ///< its own; `nodes`: its kind's counts
+    float range_m = 0;                    ///< in force, its own or its kind's; 0: the rule's
+    std::array<float, values_max> values{};
+    std::vector<TruthKey> more_keys;
+    std::vector<NodeId> nodes;            ///< bound to these
+    bool orphaned = false;                ///< bound to none, and not the default node's either
+    EntityId stands_at = EntityId::none;  ///< its place override
+    Vec3 velocity;                        ///< metres a second
+    std::uint32_t updates = 0;            ///< how often update(entity) was called
+};
+
+/// An area of interest, with what the record's keeper needs to know of it.
+struct TruthArea {
+    TruthArea() = default;
+    TruthArea(Vec3 place) : area(Area::at(place)) {}  // NOLINT: implicit on purpose
+    TruthArea(const Area& what, std::uint32_t under, Tick first)
+        : area(what), key(under), first_tick(first) {}
+
+    Area area;
+    std::uint32_t key = 0;
+    Tick first_tick = 0;  ///< the first tick in which it counts
+};
+
+struct TruthObserver {
+    ObserverId id = ObserverId::none;
+    bool ready = false;
+    std::uint32_t times_ready = 0;  ///< how often it became ready: kernels forget in between
+    bool sees_everything = false;
+    EntityId main = EntityId::none;
+    std::vector<TruthArea> areas;
+    std::array<Key, Schema::keys_max> own_keys{};
+    std::vector<TruthKey> more_keys;
+    std::vector<EntityId> allowed;
+    std::vector<EntityId> denied;
+    float range_m = 0;      ///< 0: the rule's
+    float lookahead_s = 0;  ///< of predictive line of sight
+};
+
+/// What is the same for the whole world and all rules.
+struct TruthDef {
+    std::vector<KindInterest> kinds;  ///< by KindId
+    bool ready_requires_entity = false;
+    InterestLevel level = InterestLevel::full;
+};
+
+// -- bindings: the words of the manager's calls, on a record (N3 N8 N40 N42)
+// ------------------------
+
+/// As an entity is bound when it appears: kind and place in `kinds` must be set before.
+void bind_new(TruthEntity& entity, const std::vector<KindInterest>& kinds,
+              std::span<const NodeId> own, bool replaces_kind_nodes);
+void bind(TruthEntity& entity, NodeId node);
+/// False: it was not bound to it. Without its last node it is orphaned.
+bool unbind(TruthEntity& entity, NodeId node);
+void bind_exactly(TruthEntity& entity, std::span<const NodeId> nodes);
+void bind_default(TruthEntity& entity);
+
+}  // namespace purview::check

@@ -1,0 +1,660 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a random world asks the engine after a tick, and compares with the oracle.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "random_world.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::size_t entities_asked_backwards = 6;
+
+bool generous(const NodeSettings& told, const NodeSettings& should) {
+    return told.every_ticks == should.every_ticks && told.urgency == should.urgency &&
+           told.leave == should.leave;
+}
+
+/// The most generous of both (N43).
+void take(NodeSettings& best, const NodeSettings& other) {
+    best.every_ticks = std::min(best.every_ticks, other.every_ticks);
+    best.urgency = std::max(best.urgency, other.urgency);
+    best.leave = std::max(best.leave, other.leave);
+}
+
+const char* name_of(check::TruthStage stage) {
+    static constexpr std::array<const char*, 11> names{
+        "not ready", "denied",          "owned", "force hidden", "shown to all", "allowed",
+        "explicit",  "sees everything", "node",  "stay",         "no node"};
+    return names[static_cast<std::size_t>(stage)];
+}
+
+}  // namespace
+
+struct RandomWorld::ToldOfObserver {
+    ObserverId id = ObserverId::none;
+    std::vector<EntityId> relevant;
+    std::vector<EntityId> visited;
+    std::size_t count = 0;
+    std::vector<std::uint8_t> is_relevant;  ///< [alive entities]
+    std::vector<float> strengths;           ///< [alive entities]
+};
+
+struct RandomWorld::Told {
+    std::vector<EntityId> alive;
+    std::vector<RelevanceEvent> events;
+    std::vector<ToldOfObserver> observers;
+    std::vector<std::uint32_t> counts;  ///< [alive entities]
+    std::vector<ObserverEdge> edges;
+    std::vector<std::pair<EntityId, std::vector<ObserverId>>> inverse;
+    Vec3 box_min;
+    Vec3 box_max;
+    KindId box_kind = EntityDef::no_kind;
+    std::vector<EntityId> box;
+    std::vector<Vec3> places;  ///< [alive entities]
+};
+
+const check::Verdict& RandomWorld::verdict(ObserverId observer, EntityId entity) {
+    static const check::Verdict none;
+    const std::vector<check::Verdict>& verdicts = oracle_.judge(observer);
+    return index_of(entity) < verdicts.size() ? verdicts[index_of(entity)] : none;
+}
+
+// -- asking
+// -----------------------------------------------------------------------------------------
+
+void RandomWorld::ask(Told& told) {
+    for (const auto& entity : entities_) {
+        if (entity.id != EntityId::none) told.alive.push_back(entity.id);
+    }
+    const std::span<const RelevanceEvent> events = manager_.events();
+    told.events.assign(events.begin(), events.end());
+    for (const auto& observer : observers_) {
+        ToldOfObserver& one = told.observers.emplace_back();
+        one.id = observer.id;
+        if (random_.chance(0.5F)) {
+            manager_.query_for(observer.id, one.relevant);
+            ++operations["query_for"];
+        } else {
+            manager_.relevant(observer.id, one.relevant);
+            ++operations["relevant"];
+        }
+        if (has(Feature::visits)) {
+            manager_.for_each_relevant(observer.id,
+                                       [&](EntityId entity) { one.visited.push_back(entity); });
+            ++operations["for_each_relevant"];
+        }
+        one.count = manager_.relevant_count(observer.id);
+        ++operations["relevant_count"];
+        for (const EntityId entity : told.alive)
+            one.is_relevant.push_back(manager_.is_relevant(observer.id, entity) ? 1 : 0);
+        operations["is_relevant"] += told.alive.size();
+        if (has(Feature::strength) && random_.chance(0.2F)) {
+            one.strengths.resize(told.alive.size(), -1);
+            manager_.strength(observer.id, told.alive, one.strengths);
+            ++operations["strength"];
+        }
+    }
+    if (has(Feature::counts)) {
+        for (const EntityId entity : told.alive)
+            told.counts.push_back(manager_.observer_count(entity));
+        told.edges.assign(manager_.edges().begin(), manager_.edges().end());
+        operations["observer_count"] += told.alive.size();
+        ++operations["edges"];
+    }
+    if (has(Feature::inverse)) {
+        for (std::size_t i = 0; i < entities_asked_backwards && !told.alive.empty(); ++i) {
+            const auto at = random_.below(static_cast<std::uint32_t>(told.alive.size()));
+            auto& [entity, observers] = told.inverse.emplace_back();
+            entity = told.alive[at];
+            manager_.observers_of(entity, observers);
+            ++operations["observers_of"];
+        }
+    }
+    if (has(Feature::boxes)) {
+        told.box_min = random_place();
+        if (const auto* entity = random_entity(); entity != nullptr && random_.chance(0.5F))
+            told.box_min = oracle_.unit_view(entity->id).place;  // a border that somebody stands on
+        told.box_max = {told.box_min.x + length(0, 60), told.box_min.y + length(0, 60),
+                        told.box_min.z + length(0, 60)};
+        if (!def_.kinds.empty() && random_.chance(0.3F)) told.box_kind = KindId{0};
+        manager_.entities_in(told.box_min, told.box_max, told.box, told.box_kind);
+        ++operations["entities_in"];
+    }
+    if (has(Feature::places)) {
+        for (const EntityId entity : told.alive) told.places.push_back(manager_.place_of(entity));
+        operations["place_of"] += told.alive.size();
+    }
+}
+
+// -- spoiling
+// ---------------------------------------------------------------------------------------
+
+bool RandomWorld::spoil_observer(ToldOfObserver& told) {
+    switch (def_.spoil) {
+        case Spoil::lose_entity:
+            if (told.relevant.empty()) return false;
+            told.relevant.pop_back();
+            return true;
+        case Spoil::double_entity:
+            if (told.relevant.empty()) return false;
+            told.relevant.push_back(told.relevant.front());
+            return true;
+        case Spoil::add_entity:
+            for (const auto& entity : entities_) {
+                if (entity.id == EntityId::none || verdict(told.id, entity.id).relevant) continue;
+                told.relevant.push_back(entity.id);
+                return true;
+            }
+            return false;
+        case Spoil::flip_pair:
+            if (told.is_relevant.empty()) return false;
+            told.is_relevant.front() ^= 1U;
+            return true;
+        case Spoil::strength:
+            for (float& strength : told.strengths) {
+                if (!(strength > 0.2F)) continue;
+                strength -= 0.001F;
+                return true;
+            }
+            return false;
+        case Spoil::range:
+        case Spoil::flicker: {
+            // Whoever the nodes show by their radii alone: some in the circle, some in the margin.
+            const bool is_margin = def_.spoil == Spoil::flicker;
+            const check::ObserverView* view = oracle_.observer_view(told.id);
+            if (view == nullptr || rules_.nodes.empty() || rules_.nodes[0].steps.empty())
+                return false;
+            const KernelDesc& kernel = rules_.nodes[0].steps[0].kernel;
+            for (const EntityId entity : told.relevant) {
+                if (verdict(told.id, entity).stage != check::TruthStage::node) continue;
+                const auto& places = view->from(kernel.from);
+                const bool is_in = std::any_of(places.begin(), places.end(), [&](Vec3 place) {
+                    return check::squared(oracle_.unit_view(entity).place, place) <=
+                           kernel.enter_m * kernel.enter_m;
+                });
+                if (is_in == is_margin) continue;
+                std::erase(told.relevant, entity);
+                return true;
+            }
+            return false;
+        }
+        default:
+            return false;
+    }
+}
+
+void RandomWorld::spoil(Told& told) {
+    if (spoiled_ || def_.spoil == Spoil::none || tick_ < 3) return;
+    for (ToldOfObserver& one : told.observers) {
+        if (!spoiled_) spoiled_ = spoil_observer(one);
+    }
+    const auto spoil_event = [&](auto&& change) {
+        if (told.events.empty()) return;
+        change();
+        spoiled_ = true;
+    };
+    switch (def_.spoil) {
+        case Spoil::lose_event:
+            spoil_event([&] { told.events.pop_back(); });
+            break;
+        case Spoil::double_event:
+            spoil_event([&] { told.events.push_back(told.events.back()); });
+            break;
+        case Spoil::turn_event:
+            spoil_event([&] { told.events[0].enter = !told.events[0].enter; });
+            break;
+        case Spoil::lie_reason:
+            spoil_event([&] {
+                told.events[0].reason = told.events[0].reason == Reason::disconnected
+                                            ? Reason::entered
+                                            : Reason::disconnected;
+            });
+            break;
+        case Spoil::count:
+            if (!told.counts.empty()) ++told.counts.back();
+            spoiled_ = !told.counts.empty();
+            break;
+        case Spoil::lose_edge:
+            for (std::size_t i = 0; i < told.edges.size() && !spoiled_; ++i) {
+                if (alive(told.edges[i].entity) == nullptr) continue;
+                told.edges.erase(told.edges.begin() + static_cast<std::ptrdiff_t>(i));
+                spoiled_ = true;
+            }
+            break;
+        case Spoil::inverse:
+            for (auto& [entity, observers] : told.inverse) {
+                if (observers.empty() || spoiled_) continue;
+                observers.pop_back();
+                spoiled_ = true;
+            }
+            break;
+        case Spoil::box:
+            if (!told.box.empty()) told.box.pop_back();
+            spoiled_ = true;
+            break;
+        case Spoil::place:
+            if (told.places.empty()) break;
+            told.places.front().x += 0.5F;
+            spoiled_ = true;
+            break;
+        default:
+            break;
+    }
+}
+
+// -- checking
+// ---------------------------------------------------------------------------------------
+
+void RandomWorld::check_events(const Told& told, std::vector<Difference>& wrong) {
+    events_seen += told.events.size();
+    if (Difference found = replay_.take(told.events)) wrong.push_back(std::move(found));
+    for (const ObserverId id : removed_) {
+        if (Difference found = replay_.matches(id, {})) wrong.push_back(std::move(found));
+    }
+    if (!has(Feature::reasons)) return;
+    for (const RelevanceEvent& event : told.events) {
+        EventFacts facts;
+        facts.entity_is_gone = alive(event.entity) == nullptr;
+        facts.entity_is_new = born_.count(event.entity) != 0;
+        facts.observer_is_gone =
+            std::none_of(observers_.begin(), observers_.end(),
+                         [&](const check::TruthObserver& o) { return o.id == event.observer; });
+        facts.observer_is_ready = oracle_.observer_view(event.observer) != nullptr;
+        if (!facts.entity_is_gone && !facts.observer_is_gone)
+            facts.now = verdict(event.observer, event.entity);
+        if (Difference found = compare_reason(event, facts)) wrong.push_back(std::move(found));
+    }
+}
+
+void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
+    for (const ToldOfObserver& one : told.observers) {
+        const std::vector<EntityId> expected = oracle_.relevant(one.id);
+        if (Difference found = compare_sets(one.id, expected, one.relevant))
+            wrong.push_back(std::move(found));
+        if (has(Feature::visits)) {
+            if (Difference found = compare_sets(one.id, expected, one.visited))
+                wrong.push_back(std::move(found));
+        }
+        if (one.count != expected.size())
+            wrong.push_back({"sets", "relevant_count is wrong", one.id, EntityId::none});
+        if (Difference found = replay_.matches(one.id, expected)) wrong.push_back(std::move(found));
+        std::vector<EntityId> one_by_one;
+        for (std::size_t i = 0; i < told.alive.size(); ++i) {
+            if (one.is_relevant[i] != 0) one_by_one.push_back(told.alive[i]);
+        }
+        if (Difference found = compare_sets(one.id, expected, std::move(one_by_one))) {
+            found.check = "is_relevant";
+            wrong.push_back(std::move(found));
+        }
+        if (!one.strengths.empty()) {
+            if (Difference found =
+                    compare_strengths(one.id, oracle_.judge(one.id), told.alive, one.strengths))
+                wrong.push_back(std::move(found));
+        }
+        if (!did_something_) continue;
+        pairs_compared += told.alive.size();
+        pairs_relevant += expected.size();
+        for (const check::Verdict& verdict : oracle_.judge(one.id)) {
+            if (verdict.entity != EntityId::none) ++stages[name_of(verdict.stage)];
+        }
+    }
+}
+
+void RandomWorld::check_counts(const Told& told, std::vector<Difference>& wrong) {
+    if (!has(Feature::counts)) return;
+    std::vector<std::uint32_t> now(entities_.size(), 0);
+    for (const auto& observer : observers_) {
+        for (const EntityId entity : oracle_.relevant(observer.id)) ++now[index_of(entity)];
+    }
+    counted_.resize(entities_.size(), 0);
+    counted_who_.resize(entities_.size(), EntityId::none);
+    std::vector<EntityCount> counts;
+    for (std::size_t i = 0; i < told.alive.size(); ++i) {
+        const EntityId entity = told.alive[i];
+        const std::uint32_t index = index_of(entity);
+        const std::uint32_t before = counted_who_[index] == entity ? counted_[index] : 0;
+        counts.push_back({entity, before, now[index], told.counts[i]});
+        counted_[index] = now[index];
+        counted_who_[index] = entity;
+    }
+    if (Difference found = compare_counts(counts, told.edges)) wrong.push_back(std::move(found));
+}
+
+void RandomWorld::check_inverse(const Told& told, std::vector<Difference>& wrong) {
+    for (const auto& [entity, observers] : told.inverse) {
+        std::vector<ObserverId> expected;
+        for (const auto& observer : observers_) {
+            if (verdict(observer.id, entity).relevant) expected.push_back(observer.id);
+        }
+        if (Difference found = compare_inverse(entity, std::move(expected), observers))
+            wrong.push_back(std::move(found));
+    }
+}
+
+bool RandomWorld::is_hidden(const check::TruthObserver& observer,
+                            const check::TruthEntity& unit) const {
+    const auto& denied = observer.denied;
+    if (std::find(denied.begin(), denied.end(), unit.id) != denied.end()) return true;
+    EntityMode mode = unit.mode;
+    if (mode == EntityMode::nodes && index_of(unit.kind) < def_.kinds.size())
+        mode = def_.kinds[index_of(unit.kind)].mode;
+    return unit.force_hidden || mode == EntityMode::explicit_only;
+}
+
+void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wrong) {
+    if (promise_.is_empty()) return;
+    std::vector<std::vector<bool>> members(entities_.size());
+    for (const auto& unit : entities_) {
+        if (unit.id == EntityId::none || unit.root != unit.id) continue;
+        for (std::size_t n = 0; n < rules_.nodes.size(); ++n)
+            members[index_of(unit.id)].push_back(oracle_.is_member(rules_.nodes[n], n, unit));
+    }
+    for (std::size_t o = 0; o < told.observers.size(); ++o) {
+        const ToldOfObserver& one = told.observers[o];
+        const check::ObserverView* observer = oracle_.observer_view(one.id);
+        if (observer == nullptr) {
+            promise_.forget(one.id);
+            continue;
+        }
+        std::vector<bool> is_told(entities_.size(), false);
+        for (const EntityId entity : one.relevant) is_told[index_of(entity)] = true;
+        for (const auto& unit : entities_) {
+            if (unit.id == EntityId::none || unit.root != unit.id) continue;
+            const Promise::Pair pair{*observer, oracle_.unit_view(unit.id),
+                                     is_hidden(observers_[o], unit), is_told[index_of(unit.id)]};
+            if (Difference found = promise_.check(pair, members[index_of(unit.id)]))
+                wrong.push_back(std::move(found));
+        }
+    }
+}
+
+void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong) {
+    const check::Frame& frame = oracle_.frame();
+    for (std::size_t i = 0; i < told.places.size(); ++i) {
+        const check::EntityView& unit = oracle_.unit_view(told.alive[i]);
+        if (unit.placed && frame.flat(told.places[i]) != unit.place)
+            wrong.push_back({"places", "place_of is wrong about " + purview::test::name_of(unit.id),
+                             ObserverId::none, unit.id});
+    }
+    if (!has(Feature::boxes)) return;
+    const Vec3 min = frame.flat(told.box_min);
+    const Vec3 max = frame.flat(told.box_max);
+    std::vector<EntityId> expected;
+    for (const auto& entity : entities_) {
+        if (entity.id == EntityId::none || entity.root != entity.id) continue;
+        const check::EntityView& unit = oracle_.unit_view(entity.id);
+        const Vec3 at = unit.place;
+        if (!unit.placed || at.x < min.x || at.y < min.y || at.z < min.z) continue;
+        if (at.x > max.x || at.y > max.y || at.z > max.z) continue;
+        if (told.box_kind != EntityDef::no_kind && entity.kind != told.box_kind) continue;
+        expected.push_back(entity.id);
+    }
+    if (Difference found = compare_sets(ObserverId::none, expected, told.box)) {
+        found.check = "boxes";
+        found.text = "entities_in: " + found.text;
+        wrong.push_back(std::move(found));
+    }
+}
+
+/// Of rules whose only places are circles of the rule's radius; what is in a margin may be told.
+void RandomWorld::check_covering(std::vector<Difference>& wrong) {
+    if (!has(Feature::covering)) return;
+    const Vec3 raw = random_place();
+    const Vec3 place = oracle_.frame().flat(raw);
+    std::vector<ObserverId> told;
+    manager_.observers_covering(raw, told);
+    ++operations["observers_covering"];
+    if (def_.spoil == Spoil::covering) told.clear();
+    for (const auto& observer : observers_) {
+        const check::ObserverView* view = oracle_.observer_view(observer.id);
+        const bool is_told = std::find(told.begin(), told.end(), observer.id) != told.end();
+        bool must = false;
+        bool may = false;
+        for (const NodeDesc& node : rules_.nodes) {
+            if (!node.enabled || node.combine != StepOp::add || view == nullptr) continue;
+            may = may || node.type == NodeType::dispatcher || node.type == NodeType::custom;
+            for (const StepDesc& step : node.steps) {
+                if (step.op != StepOp::add) continue;
+                const KernelDesc& kernel = step.kernel;
+                if (kernel.type != KernelType::distance || kernel.range != RangeOf::rule) {
+                    may = true;
+                    continue;
+                }
+                for (const Vec3 from : view->from(kernel.from)) {
+                    const float d = check::squared(place, from);
+                    must = must || d <= kernel.enter_m * kernel.enter_m;
+                    may = may || d <= kernel.leave_m * kernel.leave_m;
+                }
+            }
+        }
+        if (is_told ? !(may || must) : must)
+            wrong.push_back({"covering",
+                             std::string("observers_covering ") +
+                                 (is_told ? "names one too many" : "leaves one out"),
+                             observer.id, EntityId::none});
+    }
+}
+
+/// Of nodes that only add.
+void RandomWorld::check_settings(std::vector<Difference>& wrong) {
+    if (!has(Feature::settings) || level_ != InterestLevel::full) return;
+    for (const NodeDesc& node : rules_.nodes) {
+        if (node.combine != StepOp::add) return;
+    }
+    for (int i = 0; i < 6; ++i) {
+        const auto* observer = random_observer();
+        const auto* entity = random_entity();
+        if (observer == nullptr || entity == nullptr) continue;
+        const check::Verdict& now = verdict(observer->id, entity->id);
+        if (now.stage == check::TruthStage::stay) continue;
+        NodeSettings should;
+        bool any = false;
+        for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+            if (now.stage != check::TruthStage::node || ((now.nodes >> n) & 1U) == 0) continue;
+            if (any) {
+                take(should, rules_.nodes[n].settings);
+            } else {
+                should = rules_.nodes[n].settings;
+            }
+            any = true;
+        }
+        NodeSettings told = manager_.settings(observer->id, entity->id);
+        if (def_.spoil == Spoil::settings) ++told.every_ticks;
+        ++operations["settings"];
+        if (!generous(told, should))
+            wrong.push_back(
+                {"settings", "settings are not the most generous", observer->id, entity->id});
+    }
+}
+
+void RandomWorld::check_trial(const Told& told, std::vector<Difference>& wrong) {
+    if (!in_trial_) return;
+    if (def_.spoil == Spoil::trial && !trial_.gains.empty()) trial_.gains.pop_back();
+    std::map<std::uint32_t, std::set<EntityId>> after = told_before_;
+    for (const RuleTrial::Pair& pair : trial_.losses) {
+        if (after[static_cast<std::uint32_t>(pair.observer)].erase(pair.entity) == 0)
+            wrong.push_back({"trial", "loses what was not there", pair.observer, pair.entity});
+    }
+    for (const RuleTrial::Pair& pair : trial_.gains) {
+        if (!after[static_cast<std::uint32_t>(pair.observer)].insert(pair.entity).second)
+            wrong.push_back({"trial", "gains what was there", pair.observer, pair.entity});
+    }
+    for (const ToldOfObserver& one : told.observers) {
+        const std::set<EntityId>& set = after[static_cast<std::uint32_t>(one.id)];
+        const std::vector<EntityId> expected(set.begin(), set.end());
+        if (Difference found = compare_sets(one.id, expected, one.relevant)) {
+            found.check = "trial";
+            found.text = "try_rules: " + found.text;
+            wrong.push_back(std::move(found));
+        }
+    }
+    ++operations["try_rules (carried out)"];
+}
+
+void RandomWorld::check_one_explanation(std::vector<Difference>& wrong) {
+    const auto* entity = random_entity();
+    const auto* observer = random_observer();
+    if (entity == nullptr || observer == nullptr) return;
+    Explanation why = manager_.explain(observer->id, entity->id);
+    if (def_.spoil == Spoil::explain) why.relevant = !why.relevant;
+    ++operations["explain"];
+    if (why.relevant != manager_.is_relevant(observer->id, entity->id))
+        wrong.push_back({"explain", "explain says otherwise than the set:\n" + why.text(),
+                         observer->id, entity->id});
+    bool any_node = false;
+    for (const ExplainedNode& node : why.nodes) {
+        any_node = any_node || node.result;
+        if (!node.steps.empty() && node.steps.back().so_far != node.result)
+            wrong.push_back({"explain", "a node is not what its last step leaves:\n" + why.text(),
+                             observer->id, entity->id});
+    }
+    if (why.stage == Stage::node && !any_node)
+        wrong.push_back({"explain", "no node decided:\n" + why.text(), observer->id, entity->id});
+}
+
+std::string RandomWorld::report(const Difference& difference) {
+    std::string text = difference.check + ": " + difference.text + "\nseed " +
+                       std::to_string(def_.seed) + ", tick " + std::to_string(tick_);
+    if (difference.observer != ObserverId::none)
+        text += ", observer " + purview::test::name_of(difference.observer);
+    if (difference.entity != EntityId::none)
+        text += ", entity " + purview::test::name_of(difference.entity);
+    text += "\nrules " + text_of(rules_);
+    if (difference.observer != ObserverId::none && difference.entity != EntityId::none) {
+        const check::Verdict& should = verdict(difference.observer, difference.entity);
+        text += std::string("\noracle: ") + name_of(should.stage) +
+                (should.relevant ? ", relevant" : ", not relevant");
+        text += "\nengine: " + manager_.explain(difference.observer, difference.entity).text();
+    }
+    return text + "\noperations of this tick:" + trace;
+}
+
+std::string RandomWorld::compare() {
+    if (!trouble_.empty()) {
+        complaints.insert("status");
+        return report({"status", std::exchange(trouble_, {}), ObserverId::none, EntityId::none});
+    }
+    if (depth_of(rules_) >= 3) shapes.insert(shape_of(rules_));
+    reseed(7'000'000);
+    Told told;
+    ask(told);
+    spoil(told);
+    std::vector<Difference> wrong;
+    check_events(told, wrong);
+    check_sets(told, wrong);
+    check_counts(told, wrong);
+    check_inverse(told, wrong);
+    check_promises(told, wrong);
+    check_places(told, wrong);
+    check_covering(wrong);
+    check_settings(wrong);
+    check_trial(told, wrong);
+    check_one_explanation(wrong);
+    if (wrong.empty()) return {};
+    for (const Difference& one : wrong) complaints.insert(one.check);
+    return report(wrong.front());
+}
+
+// -- what an explanation suggests
+// -------------------------------------------------------------------
+
+void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
+                        check::TruthEntity& entity) {
+    const auto edit_list = [&](std::vector<EntityId>& list) {
+        if (change.value) {
+            list.push_back(entity.id);
+        } else {
+            std::erase(list, entity.id);
+        }
+    };
+    if (def_.spoil == Spoil::suggestion) return;
+    switch (change.type) {
+        case ChangeType::ready:
+            observer.ready = change.value;
+            observer.times_ready += change.value ? 1 : 0;
+            return expect(manager_.set_ready(observer.id, change.value), "set_ready");
+        case ChangeType::deny:
+            edit_list(observer.denied);
+            return expect(manager_.deny(observer.id, entity.id, change.value), "deny");
+        case ChangeType::allow:
+            edit_list(observer.allowed);
+            return expect(manager_.allow(observer.id, entity.id, change.value), "allow");
+        case ChangeType::owner:
+            entity.owner = change.value ? observer.id : ObserverId::none;
+            return expect(manager_.set_owner(entity.id, entity.owner), "set_owner");
+        case ChangeType::force_hide:
+            entity.force_hidden = change.value;
+            return expect(manager_.force_hide(entity.id, change.value), "force_hide");
+        case ChangeType::show_to_all:
+            entity.shown_to_all = change.value;
+            return expect(manager_.show_to_all(entity.id, change.value), "show_to_all");
+        case ChangeType::sees_everything:
+            observer.sees_everything = change.value;
+            return expect(manager_.set_sees_everything(observer.id, change.value),
+                          "set_sees_everything");
+        case ChangeType::flag:
+            entity.flags ^= static_cast<std::uint16_t>(1U << index_of(change.flag));
+            return expect(manager_.set_flag(entity.id, change.flag, change.value), "set_flag");
+        case ChangeType::key:
+            entity.keys[index_of(change.domain)] = change.key;
+            return expect(manager_.set_key(entity.id, change.domain, change.key), "set_key");
+        case ChangeType::move:
+            entity.place = change.place;
+            return expect(manager_.move(entity.id, change.place), "move");
+        default:
+            trouble_ = "a change that is not known here: " + change.what;
+    }
+}
+
+std::string RandomWorld::check_explain(std::uint32_t pairs) {
+    for (std::uint32_t i = 0; i < pairs; ++i) {
+        reseed(8'000'000 + i);
+        auto* entity = random_entity();
+        auto* observer = random_observer();
+        if (entity == nullptr || observer == nullptr) return {};
+        const EntityId asked = entity->id;
+        const ObserverId asker = observer->id;
+        const Explanation why = manager_.explain(asker, asked);
+        const bool is = manager_.is_relevant(asker, asked);
+        ++explained;
+        if (why.relevant != is)
+            return report({"explain", "says otherwise than the set", asker, asked});
+        if (why.single.empty() && why.pair.empty()) {
+            ++explained_without_change;
+            continue;
+        }
+        // One suggestion is carried out, nothing else; the answer must turn.
+        trace = " explain";
+        born_.clear();
+        removed_.clear();
+        in_trial_ = false;
+        auto* unit = &entities_[index_of(why.unit)];
+        const auto carry_out = [&](const Change& change) {
+            trace += " " + change.what + ";";
+            apply(change, *observer, *unit);
+        };
+        if (why.single.empty()) {
+            for (const Change& change : why.pair) carry_out(change);
+            ++turned_by_pair;
+        } else {
+            const auto at = random_.below(static_cast<std::uint32_t>(why.single.size()));
+            carry_out(why.single[at]);
+            ++turned_by[why.single[at].type];
+        }
+        ++tick_;
+        decide();
+        if (std::string wrong = compare(); !wrong.empty()) return wrong;
+        if (manager_.is_relevant(asker, asked) == is) {
+            complaints.insert("suggestion");
+            return report({"suggestion", "does not turn the answer:\n" + why.text(), asker, asked});
+        }
+    }
+    return {};
+}
+
+}  // namespace purview::test

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A check that cannot fail proves nothing: each check of the random worlds is given something that
+// is wrong on purpose, as plain data and inside a whole world, and must complain.
+#include <doctest/doctest.h>
+
+#include "oracle_run.hpp"
+
+namespace purview::test {
+
+namespace {
+
+EntityId id(std::uint32_t index) {
+    return make_entity_id(index, 1);
+}
+
+const ObserverId somebody = make_observer_id(0, 1);
+const ObserverId another = make_observer_id(1, 1);
+
+check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, float strength) {
+    check::Verdict verdict;
+    verdict.entity = entity;
+    verdict.stage = stage;
+    verdict.relevant = relevant;
+    verdict.strength = strength;
+    return verdict;
+}
+
+/// One distance with a margin, and many who wander around a few observers.
+RandomWorldDef plain_world(Features features) {
+    RandomWorldDef def;
+    def.seed = 4711;
+    def.space.features = features;
+    def.space.twins.flags = 2;
+    def.space.twins.keys = 2;
+    def.space.twins.side_m = 120;
+    def.space.twins.roster = std::make_shared<Roster>();
+    def.rules.bounds_max = {120, 120, 0};
+    StepDesc near;
+    near.kernel.enter_m = 30;
+    near.kernel.leave_m = 45;
+    NodeDesc node;
+    node.name = "near";
+    node.type = NodeType::grid;
+    node.steps = {near};
+    def.rules.nodes = {node};
+    def.entities = 120;
+    def.observers = 5;
+    def.step_m = 8;
+    return def;
+}
+
+/// The checks that complained within so many ticks.
+std::set<std::string> complaints(Spoil spoil, Features features) {
+    RandomWorldDef def = plain_world(features);
+    def.spoil = spoil;
+    RandomWorld world(def);
+    for (int tick = 0; tick < 150; ++tick) {
+        if (!world.step().empty()) break;
+        if (spoil == Spoil::suggestion && !world.check_explain(3).empty()) break;
+    }
+    return world.complaints;
+}
+
+struct Control {
+    Spoil spoil;
+    const char* check;
+    Feature needs = Feature::count;  ///< count: nothing
+};
+
+}  // namespace
+
+TEST_CASE("interest: a world that nobody spoiled is not accused") {
+    RandomWorld world(plain_world(engine_features()));
+    for (int tick = 0; tick < 60; ++tick) {
+        const std::string wrong = world.step();
+        REQUIRE_MESSAGE(wrong.empty(), wrong);
+    }
+    CHECK(world.complaints.empty());
+    CHECK(world.pairs_relevant > 1'000);
+}
+
+TEST_CASE("interest: whatever is spoiled in a world is found by the check that is there for it") {
+    const std::initializer_list<Control> controls{
+        {Spoil::other_rules, "sets"},
+        {Spoil::lose_entity, "sets"},
+        {Spoil::add_entity, "sets"},
+        {Spoil::double_entity, "sets"},
+        {Spoil::flip_pair, "is_relevant"},
+        {Spoil::lose_event, "events"},
+        {Spoil::double_event, "events"},
+        {Spoil::turn_event, "events"},
+        {Spoil::explain, "explain"},
+        {Spoil::suggestion, "suggestion"},
+        {Spoil::range, "range"},
+        {Spoil::flicker, "flicker"},
+        {Spoil::lie_reason, "reasons", Feature::reasons},
+        {Spoil::count, "counts", Feature::counts},
+        {Spoil::lose_edge, "counts", Feature::counts},
+        {Spoil::strength, "strength", Feature::strength},
+        {Spoil::inverse, "inverse", Feature::inverse},
+        {Spoil::box, "boxes", Feature::boxes},
+        {Spoil::place, "places", Feature::places},
+        {Spoil::covering, "covering", Feature::covering},
+        {Spoil::settings, "settings", Feature::settings},
+        {Spoil::trial, "trial", Feature::trials},
+    };
+    CHECK(controls.size() == static_cast<std::size_t>(Spoil::end) - 1);
+    for (const Control& control : controls) {
+        if (control.needs != Feature::count && !engine_features().has(control.needs)) continue;
+        CAPTURE(control.check);
+        CAPTURE(static_cast<int>(control.spoil));
+        CHECK(complaints(control.spoil, engine_features()).count(control.check) == 1);
+    }
+}
+
+TEST_CASE("interest: the comparison of sets names what is missing, extra or twice") {
+    const std::vector<EntityId> right{id(1), id(2), id(3)};
+    CHECK_FALSE(compare_sets(somebody, right, {id(3), id(1), id(2)}));
+    CHECK(compare_sets(somebody, right, {id(3), id(1)}).text == "should be shown: e2#1");
+    CHECK(compare_sets(somebody, right, {id(3), id(1), id(2), id(7)}).text ==
+          "shown but should not be: e7#1");
+    CHECK(compare_sets(somebody, right, {id(3), id(1), id(2), id(1)}).text == "listed twice: e1#1");
+}
+
+TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and a stray one") {
+    const RelevanceEvent enter{somebody, id(1), Reason::entered, true};
+    const RelevanceEvent leave{somebody, id(1), Reason::left, false};
+    const RelevanceEvent other{another, id(1), Reason::entered, true};
+    const auto take = [](std::vector<RelevanceEvent> events) {
+        EventReplay replay;
+        return replay.take(events).text;
+    };
+    CHECK(take({enter, other}).empty());
+    CHECK(take({enter, enter}).find("two of one pair") != std::string::npos);
+    CHECK(take({enter, leave}).find("two of one pair") != std::string::npos);
+    CHECK(take({leave}).find("left without entering") != std::string::npos);
+    RelevanceEvent second = enter;
+    second.entity = id(2);
+    CHECK(take({enter, other, second}).find("not grouped") != std::string::npos);
+    EventReplay replay;
+    CHECK_FALSE(replay.take(std::vector{enter}));
+    CHECK_FALSE(replay.matches(somebody, {id(1)}));
+    CHECK(replay.matches(somebody, {}));
+    CHECK(replay.matches(somebody, {id(1), id(2)}));
+    CHECK(replay.take(std::vector{enter}).text.find("entered twice") != std::string::npos);
+}
+
+TEST_CASE("interest: a reason that is not true is found") {
+    using check::TruthStage;
+    const auto wrong = [](bool is_enter, Reason reason, const EventFacts& facts) {
+        return !compare_reason({somebody, id(1), reason, is_enter}, facts).text.empty();
+    };
+    EventFacts facts;
+    facts.now = verdict(id(1), TruthStage::node, true, 1);
+    facts.now.nodes = 1;
+    CHECK_FALSE(wrong(true, Reason::entered, facts));
+    CHECK(wrong(true, Reason::spawned, facts));
+    CHECK(wrong(true, Reason::owned, facts));
+    facts.entity_is_new = true;
+    CHECK(wrong(true, Reason::entered, facts));
+    CHECK_FALSE(wrong(true, Reason::spawned, facts));
+    facts.now.stage = TruthStage::owned;
+    CHECK_FALSE(wrong(true, Reason::owned, facts));
+    CHECK(wrong(true, Reason::spawned, facts));
+    facts.now.stage = TruthStage::allowed;
+    CHECK_FALSE(wrong(true, Reason::forced, facts));
+    facts.now = verdict(id(1), TruthStage::no_node, false, 0);
+    CHECK_FALSE(wrong(false, Reason::left, facts));
+    CHECK(wrong(false, Reason::hidden, facts));
+    facts.now.hides = true;
+    CHECK_FALSE(wrong(false, Reason::hidden, facts));
+    facts.now.stage = TruthStage::denied;
+    facts.now.nodes = 1;
+    CHECK(wrong(false, Reason::left, facts));
+    facts.observer_is_ready = false;
+    CHECK_FALSE(wrong(false, Reason::hidden, facts));
+    facts.entity_is_gone = true;
+    CHECK(wrong(false, Reason::hidden, facts));
+    CHECK_FALSE(wrong(false, Reason::despawned, facts));
+    facts.entity_is_gone = false;
+    facts.observer_is_gone = true;
+    CHECK_FALSE(wrong(false, Reason::disconnected, facts));
+    CHECK(wrong(false, Reason::left, facts));
+}
+
+TEST_CASE("interest: a count that is off by one, an edge too many and one too few are found") {
+    const std::vector<EntityCount> counts{{id(1), 0, 2, 2}, {id(2), 3, 1, 1}, {id(3), 1, 0, 0}};
+    const std::vector<ObserverEdge> edges{{id(1), true}, {id(3), false}};
+    CHECK_FALSE(compare_counts(counts, edges));
+    std::vector<EntityCount> off = counts;
+    ++off[1].told;
+    CHECK(compare_counts(off, edges).text.find("observers of e2#1") != std::string::npos);
+    CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}}));
+    CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}, {id(3), true}}));
+    CHECK(compare_counts(counts,
+                         std::vector<ObserverEdge>{{id(1), true}, {id(3), false}, {id(2), false}}));
+    CHECK(compare_counts(counts,
+                         std::vector<ObserverEdge>{{id(1), true}, {id(3), false}, {id(1), true}}));
+}
+
+TEST_CASE("interest: a strength out of bounds or beside the right one is found") {
+    using check::TruthStage;
+    std::vector<check::Verdict> verdicts(4);
+    verdicts[1] = verdict(id(1), TruthStage::node, true, 0.75F);
+    verdicts[2] = verdict(id(2), TruthStage::no_node, false, 0);
+    verdicts[3] = verdict(id(3), TruthStage::stay, true, 1);
+    const std::vector<EntityId> entities{id(1), id(2), id(3)};
+    const auto wrong = [&](float one, float two, float three) {
+        const std::vector<float> told{one, two, three};
+        return !compare_strengths(somebody, verdicts, entities, told).text.empty();
+    };
+    CHECK_FALSE(wrong(0.75F, 0, 0.3F));
+    CHECK_FALSE(wrong(0.75005F, 0, 1));
+    CHECK(wrong(0.7503F, 0, 1));
+    CHECK(wrong(0.75F, 0.1F, 1));
+    CHECK(wrong(0.75F, 0, 0));
+    CHECK(wrong(0.75F, 0, 1.01F));
+}
+
+TEST_CASE("interest: a wrong answer to who sees an entity is found") {
+    CHECK_FALSE(compare_inverse(id(1), {somebody, another}, {another, somebody}));
+    CHECK(compare_inverse(id(1), {somebody, another}, {another}));
+    CHECK(compare_inverse(id(1), {somebody}, {another, somebody}));
+    CHECK(compare_inverse(id(1), {somebody}, {somebody, somebody}));
+}
+
+TEST_CASE("interest: a broken promise of range or margin is found, and a hidden one is none") {
+    InterestRules rules = plain_world({}).rules;
+    check::ObserverView observer;
+    observer.id = somebody;
+    observer.places[0] = {{50, 50, 0}};
+    check::EntityView unit;
+    unit.id = id(1);
+    unit.is_unit = unit.placed = true;
+    Promise promise;
+    promise.set_rules(rules);
+    const auto check_at = [&](float x, bool told, bool is_hidden = false) {
+        unit.place = {x, 50, 0};
+        return promise.check({observer, unit, is_hidden, told}, {true}).check;
+    };
+    CHECK(check_at(90, false).empty());  // in the margin, and never was inside
+    CHECK(check_at(80, true).empty());
+    CHECK(check_at(80, false) == "range");
+    CHECK(check_at(80, false, true).empty());
+    CHECK(check_at(90, true).empty());
+    CHECK(check_at(90, false) == "flicker");
+    CHECK(check_at(95, false) == "flicker");  // exactly at the leave radius
+    CHECK(check_at(95.01F, false).empty());
+    CHECK(check_at(90, false).empty());  // out is out
+    CHECK(check_at(80, true).empty());
+    observer.times_ready = 1;  // it was not ready in between: forgotten
+    CHECK(check_at(90, false).empty());
+    // A step that takes away, or a node, makes no promise.
+    StepDesc hides;
+    hides.op = StepOp::subtract;
+    hides.kernel.type = KernelType::flag;
+    hides.kernel.flag = FlagId{0};
+    rules.nodes[0].steps.push_back(hides);
+    promise.set_rules(rules);
+    CHECK(promise.is_empty());
+}
+
+}  // namespace purview::test
