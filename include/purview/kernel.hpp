@@ -91,7 +91,7 @@ class Slots {
     Slot slot_of(EntityId entity) const noexcept;
     /// See set_velocity.
     Vec3 velocity(EntityId entity) const noexcept;
-    /// A place as the caller of the manager knows it: with Axes::xz, kernels see y and z exchanged.
+    /// A place as the caller of the manager knows it.
     Vec3 outer(Vec3 place) const noexcept;
 
   private:
@@ -105,6 +105,9 @@ class Slots {
 
 /// What else is known of the observer that asks. Valid for the length of the call.
 struct Asker {
+    /// Main entity and areas without a shape, as the caller of the manager knows them: with
+    /// Axes::xz, kernels themselves see y and z exchanged.
+    std::span<const Vec3> outer_places;
     std::span<const Area> areas;           ///< those with a shape, where they are now
     std::span<const DomainKey> more_keys;  ///< beside `Question::keys`, one of each
     EntityId main = EntityId::none;
@@ -203,7 +206,7 @@ class Pair {
         : question_(&question), slot_(slot), place_(place), was_(was) {}
     ObserverId observer() const noexcept { return question_->observer; }
     /// Places of the observer; not empty for a kernel with a reach.
-    std::span<const Vec3> places() const noexcept { return question_->places; }
+    std::span<const Vec3> places() const noexcept { return question_->asker.outer_places; }
     EntityId entity() const noexcept { return question_->slots.entity(slot_); }
     /// Of the entity.
     Vec3 place() const noexcept { return place_; }
@@ -264,7 +267,7 @@ class PairKernel final : public InterestKernel {
             q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block + lane;
         const Vec3 place{at[0], at[lanes_per_block], axes == 3 ? at[2 * lanes_per_block] : 0};
         const bool was = i < q.was.size() && (q.was[i] & lane_bit(lane)) != 0;
-        return {q, slot_at(q.blocks[i], lane), place, was};
+        return {q, slot_at(q.blocks[i], lane), q.slots.outer(place), was};
     }
 
     PairKernelDef def_;

@@ -14,7 +14,7 @@ void InterestData::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
     PairEntry& pair = pairs_.edit(o, unit);
     pair.nodes = static_cast<std::uint16_t>(pair.nodes + (value ? 1 : -1));
     pairs_.settle(o, unit);
-    note(o, unit, before, x_holds(o, unit), Reason::entered, Reason::left);
+    note(o, unit, before, x_holds(o, unit));
 }
 
 /// Asks about one observer, or one entity, and applies the difference.

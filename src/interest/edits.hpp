@@ -64,14 +64,14 @@ void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
 }
 
 template <class Edit>
-void InterestData::edit_unit(EntityId unit, Reason enter, Reason leave, Edit&& edit) {
+void InterestData::edit_unit(EntityId unit, Edit&& edit) {
     touch_all(unit);
     edit();
-    tell_touched(unit, enter, leave);
+    tell_touched(unit);
 }
 
 template <class Edit>
-void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Edit&& edit) {
+void InterestData::edit_observer(std::uint32_t o, Edit&& edit) {
     std::vector<EntityId>& before = edit_before_;
     std::vector<EntityId>& after = edit_after_;
     FlatMap<std::uint32_t, std::uint8_t>& seen = edit_seen_;
@@ -87,11 +87,11 @@ void InterestData::edit_observer(std::uint32_t o, Reason enter, Reason leave, Ed
         if (x_holds(o, unit) && first_time(unit)) before.push_back(unit);
     });
     edit();
-    for (const EntityId unit : before) note(o, unit, true, x_holds(o, unit), enter, leave);
+    for (const EntityId unit : before) note(o, unit, true, x_holds(o, unit));
     for_each_x_unit(o, [&](EntityId unit) {
         if (x_holds(o, unit) && first_time(unit)) after.push_back(unit);
     });
-    for (const EntityId unit : after) note(o, unit, false, true, enter, leave);
+    for (const EntityId unit : after) note(o, unit, false, true);
 }
 
 template <class Visit>

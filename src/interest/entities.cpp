@@ -208,7 +208,7 @@ Status InterestData::spawn(EntityId entity, const EntityDef& def) {
         const KindInterest* kind = kind_of(def.kind);
         if (kind != nullptr && !kind->owner_sees) blind_[index_of(entity)] = 1;
     }
-    edit_unit(entity, Reason::spawned, Reason::left, [&] { place_unit(entity, def); });
+    edit_unit(entity, [&] { place_unit(entity, def); });
     if (spawned_.size() <= index_of(entity))
         spawned_.resize(std::max<std::size_t>(index_of(entity) + 1, spawned_.size() * 9 / 8));
     spawned_.set(index_of(entity));
@@ -248,12 +248,12 @@ Status InterestData::despawn(EntityId entity) {
     if (is_member(entity)) {
         const EntityId root = unit_of(entity);
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-            if (is_seen(o, root)) log_fact(o, entity, false, Reason::despawned);
+            if (is_seen(o, root)) log_fact(o, entity, false);
         }
         leave_group(entity, root);
         if (const ObserverId* owner = owners_.find(index_of(entity))) {
             const ObserverId was = *owner;
-            edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, entity, was, -1); });
+            edit_unit(root, [&] { add_owned(root, entity, was, -1); });
         }
         forget_entity(entity);
         update_observers_of_main(entity);
@@ -265,7 +265,7 @@ Status InterestData::despawn(EntityId entity) {
         if (!members_[*list].empty()) return Status::refused;
         drop_members_list(entity);
     }
-    edit_unit(entity, Reason::spawned, Reason::despawned, [&] {
+    edit_unit(entity, [&] {
         for (RowStore& store : rows_) store.remove(entity);
         drop_pairs(entity);
         const Columns& columns = facts_table_.columns;
@@ -392,9 +392,7 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
     if (is_member(entity)) return Status::refused;
     if (other == EntityId::none) {
         if (const Override* had = overrides_.find(index_of(entity))) {
-            const Vec3 own = had->own_place;
-            drop_override(entity);
-            (void)move(entity, exchanged(facts_table_.axes, own));
+            end_override(entity, *had);
         }
         return Status::ok;
     }
@@ -412,12 +410,22 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
     if (had == nullptr) {
         Vec3 own = table_.place(table_.slot_of(entity));
         if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
-        overrides_[index_of(entity)] = {other, own};
+        overrides_[index_of(entity)] = {
+            other, own, table_.is_unplaced(block_of(table_.slot_of(entity)))};
         overriding_.push_back(entity);
     } else {
         had->other = other;
     }
     return Status::ok;
+}
+
+/// Its own place counts again, or that it has none.
+void InterestData::end_override(EntityId entity, Override was) {
+    drop_override(entity);
+    const Slot slot = table_.slot_of(entity);
+    const float range = table_.number(facts_table_.columns.range, slot);
+    (void)table_.change_layer(slot, was.was_unplaced ? unplaced_layer_ : layer_for(range));
+    if (!was.was_unplaced) (void)move(entity, exchanged(facts_table_.axes, was.own_place));
 }
 
 /// Whoever stands for the place of another goes where that one is now.
@@ -426,9 +434,7 @@ void InterestData::apply_overrides() {
     for (std::size_t i = overriding_.size(); i > 0; --i) {
         const EntityId entity = overriding_[i - 1];
         if (is_known(overrides_.find(index_of(entity))->other)) continue;
-        const Vec3 own = overrides_.find(index_of(entity))->own_place;
-        drop_override(entity);
-        (void)move(entity, exchanged(facts_table_.axes, own));
+        end_override(entity, *overrides_.find(index_of(entity)));
     }
     for (const EntityId entity : overriding_) {
         EntityId at = entity;
@@ -438,7 +444,14 @@ void InterestData::apply_overrides() {
             at = unit_of(next->other);
         }
         const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
-        if (slot == no_slot || own == no_slot || table_.is_unplaced(block_of(slot))) continue;
+        if (slot == no_slot || own == no_slot) continue;
+        // It has a place as long as the other has one.
+        const bool has_place = !table_.is_unplaced(block_of(slot));
+        if (table_.is_unplaced(block_of(own)) == has_place) {
+            const float range = table_.number(facts_table_.columns.range, own);
+            (void)table_.change_layer(own, has_place ? layer_for(range) : unplaced_layer_);
+        }
+        if (!has_place) continue;
         if (!(table_.place(slot) == table_.place(own))) write_place(entity, table_.place(slot));
     }
 }
@@ -448,12 +461,12 @@ void InterestData::update_cells() {
     if (!has_cells_) return;
     for (const EntityId unit : cell_movers_) {
         if (table_.slot_of(unit) == no_slot) continue;
-        edit_unit(unit, Reason::entered, Reason::left, [&] { update_rows(unit); });
+        edit_unit(unit, [&] { update_rows(unit); });
     }
     cell_movers_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
-        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_rows(o); });
+        edit_observer(o, [&] { update_observer_rows(o); });
     }
 }
 
@@ -464,7 +477,7 @@ Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot || table_.flag(index_of(flag), slot) == value) return Status::ok;
-    edit_unit(entity, Reason::entered, value ? Reason::hidden : Reason::left, [&] {
+    edit_unit(entity, [&] {
         table_.set_flag(index_of(flag), slot, value);
         update_rows(entity);
     });
@@ -476,7 +489,7 @@ Status InterestData::set_key(EntityId entity, KeyDomain domain, Key key) {
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot || table_.key(index_of(domain), slot) == key) return Status::ok;
-    edit_unit(entity, Reason::entered, Reason::left, [&] {
+    edit_unit(entity, [&] {
         table_.set_key(index_of(domain), slot, key);
         update_rows(entity);
     });
@@ -489,7 +502,7 @@ Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, 
     if (!is_known(entity)) return Status::stale_id;
     if (is_member(entity)) return Status::refused;
     Status status = Status::ok;
-    edit_unit(entity, Reason::entered, Reason::left, [&] {
+    edit_unit(entity, [&] {
         MoreKeys& keys = facts_table_.more_keys;
         if (adds) {
             (void)keys.add(index_of(entity), domain, key);
@@ -508,11 +521,11 @@ Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, 
 
 Status InterestData::set_value(EntityId entity, ValueId value, float number) {
     if (index_of(value) >= def_.value_count) return Status::bad_argument;
-    if (!std::isfinite(number)) return Status::bad_argument;
+    if (!std::isfinite(number)) return Status::bad_position;
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot || table_.number(index_of(value), slot) == number) return Status::ok;
-    edit_unit(entity, Reason::entered, Reason::left, [&] {
+    edit_unit(entity, [&] {
         table_.set_number(index_of(value), slot, number);
         update_rows(entity);
     });
@@ -544,7 +557,7 @@ Status InterestData::set_mode(EntityId entity, EntityMode mode) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
     const Columns& columns = facts_table_.columns;
-    edit_unit(entity, Reason::forced, Reason::hidden, [&] {
+    edit_unit(entity, [&] {
         const bool is_global = mode == EntityMode::global;
         if (table_.flag(columns.global_mode, slot) != is_global) {
             shown_count_ += is_global ? 1 : static_cast<std::uint32_t>(-1);
@@ -573,7 +586,7 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
     const ObserverId* found = owners_.find(index_of(entity));
     const ObserverId old = found == nullptr ? ObserverId::none : *found;
     if (old == owner) return Status::ok;
-    edit_unit(unit, Reason::owned, Reason::left, [&] {
+    edit_unit(unit, [&] {
         if (old != ObserverId::none) add_owned(unit, entity, old, -1);
         if (owner != ObserverId::none) add_owned(unit, entity, owner, +1);
     });
@@ -590,7 +603,7 @@ Status InterestData::force_hide(EntityId entity, bool hidden) {
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
     const std::uint32_t column = facts_table_.columns.force_hidden;
     if (table_.flag(column, slot) == hidden) return Status::ok;
-    edit_unit(entity, Reason::forced, Reason::hidden, [&] {
+    edit_unit(entity, [&] {
         table_.set_flag(column, slot, hidden);
         update_no_window(entity);
     });
@@ -602,7 +615,7 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
     const std::uint32_t column = facts_table_.columns.shown;
     if (table_.flag(column, slot) == shown) return Status::ok;
-    edit_unit(entity, Reason::forced, Reason::left, [&] {
+    edit_unit(entity, [&] {
         table_.set_flag(column, slot, shown);
         shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1);
     });
@@ -617,7 +630,7 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
     }
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
-    edit_unit(entity, Reason::entered, Reason::left, [&] {
+    edit_unit(entity, [&] {
         if (is_unbound) {
             facts_table_.bindings.set_unbound(entity);
         } else {
@@ -660,7 +673,7 @@ Status InterestData::recheck(EntityId entity) {
     if (!is_known(entity)) return Status::stale_id;
     const EntityId unit = unit_of(entity);
     table_.mark_dirty(block_of(table_.slot_of(unit)));
-    if (any_cells_) edit_unit(unit, Reason::entered, Reason::left, [&] { update_rows(unit); });
+    if (any_cells_) edit_unit(unit, [&] { update_rows(unit); });
     ask_again(unit);
     for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
     return Status::ok;

@@ -111,20 +111,17 @@ bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool ent
     return true;
 }
 
-void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason) {
+void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter) {
     if (cancel_fact(observer, entity, enter)) return;
     fact_index_[PairTable::key(observer, index_of(entity))] =
         static_cast<std::uint32_t>(facts_.size());
-    facts_.push_back({observer, entity, reason, enter, false});
+    facts_.push_back({observer, entity, enter, false});
 }
 
-void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after,
-                        Reason enter, Reason leave) {
+void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after) {
     if (before == after || in_window(observer, unit)) return;
     if (before && hold(observer, unit)) return;
-    for_each_member(unit, after, [&](EntityId member) {
-        log_fact(observer, member, after, after ? enter : leave);
-    });
+    for_each_member(unit, after, [&](EntityId member) { log_fact(observer, member, after); });
 }
 
 void InterestData::touch(std::uint32_t observer, EntityId unit) {
@@ -145,12 +142,12 @@ void InterestData::touch_all(EntityId unit) {
     }
 }
 
-void InterestData::tell_touched(EntityId unit, Reason enter, Reason leave) {
+void InterestData::tell_touched(EntityId unit) {
     for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
     for (std::size_t i = 0; i < touched_.size(); ++i) {
         const auto [o, before] = touched_[i];
         if (o == IdPool::no_index) continue;
-        note(o, unit, i < touched_before_ && before, x_holds(o, unit), enter, leave);
+        note(o, unit, i < touched_before_ && before, x_holds(o, unit));
     }
     note_hide(unit);
 }
@@ -212,25 +209,25 @@ void InterestData::check_hides() {
         for (const std::uint32_t o : pairs_.observers_of(unit)) {
             if (pairs_.find(o, unit)->held) holders.push_back(o);
         }
-        for (const std::uint32_t o : holders) end_hold(o, unit, Reason::hidden);
+        for (const std::uint32_t o : holders) end_hold(o, unit);
     }
     hide_checks_.clear();
 }
 
-void InterestData::end_hold(std::uint32_t o, EntityId unit, Reason reason) {
+void InterestData::end_hold(std::uint32_t o, EntityId unit) {
     const PairEntry* pair = pairs_.find(o, unit);
     stays_.end(o, unit);
     if (pair == nullptr || !pair->held) return;
     const bool before = x_holds(o, unit);
     pairs_.edit(o, unit).held = false;
     pairs_.settle(o, unit);
-    note(o, unit, before, x_holds(o, unit), Reason::entered, reason);
+    note(o, unit, before, x_holds(o, unit));
 }
 
 /// After the windows: who came back in this very tick stays.
 void InterestData::expire_stays() {
     if (stays_.size() == 0) return;
-    stays_.expire(tick_, [&](std::uint32_t o, EntityId unit) { end_hold(o, unit, Reason::left); });
+    stays_.expire(tick_, [&](std::uint32_t o, EntityId unit) { end_hold(o, unit); });
 }
 
 }  // namespace purview

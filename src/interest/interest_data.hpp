@@ -103,8 +103,9 @@ struct alignas(cache_line_bytes) Observer {
 
 /// Where an observer looks from and into, for one question.
 struct Sight {
-    std::vector<Vec3> places;
-    std::vector<Area> areas;
+    std::vector<Vec3> places;  ///< counted axes first: owned, main, areas without a shape
+    std::vector<Vec3> outer;   ///< main and areas, where y is up: as the caller knows them
+    std::vector<Area> areas;   ///< with a shape
     std::vector<EntityId> owned;
     std::size_t owned_places = 0;
     std::size_t main_places = 0;
@@ -210,7 +211,6 @@ class InterestData {
     struct Fact {
         std::uint32_t observer;
         EntityId entity;
-        Reason reason;
         bool enter;
         bool cancelled;
     };
@@ -221,6 +221,7 @@ class InterestData {
     struct Override {
         EntityId other = EntityId::none;
         Vec3 own_place;
+        bool was_unplaced = false;
     };
     /// What a custom node said last: by observer index, or by entity index if it is entity-centric.
     struct CustomNode {
@@ -269,9 +270,8 @@ class InterestData {
         return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
     }
     PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
-    void note(std::uint32_t observer, EntityId unit, bool before, bool after, Reason enter,
-              Reason leave);
-    void log_fact(std::uint32_t observer, EntityId entity, bool enter, Reason reason);
+    void note(std::uint32_t observer, EntityId unit, bool before, bool after);
+    void log_fact(std::uint32_t observer, EntityId entity, bool enter);
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
@@ -288,19 +288,19 @@ class InterestData {
     void for_each_x_unit(std::uint32_t observer, Visit&& visit) const;
     void touch(std::uint32_t observer, EntityId unit);
     void touch_all(EntityId unit);
-    void tell_touched(EntityId unit, Reason enter, Reason leave);
+    void tell_touched(EntityId unit);
     /// Runs an edit that may change X between one unit and many observers, and tells what changed.
     template <class Edit>
-    void edit_unit(EntityId unit, Reason enter, Reason leave, Edit&& edit);
+    void edit_unit(EntityId unit, Edit&& edit);
     /// The same between one observer and all units of its rows.
     template <class Edit>
-    void edit_observer(std::uint32_t observer, Reason enter, Reason leave, Edit&& edit);
+    void edit_observer(std::uint32_t observer, Edit&& edit);
     // -- minimum stay
     bool hold(std::uint32_t observer, EntityId unit);
     bool is_hidden_by_rules(EntityId unit) const;
     void note_hide(EntityId unit);
     void check_hides();
-    void end_hold(std::uint32_t observer, EntityId unit, Reason reason);
+    void end_hold(std::uint32_t observer, EntityId unit);
     void expire_stays();
     // -- entities.cpp
     Status check_def(const EntityDef& def) const noexcept;
@@ -320,6 +320,7 @@ class InterestData {
     std::uint32_t layer_for(float range_m) const noexcept;
     bool is_routed(EntityId entity) const noexcept;
     void write_place(EntityId entity, Vec3 inner_place);
+    void end_override(EntityId entity, Override was);
     void apply_overrides();
     void update_cells();
     const KindInterest* kind_of(KindId kind) const noexcept {
@@ -338,7 +339,7 @@ class InterestData {
     void update_observer_keys(std::uint32_t observer);
     void update_observer_rows(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
-    void take_relevant(std::uint32_t observer, Reason reason);
+    void take_relevant(std::uint32_t observer);
     void forget_holds(std::uint32_t observer);
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
     Status check_area(const Area& area) const noexcept;
@@ -365,7 +366,7 @@ class InterestData {
     void summarise_program();
     std::vector<std::vector<EntityId>> x_outside_windows() const;
     void tell_difference(const std::vector<std::vector<EntityId>>& before);
-    void replace_planes(const Program& old);
+    void replace_planes(const InterestRules& old_rules, const Program& old);
     std::uint32_t member_column_of(NodeId node);
     // -- custom_nodes.cpp
     void set_custom_nodes();
@@ -376,7 +377,7 @@ class InterestData {
     void edit_node_pair(std::uint32_t observer, EntityId unit, bool value);
     void drop_from_custom_nodes(std::uint32_t observer, EntityId unit);
     // -- interest_tick.cpp
-    Reason leave_reason(std::uint32_t observer, EntityId unit) const noexcept;
+    Reason reason_of(std::uint32_t observer, EntityId entity, bool enter) const;
     void shuffle_lanes();
     void update_windows();
     void order_observers();

@@ -81,6 +81,9 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     input.observer = id_of(o);
     input.views = {sight.places, sight.owned_places, sight.main_places};
     input.keys = std::span(observer.keys).first(def_.key_count);
+    input.asker.outer_places = facts_table_.axes == Axes::xz
+                                   ? std::span<const Vec3>(sight.outer)
+                                   : input.views.of(LookFrom::main_and_areas);
     input.asker.areas = sight.areas;
     input.asker.more_keys = observer.more_keys;
     input.asker.main = observer.main;
@@ -348,16 +351,20 @@ void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
     const EntityId unit = table_.last_entity(toggle.slot);
     if (x_possible && x_holds(o, unit)) return;
     if (!enter && hold(o, unit)) return;
-    Reason reason = Reason::entered;
-    if (!enter) {
-        reason = leave_reason(o, unit);
-    } else if (!spawned_list_.empty() && index_of(unit) < spawned_.size() &&
-               spawned_.test(index_of(unit))) {
-        reason = Reason::spawned;
+    // Where nothing but nodes and places counts, there is nothing to look up.
+    const bool is_plain = !x_possible && no_window_count_ == 0 && !has_hiding_flags_ &&
+                          spawned_list_.empty() && members_list_.size() == 0 &&
+                          table_.slot_of(unit) != no_slot;
+    if (is_plain) {
+        if (!cancel_fact(o, unit, enter))
+            pending_.push_back({o, unit, enter ? Reason::entered : Reason::left, enter});
+        return;
     }
+    const Reason reason = reason_of(o, unit, enter);
     for_each_member(unit, enter, [&](EntityId member) {
         if (cancel_fact(o, member, enter)) return;
-        pending_.push_back({o, member, reason, enter});
+        pending_.push_back(
+            {o, member, member == unit ? reason : reason_of(o, member, enter), enter});
     });
 }
 
@@ -391,14 +398,23 @@ void InterestData::tell_toggles() {
     }
 }
 
-Reason InterestData::leave_reason(std::uint32_t observer, EntityId unit) const noexcept {
+/// What is true of the pair now that the tick is done.
+Reason InterestData::reason_of(std::uint32_t o, EntityId entity, bool enter) const {
+    if (!enter && !observer_pool_.is_live(o)) return Reason::disconnected;
+    if (!enter && !is_known(entity)) return Reason::despawned;
+    const EntityId unit = unit_of(entity);
     const Slot slot = table_.slot_of(unit);
-    if (slot == no_slot) return Reason::despawned;
-    if (no_window_count_ > 0 && table_.flag(facts_table_.columns.no_window, slot))
-        return Reason::hidden;
-    const PairEntry* pair = pairs_.find(observer, unit);
-    if (pair != nullptr && pair->deny) return Reason::hidden;
-    return is_hidden_by_rules(unit) ? Reason::hidden : Reason::left;
+    const Stage stage = facts_of(o, unit, slot).decide(enter);
+    if (!enter) {
+        const bool hides = stage == Stage::not_ready || stage == Stage::denied ||
+                           stage == Stage::force_hidden || stage == Stage::explicit_only ||
+                           is_hidden_by_rules(unit);
+        return hides ? Reason::hidden : Reason::left;
+    }
+    if (stage == Stage::owned) return Reason::owned;
+    if (stage == Stage::shown_to_all || stage == Stage::allowed) return Reason::forced;
+    const std::uint32_t index = index_of(entity);
+    return index < spawned_.size() && spawned_.test(index) ? Reason::spawned : Reason::entered;
 }
 
 /// Whoever nodes made relevant has time now.
@@ -415,7 +431,8 @@ void InterestData::begin_stays() {
 void InterestData::publish() {
     for (const Fact& fact : facts_) {
         if (!fact.cancelled)
-            pending_.push_back({fact.observer, fact.entity, fact.reason, fact.enter});
+            pending_.push_back({fact.observer, fact.entity,
+                                reason_of(fact.observer, fact.entity, fact.enter), fact.enter});
     }
     // Counting sort by observer; within an observer the order of making stays.
     event_begin_.assign(observers_.size() + 1, 0);

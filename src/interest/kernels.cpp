@@ -34,7 +34,7 @@ class DistanceKernel final : public InterestKernel {
         for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.slots.occupied()[q.blocks[i]];
         for (const Vec3 place : q.places)
             add(q, q.blocks.subspan(q.inside), place, 0, out.subspan(q.inside));
-        if (!remembers()) return;
+        if (!remembers() || q.was.empty()) return;
         // Only whoever was in, and is not near any more, is measured again.
         for (std::size_t i = q.inside; i < q.blocks.size(); ++i) {
             if ((q.was[i] & ~out[i]) == 0) continue;
@@ -321,7 +321,7 @@ class CellsKernel final : public InterestKernel {
   private:
     std::vector<CellId> cover(const Question& q) const {
         std::vector<CellId> cells;
-        dispatcher_->cover({q.observer, q.asker.main, q.places, q.keys}, cells);
+        dispatcher_->cover({q.observer, q.asker.main, q.asker.outer_places, q.keys}, cells);
         return cells;
     }
     std::vector<CellId> cells_of(const Slots& slots, Slot slot) const {

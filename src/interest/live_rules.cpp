@@ -131,28 +131,25 @@ void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& bef
         had.clear();
         for (const EntityId unit : before[o]) {
             had[index_of(unit)] = 1;
-            note(o, unit, true, x_holds(o, unit), Reason::entered, Reason::left);
+            note(o, unit, true, x_holds(o, unit));
         }
         for (const EntityId unit : after[o]) {
             if (!had.contains(index_of(unit)))
-                note(o, unit, false, true, Reason::entered, Reason::left);
+                note(o, unit, false, true);
         }
     }
 }
 
-/// Windows keep what kernels remember that are in the old program and in the new one.
-void InterestData::replace_planes(const Program& old) {
+/// Windows keep what kernels remember that are the same at the same place of the same node.
+void InterestData::replace_planes(const InterestRules& old_rules, const Program& old) {
     std::vector<std::uint32_t> from(program_.plane_count, no_plane);
-    for (const auto& node : program_.written) {
-        for (const Program::Written& step : node) {
-            if (step.plane == no_plane) continue;
-            for (const auto& old_node : old.written) {
-                for (const Program::Written& was : old_node) {
-                    if (was.kernel != step.kernel || was.plane == no_plane) continue;
-                    for (unsigned p = 0; p < step.kernel->planes(); ++p)
-                        from[step.plane + p] = was.plane + p;
-                }
-            }
+    for (std::size_t n = 0; n < program_.written.size(); ++n) {
+        for (std::size_t s = 0; s < program_.written[n].size(); ++s) {
+            const Program::Written& step = program_.written[n][s];
+            const Program::Written* was = written_before(def_.rules, n, s, old_rules, old);
+            if (step.plane == no_plane || was == nullptr || was->plane == no_plane) continue;
+            for (unsigned p = 0; p < step.kernel->planes(); ++p)
+                from[step.plane + p] = was->plane + p;
         }
     }
     ScanScratch& scratch = workers_.front().scratch;
@@ -197,7 +194,7 @@ Status InterestData::set_rules(const InterestRules& wanted) {
         update_observer_rows(o);
         must_scan(o);
     }
-    replace_planes(old);
+    replace_planes(old_rules, old);
     is_pushing_ = false;
     table_.keep_nudges(false);
     tell_difference(before);

@@ -27,9 +27,8 @@ Result<ObserverId> InterestData::add_observer() {
 }
 
 /// All that it has leaves; its window is empty then.
-void InterestData::take_relevant(std::uint32_t observer, Reason reason) {
-    for_each_relevant(observer,
-                      [&](EntityId entity) { log_fact(observer, entity, false, reason); });
+void InterestData::take_relevant(std::uint32_t observer) {
+    for_each_relevant(observer, [&](EntityId entity) { log_fact(observer, entity, false); });
     observers_[observer].window = Window{};
 }
 
@@ -46,7 +45,7 @@ void InterestData::forget_holds(std::uint32_t o) {
 Status InterestData::remove_observer(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
-    take_relevant(o, Reason::disconnected);
+    take_relevant(o);
     Observer& observer = observers_[o];
     observer.ready = observer.wants_ready = false;
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
@@ -77,12 +76,12 @@ void InterestData::apply_ready(std::uint32_t o) {
         observer.wants_ready && (!def_.ready_requires_entity || observer.main != EntityId::none);
     if (observer.ready == ready) return;
     if (!ready) {
-        take_relevant(o, Reason::hidden);
+        take_relevant(o);
         observer.ready = false;
         forget_holds(o);
         return;
     }
-    edit_observer(o, Reason::entered, Reason::left, [&] { observers_[o].ready = true; });
+    edit_observer(o, [&] { observers_[o].ready = true; });
     observers_[o].ready_since = tick_;
     (void)rescan(id_of(o));
     if (in_order_.size() <= o) in_order_.resize(o + 1 + o / 8);
@@ -144,12 +143,10 @@ void InterestData::update_observer_rows(std::uint32_t o) {
             case RowsBy::cell:
                 collect(o, sight_);
                 cells_.clear();
-                for (Vec3& place : sight_.places) place = exchanged(facts_table_.axes, place);
-                source.dispatcher->cover(
-                    {id_of(o), observer.main,
-                     std::span<const Vec3>(sight_.places).subspan(sight_.owned_places),
-                     std::span(observer.keys).first(def_.key_count)},
-                    cells_);
+                source.dispatcher->cover({id_of(o), observer.main,
+                                          input_of(o, sight_).asker.outer_places,
+                                          std::span(observer.keys).first(def_.key_count)},
+                                         cells_);
                 for (const CellId cell : cells_)
                     wanted_sources_.push_back({s, rows_[s].row_of(cell)});
                 break;
@@ -179,7 +176,7 @@ void InterestData::update_observers_of_main(EntityId entity) {
         return;
     }
     for_each_watcher(entity, [&](std::uint32_t o) {
-        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
+        edit_observer(o, [&] { update_observer_keys(o); });
     });
 }
 
@@ -209,7 +206,7 @@ Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
         mains_[index_of(entity)] = o;
         set_watched(entity);
     }
-    edit_observer(o, Reason::entered, Reason::left, [&] {
+    edit_observer(o, [&] {
         observers_[o].main = entity;
         update_observer_keys(o);
     });
@@ -222,7 +219,7 @@ Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) 
     if (index_of(domain) >= def_.key_count) return Status::bad_argument;
     const std::uint32_t o = index_of(id);
     observers_[o].own_keys[index_of(domain)] = key;
-    edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_keys(o); });
+    edit_observer(o, [&] { update_observer_keys(o); });
     return Status::ok;
 }
 
@@ -231,7 +228,7 @@ Status InterestData::edit_more_observer_keys(ObserverId id, KeyDomain domain, Ke
     if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
     const std::uint32_t o = index_of(id);
     Status status = Status::ok;
-    edit_observer(o, Reason::entered, Reason::left, [&] {
+    edit_observer(o, [&] {
         if (adds) {
             (void)observer_keys_.add(o, domain, key);
         } else if (observer_keys_.remove(o, domain, key) < 0) {
@@ -414,6 +411,10 @@ void InterestData::collect(std::uint32_t o, Sight& sight) const {
             sight.areas.back().centre = centre;
         }
     }
+    if (facts_table_.axes != Axes::xz) return;
+    sight.outer.clear();
+    for (std::size_t i = sight.owned_places; i < sight.places.size(); ++i)
+        sight.outer.push_back(exchanged(Axes::xz, sight.places[i]));
 }
 
 // -- pairs ----------------------------------------------------------------------------------------
@@ -422,7 +423,7 @@ Status InterestData::set_sees_everything(ObserverId id, bool value) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     if (observers_[o].sees_everything == value) return Status::ok;
-    edit_observer(o, Reason::forced, Reason::left, [&] { observers_[o].sees_everything = value; });
+    edit_observer(o, [&] { observers_[o].sees_everything = value; });
     everything_count_ += value ? 1 : static_cast<std::uint32_t>(-1);
     return Status::ok;
 }
@@ -442,7 +443,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     }
     pairs_.settle(o, entity);
     update_special(entity);
-    note(o, entity, before, x_holds(o, entity), Reason::forced, Reason::hidden);
+    note(o, entity, before, x_holds(o, entity));
     return Status::ok;
 }
 
@@ -451,7 +452,7 @@ Status InterestData::rescan(ObserverId id) {
     const std::uint32_t o = index_of(id);
     must_scan(o);
     if (any_cells_)
-        edit_observer(o, Reason::entered, Reason::left, [&] { update_observer_rows(o); });
+        edit_observer(o, [&] { update_observer_rows(o); });
     for (CustomNode& custom : custom_) {
         if (custom.node->is_entity_centric()) {
             custom.asks_all = true;

@@ -45,18 +45,13 @@ class Compiler {
     }
 
   private:
-    /// A kernel that is the same at the same place of the same node is used again, so that it keeps
-    /// what it remembers.
-    std::shared_ptr<const InterestKernel> kernel_of(const NodeDesc& node, std::size_t s) const {
-        const StepDesc& step = node.steps[s];
-        for (std::size_t n = 0; old_.rules != nullptr && n < old_.rules->nodes.size(); ++n) {
-            const NodeDesc& was = old_.rules->nodes[n];
-            const bool same = was.name == node.name && s < was.steps.size() &&
-                              was.steps[s].kernel == step.kernel &&
-                              was.refresh.widen_m == node.refresh.widen_m;
-            if (same) return old_.program->written[n][s].kernel;
+    std::shared_ptr<const InterestKernel> kernel_of(std::size_t n, std::size_t s) const {
+        if (old_.rules != nullptr) {
+            const auto* was = written_before(rules_, n, s, *old_.rules, *old_.program);
+            if (was != nullptr) return was->kernel;
         }
-        return make_kernel(step.kernel, rules_, node.refresh.widen_m, names_);
+        const NodeDesc& node = rules_.nodes[n];
+        return make_kernel(node.steps[s].kernel, rules_, node.refresh.widen_m, names_);
     }
 
     void warn(const NodeDesc& node, std::size_t step, const char* what) {
@@ -82,7 +77,7 @@ class Compiler {
             keep(make_everything_kernel(), steps, StepOp::add);
         }
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            out_.written[n].push_back({kernel_of(node, s), no_plane});
+            out_.written[n].push_back({kernel_of(n, s), no_plane});
             keep(out_.written[n].back().kernel, steps, node.steps[s].op);
         }
         if (!node.enabled) return;
@@ -247,6 +242,19 @@ class Compiler {
 };
 
 }  // namespace
+
+const Program::Written* written_before(const InterestRules& rules, std::size_t n, std::size_t s,
+                                       const InterestRules& old_rules, const Program& old) {
+    const NodeDesc& node = rules.nodes[n];
+    for (std::size_t o = 0; o < old_rules.nodes.size(); ++o) {
+        const NodeDesc& was = old_rules.nodes[o];
+        const bool same = was.name == node.name && s < was.steps.size() &&
+                          was.steps[s].kernel == node.steps[s].kernel &&
+                          was.refresh.widen_m == node.refresh.widen_m;
+        if (same) return &old.written[o][s];
+    }
+    return nullptr;
+}
 
 float Program::reach_m() const noexcept {
     float reach = 0;

@@ -115,6 +115,11 @@ struct OldKernels {
     const Program* program = nullptr;
 };
 
+/// The same step at the same place of the same node of older rules; null: there is none.
+const Program::Written* written_before(const InterestRules& rules, std::size_t node,
+                                       std::size_t step, const InterestRules& old_rules,
+                                       const Program& old);
+
 /// The rules must be sound (problem_of). A node whose members need a flag column is given the
 /// number of one by `member_column_of(NodeId)`.
 Program compile(const InterestRules& rules, const AttributeNames& names,

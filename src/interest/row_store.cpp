@@ -7,12 +7,13 @@
 namespace purview {
 
 std::uint32_t RowStore::row_of(std::uint64_t key) {
-    // The one number that a map cannot hold shares the row of its neighbour's complement.
-    constexpr std::uint64_t last = ~std::uint64_t{0} - 1;
-    const std::uint64_t safe = std::min(key, last);
-    if (const std::uint32_t* row = row_by_key_.find(safe)) return *row;
+    constexpr std::uint64_t last = ~std::uint64_t{0};  // the one number that the map cannot hold
+    const std::uint32_t* known = key == last ? &last_row_ : row_by_key_.find(key);
+    if (known != nullptr && *known != no_row) return *known;
     rows_.emplace_back();
-    return row_by_key_[safe] = static_cast<std::uint32_t>(rows_.size() - 1);
+    const auto row = static_cast<std::uint32_t>(rows_.size() - 1);
+    if (key == last) return last_row_ = row;
+    return row_by_key_[key] = row;
 }
 
 std::span<const RowStore::Membership> RowStore::memberships(EntityId entity) const noexcept {

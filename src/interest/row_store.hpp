@@ -62,6 +62,7 @@ class RowStore {
 
     std::vector<Row> rows_;
     FlatMap<std::uint64_t, std::uint32_t, ~std::uint64_t{0}> row_by_key_;
+    std::uint32_t last_row_ = no_row;         ///< of the largest key
     FlatMap<std::uint32_t, Member> members_;  ///< by entity index
     std::vector<std::vector<Membership>> lists_;
     std::vector<std::uint32_t> free_lists_;

@@ -37,7 +37,7 @@ class AreaKernel final : public InterestKernel {
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (const Area& area : q.asker.areas) add(q, area, enter_margin_m_, q.blocks, out);
-        if (!remembers()) return;
+        if (!remembers() || q.was.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             if ((q.was[i] & ~out[i]) == 0) continue;
             Mask still = 0;

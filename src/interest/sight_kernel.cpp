@@ -70,15 +70,20 @@ class SightKernel final : public InterestKernel {
         const Mask occupied = q.slots.occupied()[q.blocks[i]];
         return q.asked.empty() ? occupied : static_cast<Mask>(occupied & q.asked[i]);
     }
+    /// A round is over when its time is, when everybody was tested, or when there is budget for
+    /// everybody in one tick.
     void begin_round(const Question& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
-        bool is_over = q.asker.tick % std::max(def_.grace_ticks / 2, 1U) == 0;
-        if (!is_over) {
-            is_over = true;
-            for (std::size_t i = 0; i < fresh.size() && is_over; ++i)
-                is_over = (asked_of(q, i) & ~fresh[i]) == 0;
+        std::size_t asked = 0;
+        bool is_done = true;
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
+            const Mask wanted = asked_of(q, i);
+            asked += static_cast<std::size_t>(std::popcount(wanted));
+            is_done &= (wanted & ~fresh[i]) == 0;
         }
-        for (std::size_t i = 0; i < fresh.size() && is_over; ++i) {
+        const bool is_over = q.asker.tick % std::max(def_.grace_ticks / 2, 1U) == 0;
+        if (!is_over && !is_done && asked > def_.tests_per_tick) return;
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
             before[i] = fresh[i];
             fresh[i] = 0;
         }

@@ -21,7 +21,7 @@ void InterestData::log_change(EntityId entity, const std::vector<std::uint8_t>& 
                               const std::vector<std::uint8_t>& after) {
     for (std::uint32_t o = 0; o < before.size(); ++o) {
         if (before[o] == after[o]) continue;
-        log_fact(o, entity, after[o] != 0, after[o] != 0 ? Reason::entered : Reason::left);
+        log_fact(o, entity, after[o] != 0);
     }
 }
 
@@ -90,14 +90,12 @@ Status InterestData::join_unit(EntityId member, EntityId root) {
     } else {
         leave_group(member, old_unit);
         if (const ObserverId* owner = owners_.find(index_of(member))) {
-            edit_unit(old_unit, Reason::owned, Reason::left,
-                      [&] { add_owned(old_unit, member, *owner, -1); });
+            edit_unit(old_unit, [&] { add_owned(old_unit, member, *owner, -1); });
         }
     }
     for (const EntityId entity : moving) {
         if (const ObserverId* owner = owners_.find(index_of(entity))) {
-            edit_unit(root, Reason::owned, Reason::left,
-                      [&] { add_owned(root, entity, *owner, +1); });
+            edit_unit(root, [&] { add_owned(root, entity, *owner, +1); });
         }
     }
     const auto after = who_has(root);
@@ -106,8 +104,9 @@ Status InterestData::join_unit(EntityId member, EntityId root) {
         unit_of_member_[index_of(entity)] = root;
         member_ids_[index_of(entity)] = entity;
         log_change(entity, before, after);
-        update_observers_of_main(entity);
     }
+    // Only now: what this changes is told of all members.
+    for (const EntityId entity : moving) update_observers_of_main(entity);
     return Status::ok;
 }
 
@@ -119,7 +118,7 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     leave_group(member, root);
     place_unit(member, def);
     if (const ObserverId* owner = owners_.find(index_of(member))) {
-        edit_unit(root, Reason::owned, Reason::left, [&] { add_owned(root, member, *owner, -1); });
+        edit_unit(root, [&] { add_owned(root, member, *owner, -1); });
         add_owned(member, member, *owner, +1);
     }
     log_change(member, before, who_has(member));

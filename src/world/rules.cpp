@@ -6,44 +6,148 @@
 
 namespace purview {
 
-std::string problem_of(const InterestRules& rules) {
-    const auto finite = [](Vec3 v) {
-        return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z);
-    };
-    if (!finite(rules.bounds_min) || !finite(rules.bounds_max) ||
-        !(rules.bounds_min.x < rules.bounds_max.x) || !(rules.bounds_min.y < rules.bounds_max.y)) {
-        return "bounds must be finite, with min below max in x and y";
+namespace {
+
+constexpr std::size_t nodes_max = 4096, steps_max = 32, classes_max = 6;
+/// Masks that all kernels of all nodes may keep for a block.
+constexpr unsigned planes_max = 30;
+
+bool is_finite(Vec3 v) noexcept {
+    return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z);
+}
+
+bool is_positive(float v) noexcept {
+    return std::isfinite(v) && v > 0;
+}
+
+/// Empty, or what is wrong with it.
+std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
+    const bool is_spatial =
+        kernel.type == KernelType::distance || kernel.type == KernelType::area ||
+        kernel.type == KernelType::neighbourhood || kernel.type == KernelType::hexagons ||
+        kernel.type == KernelType::line_of_sight;
+    if (is_spatial && node.type == NodeType::everything) {
+        return std::string(kernel.type == KernelType::distance ? "a distance"
+                                                               : "a step that looks at places") +
+               " needs a node of type grid";
+    }
+    switch (kernel.type) {
+        case KernelType::distance:
+            if (!is_positive(kernel.enter_m) || !std::isfinite(kernel.leave_m) ||
+                kernel.leave_m < kernel.enter_m) {
+                return "a distance needs 0 < enter <= leave";
+            }
+            return {};
+        case KernelType::same_group:
+            return kernel.domain == KeyDomain::none ? "unknown key" : "";
+        case KernelType::flag:
+            return kernel.flag == FlagId::none ? "unknown flag" : "";
+        case KernelType::custom:
+            return kernel.custom == nullptr ? "a custom step needs a kernel" : "";
+        case KernelType::area:
+            return std::isfinite(kernel.leave_m) && kernel.leave_m >= 0
+                       ? ""
+                       : "the margin of areas must be 0 or more";
+        case KernelType::owner:
+            return {};
+        case KernelType::value:
+            if (kernel.value == ValueId::none) return "unknown value";
+            return kernel.value_min <= kernel.value_max ? "" : "a value needs min <= max";
+        case KernelType::neighbourhood:
+            if (!is_positive(kernel.cells.width_m) || !is_positive(kernel.cells.height_m) ||
+                !std::isfinite(kernel.cells.depth_m) || kernel.cells.depth_m < 0) {
+                return "cells need a width and a height above 0";
+            }
+            return {};
+        case KernelType::hexagons:
+            return is_positive(kernel.cells.width_m) ? "" : "hexagons need a side above 0";
+        case KernelType::line_of_sight:
+            if (kernel.sight == nullptr) return "line of sight needs a SightTest";
+            if (!std::isfinite(kernel.enter_m) || kernel.enter_m < 0)
+                return "line of sight needs a distance of 0 or more";
+            if (kernel.sight_def.tests_per_tick == 0 || kernel.sight_def.grace_ticks < 2)
+                return "line of sight needs a test a tick, and a grace time of 2 ticks";
+            return {};
+    }
+    return "unknown kernel";
+}
+
+unsigned planes_of(const KernelDesc& kernel) noexcept {
+    switch (kernel.type) {
+        case KernelType::distance:
+            return kernel.leave_m > kernel.enter_m ? 1 : 0;
+        case KernelType::area:
+            return kernel.leave_m > 0 ? 1 : 0;
+        case KernelType::line_of_sight:
+            return 3;
+        case KernelType::custom:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+std::string problem_of(const NodeDesc& node) {
+    if (node.steps.size() > steps_max) return "more than 32 steps";
+    if (node.type == NodeType::dispatcher && node.dispatcher == nullptr)
+        return "a dispatcher node needs a dispatcher";
+    if (node.type == NodeType::custom && node.custom == nullptr)
+        return "a custom node needs a node";
+    if (node.type == NodeType::custom && !node.steps.empty())
+        return "a custom node has no steps";
+    if (node.refresh.type == RefreshType::every && node.refresh.every_ticks == 0)
+        return "it must be refreshed every 1 tick or more";
+    if (!std::isfinite(node.refresh.widen_m) || node.refresh.widen_m < 0)
+        return "widening must be 0 m or more";
+    if (!(node.settings.urgency > 0) || !std::isfinite(node.settings.urgency) ||
+        node.settings.every_ticks == 0) {
+        return "urgency must be above 0, and state sent every 1 tick or more";
+    }
+    for (std::size_t s = 0; s < node.steps.size(); ++s) {
+        const std::string wrong = problem_of(node.steps[s].kernel, node);
+        if (!wrong.empty()) return "step " + std::to_string(s + 1) + ": " + wrong;
+    }
+    return {};
+}
+
+std::string problem_of_space(const InterestRules& rules) {
+    const Vec3 min = rules.bounds_min, max = rules.bounds_max;
+    const bool second =
+        rules.axes == Axes::xz ? min.z < max.z : min.y < max.y;
+    if (!is_finite(min) || !is_finite(max) || !(min.x < max.x) || !second ||
+        (rules.axes == Axes::xyz && !(min.z < max.z))) {
+        return "bounds must be finite, with min below max on every axis that counts";
     }
     if (!std::isfinite(rules.cell_m) || rules.cell_m < 0) return "cell must be 0 or more";
-    for (const auto& node : rules.nodes) {
-        for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            const KernelDesc& kernel = node.steps[s].kernel;
-            const std::string where =
-                "node '" + node.name + "', step " + std::to_string(s + 1) + ": ";
-            switch (kernel.type) {
-                case KernelType::distance:
-                    if (!std::isfinite(kernel.enter_m) || !std::isfinite(kernel.leave_m) ||
-                        !(kernel.enter_m > 0) || kernel.leave_m < kernel.enter_m) {
-                        return where + "a distance needs 0 < enter <= leave";
-                    }
-                    if (node.type != NodeType::grid) {
-                        return where + "a distance needs a node of type grid";
-                    }
-                    break;
-                case KernelType::same_group:
-                    if (kernel.domain == KeyDomain::none) return where + "unknown key";
-                    break;
-                case KernelType::flag:
-                    if (kernel.flag == FlagId::none) return where + "unknown flag";
-                    break;
-                case KernelType::custom:
-                    if (kernel.custom == nullptr) return where + "a custom step needs a kernel";
-                    break;
-                default:
-                    break;
-            }
-        }
+    if (rules.range_classes_m.size() > classes_max) return "more than 6 classes of range";
+    float last = 0;
+    for (const float range : rules.range_classes_m) {
+        if (!is_positive(range) || range <= last) return "classes of range must ascend from above 0";
+        last = range;
     }
+    if (!std::isfinite(rules.observer_range_max_m) || rules.observer_range_max_m < 0)
+        return "the largest range of observers must be 0 or more";
+    return {};
+}
+
+}  // namespace
+
+std::string problem_of(const InterestRules& rules) {
+    if (std::string wrong = problem_of_space(rules); !wrong.empty()) return wrong;
+    if (rules.nodes.size() > nodes_max) return "more than 4096 nodes";
+    unsigned planes = 0;
+    bool is_pipeline = false, has_custom = false;
+    for (const NodeDesc& node : rules.nodes) {
+        if (const std::string wrong = problem_of(node); !wrong.empty())
+            return "node '" + node.name + "', " + wrong;
+        is_pipeline |= node.combine != StepOp::add;
+        has_custom |= node.type == NodeType::custom;
+        planes += node.refresh.type == RefreshType::every ? 1 : 0;
+        for (const StepDesc& step : node.steps) planes += planes_of(step.kernel);
+    }
+    if (is_pipeline && has_custom)
+        return "a custom node cannot stand beside nodes that require or subtract";
+    if (planes > planes_max) return "more steps remember than the 30 masks of a block";
     return {};
 }
 
