@@ -28,14 +28,16 @@
 
 namespace purview {
 
-/// Why a pair became relevant, or stopped being so.
+/// Why a pair became relevant, or stopped being so: what is true of it when the tick is done.
 enum class Reason : std::uint8_t {
-    entered = 0,       ///< a node's steps say yes now
+    entered = 0,       ///< nodes say yes now, or the observer sees everything
     spawned = 1,       ///< and the entity is new this tick
     owned = 2,         ///< the observer owns it or a member of its group
     forced = 3,        ///< allowed by hand, or shown to all
     left = 4,          ///< no node says yes any more
-    hidden = 5,        ///< denied, force hidden, or the observer is not ready any more
+    /// Denied, force hidden, explicit only, the observer is not ready any more, or a step subtracts
+    /// what the entity says of itself.
+    hidden = 5,
     despawned = 6,     ///< the entity is gone
     disconnected = 7,  ///< the observer is gone
 };

@@ -422,10 +422,10 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
 /// Its own place counts again, or that it has none.
 void InterestData::end_override(EntityId entity, Override was) {
     drop_override(entity);
-    const Slot slot = table_.slot_of(entity);
-    const float range = table_.number(facts_table_.columns.range, slot);
-    (void)table_.change_layer(slot, was.was_unplaced ? unplaced_layer_ : layer_for(range));
-    if (!was.was_unplaced) (void)move(entity, exchanged(facts_table_.axes, was.own_place));
+    const float range = table_.number(facts_table_.columns.range, table_.slot_of(entity));
+    table_.change_layer(entity, was.was_unplaced ? unplaced_layer_ : layer_for(range),
+                        &was.own_place);
+    if (has_cells_) cell_movers_.push_back(entity);
 }
 
 /// Whoever stands for the place of another goes where that one is now.
@@ -445,14 +445,15 @@ void InterestData::apply_overrides() {
         }
         const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
         if (slot == no_slot || own == no_slot) continue;
-        // It has a place as long as the other has one.
         const bool has_place = !table_.is_unplaced(block_of(slot));
-        if (table_.is_unplaced(block_of(own)) == has_place) {
+        const Vec3 there = table_.place(slot);
+        if (has_place == table_.is_unplaced(block_of(own))) {
+            // It has a place as long as the other has one.
             const float range = table_.number(facts_table_.columns.range, own);
-            (void)table_.change_layer(own, has_place ? layer_for(range) : unplaced_layer_);
+            table_.change_layer(entity, has_place ? layer_for(range) : unplaced_layer_, &there);
+        } else if (has_place && !(there == table_.place(own))) {
+            write_place(entity, there);
         }
-        if (!has_place) continue;
-        if (!(table_.place(slot) == table_.place(own))) write_place(entity, table_.place(slot));
     }
 }
 
@@ -540,7 +541,7 @@ Status InterestData::set_range(EntityId entity, float range_m) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::refused;
     table_.set_number(facts_table_.columns.range, slot, range_m);
-    if (!table_.is_unplaced(block_of(slot))) (void)table_.change_layer(slot, layer_for(range_m));
+    if (!table_.is_unplaced(block_of(slot))) table_.change_layer(entity, layer_for(range_m));
     return Status::ok;
 }
 

@@ -269,7 +269,9 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& give
     if (table_.is_three_d()) squared = squared + d.z * d.z;
     const float length = std::sqrt(squared);
     area.direction = length > 0 ? Vec3{d.x / length, d.y / length, d.z / length} : Vec3{1, 0, 0};
-    const Tick ends = area.ticks > 0 ? tick_ + area.ticks : 0;
+    // Longer than ticks are counted: it stays.
+    const bool is_timed = area.ticks > 0 && area.ticks < ~Tick{0} - tick_;
+    const Tick ends = is_timed ? tick_ + area.ticks : 0;
     if (ends > 0 && std::find(timed_.begin(), timed_.end(), o) == timed_.end()) timed_.push_back(o);
     following_count_ += area.follow != EntityId::none ? 1 : 0;
     must_scan(o);

@@ -212,6 +212,19 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
 }
 
 void BlockTable::settle_moves() {
+    for (const LayerChange& change : changes_) {
+        const Slot slot = slot_of(change.entity);
+        if (slot == no_slot) continue;  // gone since
+        const Vec3 at = change.has_place ? change.place : place(slot);
+        const BlockIndex cell = layers_[change.layer].cell_at(at);
+        if (cell_[block_of(slot)] == cell) {
+            write_place(slot, at);
+            mark_dirty(block_of(slot));
+        } else {
+            (void)relocate(slot, at, cell);
+        }
+    }
+    clear_and_trim(changes_);
     for (const EntityId entity : leaving_) {
         const Slot slot = slot_of(entity);
         if (slot == no_slot) continue;  // gone since
@@ -247,12 +260,6 @@ void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
     vacate(slot, no_slot, silent);
     home_[index] = Home{};
-}
-
-Slot BlockTable::change_layer(Slot slot, std::uint32_t layer) {
-    if (layer_of(block_of(slot)) == layer) return slot;
-    const Vec3 at = place(slot);
-    return relocate(slot, at, layers_[layer].cell_at(at));
 }
 
 void BlockTable::set_number(std::uint32_t column, Slot slot, float number) {

@@ -212,8 +212,11 @@ class BlockTable {
     /// Whoever stands outside of its cell gets a lane of the right one.
     void settle_moves();
     void remove(Slot slot, bool silent);
-    /// To the cell of another layer, with all its columns. Returns its new slot.
-    Slot change_layer(Slot slot, std::uint32_t layer);
+    /// With the next settle_moves it goes to another layer, where it stands then or at `place`.
+    void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr) {
+        changes_.push_back(
+            {entity, layer, place == nullptr ? Vec3{} : *place, place != nullptr});
+    }
     void set_number(std::uint32_t column, Slot slot, float number);
     /// Nobody has the flag any more.
     void clear_flag_column(std::uint32_t column);
@@ -289,6 +292,13 @@ class BlockTable {
     Bitset unsettled_;              ///< by cell
     Bitset ring_changed_;           ///< by cell
     Bitset dirty_;                  ///< by block
+    struct LayerChange {
+        EntityId entity;
+        std::uint32_t layer;
+        Vec3 place;
+        bool has_place;
+    };
+    LineVector<LayerChange> changes_;
     LineVector<EntityId> leaving_;  ///< stand outside of their cell; some twice
     LineVector<BlockIndex> next_;
     LineVector<BlockIndex> previous_;
