@@ -136,6 +136,7 @@ Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
 void cadence(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 30);
     plan.name = "cadence";
+    plan.warm_up = 32;  // until everybody had his turn
     for (const std::uint32_t every : {1U, 10U, 30U}) {
         OurRules rules;
         rules.edit = [every](InterestDef& def) { def = near_and_uncloaked(def, every); };
