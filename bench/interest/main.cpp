@@ -78,14 +78,15 @@ void run_scenes(Report& report, const Options& options) {
                       options, 8);
     }
     if (asked("shape")) {
+        std::vector<Plan> plans;
         for (const std::uint32_t n : {100'000U, 1'000'000U}) {
-            Plan plan = plan_of("W2", options, 24);
+            Plan& plan = plans.emplace_back(plan_of("W2", options, 24));
             plan.name = n == 100'000U ? "100 k" : "1 M";
             plan.scene.entities = n;
             plan.scene.observers = n / 100;
             plan.entries = {ours("purview", {})};
-            run_plan(report, plan);
         }
+        for (const auto& rows : run_together(plans)) add_rows(report, rows);
         Plan plan = plan_of("W2", options, 24);
         plan.name = "still";
         plan.scene.entities_move = plan.scene.observers_move = 0;
