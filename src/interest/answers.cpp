@@ -150,7 +150,7 @@ void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) 
         NodeProgram& spatial = nodes.emplace_back();
         for (const Step& step : node.steps) {
             if (step.op == StepOp::add && step.kernel->needs_place())
-                spatial.steps.push_back({StepOp::add, step.kernel, step.plane});
+                spatial.steps.push_back(step);
         }
     }
     const std::array block{block_of(slot)};

@@ -49,7 +49,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
          ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
     const InterestKernel& kernel = *step.kernel;
-    const auto places = input.views.of(kernel.looks_from());
+    const auto places = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
     const bool needs_place = kernel.needs_place();
     const bool is_nowhere =
@@ -72,7 +72,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
 
 std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n) noexcept {
     if (step.plane == no_plane) return {};
-    return masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+    return masks.subspan((1 + step.plane) * n, step.planes * n);
 }
 
 /// Enters wait: what the node said last, less what an entity's own facts hide.
@@ -111,7 +111,7 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         // What is settled is not asked about; but whoever remembers must see all, and so must a
         // trace.
         std::span<const Mask> asked;
-        if ((memory.empty() || step.kernel->takes_asked()) && input.trace == nullptr) {
+        if ((memory.empty() || step.takes_asked) && input.trace == nullptr) {
             scratch.asked.resize(n);
             for (std::size_t i = 0; i < n; ++i) {
                 scratch.asked[i] =
@@ -200,7 +200,7 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
     const std::size_t n = blocks.size();
     std::vector<Mask> memory;
     if (step.plane != no_plane) {
-        const auto kept = masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+        const auto kept = masks.subspan((1 + step.plane) * n, step.planes * n);
         memory.assign(kept.begin(), kept.end());
     }
     const bool any_unknown = ask(input, step, blocks, 0, memory, asked, scratch, yes);
@@ -209,7 +209,7 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
         if (any_unknown) yes[i] = static_cast<Mask>(yes[i] & ~scratch.unknown[i]);
     }
     if (step.op == StepOp::subtract) return;
-    const auto places = input.views.of(step.kernel->looks_from());
+    const auto places = input.views.of(step.from);
     const Slots slots(input.table, input.facts, input.stands_for);
     step.kernel->strength(
         {input.observer, places, input.keys, blocks, {}, asked, 0, slots, input.asker, {}}, yes,

@@ -478,6 +478,13 @@ class InterestData {
     Bitset woken_;  ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
+    /// Toggles of one chunk.
+    struct Part {
+        std::uint32_t chunk;
+        const std::vector<Toggle>* toggles;
+        std::size_t begin, end;
+    };
+    std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
     struct Pending {

@@ -38,13 +38,14 @@ void InterestData::set_count_tested(bool value) noexcept {
 /// Neighbours one after another: they share the blocks that the caches hold. Whoever joins stands
 /// at the end for a while.
 void InterestData::order_observers() {
-    constexpr std::uint32_t every = 128, joined_share = 8;
+    // Windows that are new have no piece yet: they are packed soon.
+    constexpr std::uint32_t every = 128, soon = 4, joined_share = 8;
     const bool many_joined = appended_ > order_.size() / joined_share;
     if (!many_joined && ticks_to_order_ > 0) {
         --ticks_to_order_;
         return;
     }
-    ticks_to_order_ = every;
+    ticks_to_order_ = many_joined ? soon : every;
     appended_ = 0;
     order_keys_.clear();
     for (const std::uint32_t o : order_) {
@@ -372,23 +373,18 @@ void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
 void InterestData::tell_toggles() {
     constexpr std::size_t ahead = 16;
     const bool x_possible = is_x_possible();
-    struct Part {
-        std::uint32_t chunk;
-        const std::vector<Toggle>* toggles;
-        std::size_t begin, end;
-    };
-    std::vector<Part> parts;
+    parts_.clear();
     for (const Worker& worker : workers_) {
         std::size_t begin = 0;
         for (const Worker::Chunk& chunk : worker.chunks) {
             if (chunk.end > begin)
-                parts.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
+                parts_.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
             begin = chunk.end;
         }
     }
-    std::sort(parts.begin(), parts.end(),
+    std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.chunk < b.chunk; });
-    for (const Part& part : parts) {
+    for (const Part& part : parts_) {
         const auto& toggles = *part.toggles;
         for (std::size_t i = part.begin; i < part.end; ++i) {
             if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);

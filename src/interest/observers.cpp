@@ -288,8 +288,12 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& give
 Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area) {
     if (!is_observer(id)) return Status::stale_id;
     if (const Status status = check_area(area); status != Status::ok) return status;
-    if (def_.single_area) return set_areas(id, std::span(&area, 1));
-    const auto& areas = observers_[index_of(id)].areas;
+    auto& areas = observers_[index_of(id)].areas;
+    if (def_.single_area) {
+        for (const KeyedArea& one : areas)
+            following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
+        areas.clear();
+    }
     const bool is_new = std::none_of(areas.begin(), areas.end(),
                                      [&](const KeyedArea& one) { return one.key == key; });
     if (is_new && areas.size() >= def_.areas_max) return Status::capacity;
