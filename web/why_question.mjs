@@ -55,7 +55,8 @@ export class WhyQuestion {
       const [answer] = await Promise.all([
         this.#channel.ask({ op: "explain", observer: first.observer, entity: second.entity }),
         this.#follow(first), this.#follow(second)]);
-      if (number !== this.#asked || first !== this.first || second !== this.second) return;
+      const isOther = answer.op === "explain" && (answer.observer !== first.observer || answer.entity_text !== second.entity);
+      if (number !== this.#asked || isOther) return;
       this.answer = answer.op === "explain" ? answer : null;
       this.problem = answer.op === "explain" ? "" : answer.text;
     } catch (problem) {
