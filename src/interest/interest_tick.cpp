@@ -67,7 +67,7 @@ void InterestData::order_observers() {
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
     std::size_t bytes = 0;
     for (const std::uint32_t o : order_)
-        bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
+        bytes += observers_[o].window.piece_bytes();
     for (Worker& worker : workers_)
         worker.scratch.arena.begin_repack(&worker == &workers_.front() ? bytes : 0);
     for (const std::uint32_t o : order_)
