@@ -216,12 +216,12 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
         out);
 }
 
-float joined(StepOp op, float so_far, float more) noexcept {
+}  // namespace
+
+float joined_strength(StepOp op, float so_far, float more) noexcept {
     if (op == StepOp::add) return std::max(so_far, more);
     return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
 }
-
-}  // namespace
 
 void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
@@ -245,7 +245,7 @@ void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
             for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
                 const bool applies = (yes[i] & lane_bit(lane)) != 0;
                 const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : one[at];
-                node[at] = joined(step.op, node[at], said);
+                node[at] = joined_strength(step.op, node[at], said);
             });
         }
         const auto members = program.member_column == no_column
@@ -254,7 +254,7 @@ void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
         for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
             const bool is_member = program.member_column == no_column ||
                                    (!members.empty() && (members[blocks[i]] & lane_bit(lane)) != 0);
-            strength[at] = joined(program.combine, strength[at], is_member ? node[at] : 0);
+            strength[at] = joined_strength(program.combine, strength[at], is_member ? node[at] : 0);
         });
     }
 }

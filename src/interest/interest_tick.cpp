@@ -86,11 +86,12 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
                                    ? std::span<const Vec3>(sight.outer)
                                    : input.views.of(LookFrom::main_and_areas);
     input.asker.areas = sight.areas;
-    input.asker.more_keys = observer.more_keys;
+    if (facts_table_.more_keys.any() || observer_keys_.any())
+        input.asker.more_keys = observer.more_keys;
     input.asker.main = observer.main;
     input.asker.range_m = observer.range_m;
     input.asker.lookahead_s = observer.lookahead_s;
-    if (observer.main != EntityId::none)
+    if (observer.main != EntityId::none && !facts_table_.velocities.empty())
         input.asker.velocity = facts_table_.velocity(observer.main);
     input.asker.tick = tick_;
     input.asker.owned = sight.owned;

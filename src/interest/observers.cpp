@@ -22,6 +22,7 @@ Result<ObserverId> InterestData::add_observer() {
     if (index == IdPool::no_index) return Status::capacity;
     if (index == observers_.size()) observers_.emplace_back();
     observers_[index] = Observer{};
+    observers_[index].id = make_observer_id(index, observer_pool_.generation(index));
     update_observer_keys(index);
     return id_of(index);
 }
@@ -66,6 +67,7 @@ Status InterestData::remove_observer(ObserverId id) {
     (void)set_main_entity(id, EntityId::none);
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer = Observer{};
+    observer.id = id;  // of its last events
     observer_pool_.release(o);
     return Status::ok;
 }
