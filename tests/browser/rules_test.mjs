@@ -152,11 +152,11 @@ try {
   await theirs.press("Enter");
   await until("the first page follows", async () => await text(0).inputValue() === "add within 50");
   const { revision } = await running(page);
-  assert.match(await page.textContent("#rules-elsewhere"), new RegExp(`Somebody else set revision ${revision}`));
+  assert.match(await page.innerText("#rules-elsewhere"), new RegExp(`Somebody else set revision ${revision}`));
   await text(0).fill("add within 40");
   await theirs.fill("add within 45");
   await theirs.press("Enter");
-  await until("the first page says so", async () => /Apply would replace/.test(await page.textContent("#rules-elsewhere")));
+  await until("the first page says so", async () => /Apply would replace/.test(await page.innerText("#rules-elsewhere")));
   assert.equal(await text(0).inputValue(), "add within 40");
   await page.click("#rules-theirs");
   assert.equal(await text(0).inputValue(), "add within 45");
