@@ -113,7 +113,7 @@ try {
   assert.ok((await changes()).includes("set cloaked") && (await changes()).some((text) => /^move it to/.test(text)), String(await changes()));
   assert.equal(await page.textContent("#why-changes-title"), "What would hide it");
   const drawn = await draws();
-  assert.ok(drawn.lines >= 1 && drawn.circles === 4, JSON.stringify(drawn));
+  assert.ok(drawn.lines === 2 && drawn.circles === 4, JSON.stringify(drawn));
   await page.screenshot({ path: join(artifacts, "why-seen.png") });
   log(`seen: ${await verdict()}`);
 
@@ -121,7 +121,7 @@ try {
   await page.evaluate(() => globalThis.purview.operator.tell({ op: "truth", on: true, rect: [-1e4, -1e4, 1e4, 1e4] }));
   const far = await find("unknown", RADIUS * 1.1 + 10, 235);
   await clickAt(far);
-  await until("nothing is known there", async () => /nothing that this client knows of/.test(await page.innerText("#why-problem")));
+  await until("nothing is known there", async () => /nothing that this client knows of/.test(await page.textContent("#why-problem")));
   await page.check("#truth");
   const unseen = await find("unknown", RADIUS * 1.1 + 10, 235);
   await clickAt(unseen);
@@ -151,7 +151,7 @@ try {
   // Nobody looks from a beast; somebody does from a player.
   await page.click("#why-first");
   await clickAt(await find("beast", 10, 2 * RADIUS));
-  await until("nobody looks from there", async () => /is no observer's main entity/.test(await page.innerText("#why-problem")), 5000);
+  await until("nobody looks from there", async () => /is no observer's main entity/.test(await page.textContent("#why-problem")), 5000);
   assert.equal(await page.getAttribute("#why-first", "aria-pressed"), "true");
   await clickAt(await find("player", 10, 1000));
   await answered("a player's view", /relevant to player \d+/);
