@@ -34,6 +34,7 @@ export class WhyQuestion {
 
   choose(slot, end) {
     this[slot] = end;
+    ++this.#asked;  // an answer that is on its way is to another question
     this.answer = null;
     this.problem = "";
     void this.ask();
