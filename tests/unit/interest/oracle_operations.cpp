@@ -4,8 +4,10 @@
 // The operations of a random world: every call of the manager that changes something, made on the
 // engine and on the records.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "random_world.hpp"
 
@@ -26,6 +28,20 @@ void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t
 void run_odd_first(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
     for (std::uint32_t i = 1; i < count; i += 2) task(context, i);
     for (std::uint32_t i = 0; i < count; i += 2) task(context, i);
+}
+
+/// `workers` threads, each takes the next task; the context is their number.
+void run_on_threads(void* workers, std::uint32_t count, void (*task)(void*, std::uint32_t),
+                    void* context) {
+    std::atomic<std::uint32_t> next{0};
+    const auto work = [&] {
+        for (std::uint32_t i = next++; i < count; i = next++) task(context, i);
+    };
+    std::vector<std::thread> threads;
+    for (std::uintptr_t i = 1; i < reinterpret_cast<std::uintptr_t>(workers); ++i)
+        threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
@@ -143,9 +159,12 @@ KeyDomain RandomWorld::random_domain() {
     return KeyDomain{static_cast<std::uint8_t>(random_.below(def_.space.twins.keys))};
 }
 
+NodeId RandomWorld::node_at(std::size_t number) {
+    return NodeId{static_cast<std::uint16_t>(number)};
+}
+
 NodeId RandomWorld::random_node() {
-    return NodeId{
-        static_cast<std::uint16_t>(random_.below(static_cast<std::uint32_t>(node_count())))};
+    return node_at(random_.below(static_cast<std::uint32_t>(node_count())));
 }
 
 /// What it is when it appears, and when it leaves a group: some of it as it was, some new.
@@ -332,8 +351,11 @@ void RandomWorld::add_key() {
 }
 
 void RandomWorld::remove_key() {
+    // The next one that has any.
     auto* unit = random_unit();
-    if (unit == nullptr || unit->more_keys.empty()) return;
+    while (unit != nullptr && (unit->more_keys.empty() || unit->root != unit->id))
+        unit = unit == &entities_.back() ? nullptr : unit + 1;
+    if (unit == nullptr) return;
     const auto at =
         unit->more_keys.begin() + random_.below(static_cast<std::uint32_t>(unit->more_keys.size()));
     const check::TruthKey more = *at;
@@ -762,9 +784,9 @@ void RandomWorld::set_node_pair() {
     const std::pair key{index_of(observer->id), index_of(unit->id)};
     const bool value = roster_->pairs.erase(key) == 0;
     if (value) roster_->pairs.insert(key);
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
+    for (std::size_t n = 0; n < node_count(); ++n) {
         if (is_table(n))
-            expect(manager_.set_node_pair(NodeId{n}, observer->id, unit->id, value),
+            expect(manager_.set_node_pair(node_at(n), observer->id, unit->id, value),
                    "set_node_pair");
     }
     count("set_node_pair", unit->id, observer->id);
@@ -772,9 +794,9 @@ void RandomWorld::set_node_pair() {
 
 /// Many pairs of the table, and then the nodes are asked anew.
 void RandomWorld::rescan_node() {
-    std::vector<std::uint16_t> nodes;
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(n);
+    std::vector<NodeId> nodes;
+    for (std::size_t n = 0; n < node_count(); ++n) {
+        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(node_at(n));
     }
     if (nodes.empty()) return;
     for (int i = 0; i < 20; ++i) {
@@ -784,8 +806,7 @@ void RandomWorld::rescan_node() {
         const std::pair key{index_of(observer->id), index_of(unit->id)};
         if (roster_->pairs.erase(key) == 0) roster_->pairs.insert(key);
     }
-    for (const std::uint16_t node : nodes)
-        expect(manager_.rescan_node(NodeId{node}), "rescan_node");
+    for (const NodeId node : nodes) expect(manager_.rescan_node(node), "rescan_node");
     count("rescan_node");
 }
 
@@ -796,6 +817,11 @@ void RandomWorld::set_executor() {
     if (how == 0) executor = {};
     if (how == 1) executor.run = run_backwards;
     if (how == 2) executor.run = run_odd_first;
+    if (def_.threads) {
+        executor.workers = 2 + random_.below(3);
+        executor.run = run_on_threads;
+        executor.context = reinterpret_cast<void*>(std::uintptr_t{executor.workers});
+    }
     manager_.set_executor(executor);
     count("set_executor");
 }

@@ -161,7 +161,9 @@ RunResult run_worlds(const RunDef& def) {
     RunResult result;
     for (std::uint64_t seed = def.first_seed;
          result.worlds < def.worlds || result.compared < def.compared_min; ++seed) {
-        RandomWorld world(random_def(seed, def.features));
+        RandomWorldDef world_def = random_def(seed, def.features);
+        world_def.threads = def.threads;
+        RandomWorld world(world_def);
         SplitMix random(seed);
         const std::uint32_t ticks =
             def.ticks + (random.chance(chance_of_more_ticks) ? more_ticks_of_some : 0);

@@ -59,7 +59,7 @@ KindInterest random_kind(SplitMix& random, const RuleSpace& space, const Interes
             kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
         kind.never_default = random.chance(0.3F);
     }
-    if (has(Feature::modes) && random.chance(0.2F))
+    if (has(Feature::modes) && random.chance(0.12F))
         kind.mode = random.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
     kind.owner_sees = random.chance(0.7F);
     if (!rules.range_classes_m.empty() && random.chance(0.5F))
@@ -227,9 +227,9 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     promise_.set_rules(rules);
     rules_ = rules;
     note("rules " + text_of(rules));
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
+    for (std::size_t n = 0; n < node_count(); ++n) {
         if (rules_.nodes[n].type == NodeType::custom)
-            expect(manager_.rescan_node(NodeId{n}), "rescan_node");
+            expect(manager_.rescan_node(node_at(n)), "rescan_node");
     }
 }
 

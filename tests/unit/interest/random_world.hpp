@@ -119,6 +119,7 @@ class RandomWorld {
     Area random_area();
     Key random_key(bool or_none);
     KeyDomain random_domain();
+    static NodeId node_at(std::size_t number);
     NodeId random_node();
     std::size_t node_count() const;
 
