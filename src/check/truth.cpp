@@ -82,7 +82,7 @@ std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules,
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         const NodeDesc& node = rules.nodes[n];
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (remembers(node.steps[s].kernel))
+            if (node.enabled && remembers(node.steps[s].kernel))
                 slots.push_back({n, node.name, s, node.steps[s].kernel, born});
         }
     }
@@ -143,7 +143,7 @@ const TruthEntity* TruthOracle::alive(EntityId entity) const {
 bool TruthOracle::is_dormant(const TruthEntity& unit) const {
     bool any = false;
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        if (!is_member(rules_.nodes[n], n, unit)) continue;
+        if (!rules_.nodes[n].enabled || !is_member(rules_.nodes[n], n, unit)) continue;
         if (rules_.nodes[n].refresh.type != RefreshType::dormant) return false;
         any = true;
     }

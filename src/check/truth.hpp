@@ -64,7 +64,7 @@ class TruthOracle {
     void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
 
     /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
-    /// the same name keeps what it remembers.
+    /// the same name keeps what it remembers, unless the node was off.
     void set_rules(const InterestRules& rules);
     void set_level(InterestLevel level) { def_.level = level; }
 
@@ -85,7 +85,7 @@ class TruthOracle {
     const Frame& frame() const noexcept { return frame_; }
     bool is_member(const NodeDesc& node, std::size_t number, const TruthEntity& unit) const;
 
-    /// A member of at least one node, and of dormant ones only: moves are not heard of.
+    /// A member of at least one node that is on, and of dormant ones only: moves are not heard of.
     bool is_dormant(const TruthEntity& unit) const;
 
     /// Pairs (observer, entity) evaluated so far.
@@ -97,7 +97,7 @@ class TruthOracle {
         std::vector<EntityView> entities;
         std::unordered_map<std::uint32_t, ObserverView> observers;  ///< ready ones only
     };
-    /// A kernel that remembers.
+    /// A kernel that remembers, in a node that is on.
     struct Slot {
         std::size_t node = 0;
         std::string node_name;

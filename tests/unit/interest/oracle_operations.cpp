@@ -273,10 +273,12 @@ void RandomWorld::despawn(EntityId id) {
         std::erase_if(observer.areas,
                       [&](const check::TruthArea& area) { return area.area.follow == id; });
     }
-    for (auto& entity : entities_) {
-        if (entity.stands_at == id) entity.stands_at = EntityId::none;
-    }
     expect(manager_.despawn(id), "despawn");
+    for (auto& entity : entities_) {
+        if (entity.stands_at != id) continue;
+        entity.stands_at = EntityId::none;
+        if (has(Feature::dormant) && !has(Feature::ends_asleep)) wake(entity);
+    }
     entities_[index_of(id)] = {};
     resting_.push_back(index_of(id));
     count("despawn", id);
@@ -477,6 +479,8 @@ void RandomWorld::set_place_override() {
     expect(manager_.set_place_override(unit->id, unit->stands_at), should, "set_place_override");
     note("stands at " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
+    if (unit->stands_at == EntityId::none && has(Feature::dormant) && !has(Feature::ends_asleep))
+        wake(*unit);
     count("set_place_override", unit->id);
 }
 
@@ -497,6 +501,7 @@ void RandomWorld::add_node() {
     expect(manager_.add_node(unit->id, node), "add_node");
     count("add_node", unit->id);
     note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::remove_node() {
@@ -510,6 +515,7 @@ void RandomWorld::remove_node() {
     expect(manager_.remove_node(unit->id, node), should, "remove_node");
     count("remove_node", unit->id);
     note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::set_nodes() {
@@ -522,6 +528,7 @@ void RandomWorld::set_nodes() {
     if (!nodes.empty() || got != Status::orphaned) expect(got, "set_nodes");
     count("set_nodes", unit->id);
     note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::add_default_node() {
@@ -532,6 +539,7 @@ void RandomWorld::add_default_node() {
     expect(manager_.add_default_node(unit->id), "add_default_node");
     count("add_default_node", unit->id);
     note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::force_hide() {
@@ -566,9 +574,15 @@ void RandomWorld::recheck() {
 void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    entity->heard_place = entity->place;
-    expect(manager_.update(entity->id), "update");
+    wake(*entity);
     count("update", entity->id);
+}
+
+/// A member's group is meant.
+void RandomWorld::wake(const check::TruthEntity& entity) {
+    check::TruthEntity& unit = entities_[index_of(entity.root)];
+    unit.heard_place = unit.place;
+    expect(manager_.update(entity.id), "update");
 }
 
 void RandomWorld::teleport() {
@@ -838,7 +852,8 @@ void RandomWorld::set_node_pair() {
     const bool value = roster_->pairs.erase(key) == 0;
     if (value) roster_->pairs.insert(key);
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (is_table(n))
+        // Whom the node is not about it does not take; when it is, it is asked again.
+        if (is_table(n) && oracle_.is_member(rules_.nodes[n], n, *unit))
             expect(manager_.set_node_pair(node_at(n), observer->id, unit->id, value),
                    "set_node_pair");
     }

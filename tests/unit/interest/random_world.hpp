@@ -174,6 +174,7 @@ class RandomWorld {
 
     void despawn(EntityId id);
     void detach(check::TruthEntity& entity);
+    void wake(const check::TruthEntity& entity);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
     unsigned overrides_behind(const check::TruthEntity& unit) const;
