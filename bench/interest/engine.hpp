@@ -34,6 +34,10 @@ class Engine {
     /// Timed, in two parts: take the moves in; sets and events of all observers.
     virtual void update(std::span<const Move> moves) = 0;
     virtual void query() = 0;
+    /// Not timed, after query: make ready what `finish` works on.
+    virtual void gather() {}
+    /// Timed with query: what a caller wants besides.
+    virtual void finish() {}
     /// Not timed. For every event of the last tick: tell(observer, entity, enter).
     using Tell = std::function<void(std::uint32_t, std::uint32_t, bool)>;
     virtual void for_each_event(const Tell& tell) const = 0;
@@ -44,6 +48,7 @@ class Engine {
     virtual double lanes_tested() const { return 0; }
     /// Instruction set that was chosen, or "native".
     virtual std::string isa() const { return "native"; }
+    virtual std::uint32_t threads() const { return 1; }
 };
 
 /// For engines that give a list of ids per observer: sorted, and merged against the last one.
@@ -82,7 +87,7 @@ class SortedSets {
 std::unique_ptr<Engine> make_peer(const std::string& name);
 std::vector<std::string> peer_names();
 
-/// What our engine is asked besides the radius.
+/// What our engine is asked besides the radius. Hooks that are missing change nothing.
 struct OurRules {
     bool composed = false;     ///< (near or same team) and not cloaked
     bool margin = false;       ///< leave radius a tenth larger
@@ -90,6 +95,15 @@ struct OurRules {
     bool static_node = false;  ///< the scalar rule without a reach: everybody is asked about
     bool count_tested = false;
     WindowUpdate window_update = WindowUpdate::automatic;
+    std::function<void(InterestDef&)> edit = {};  ///< of the rule "near"
+    std::function<void(EntityDef&, std::uint32_t)> dress = {};
+    using Observers = std::span<const ObserverId>;
+    std::function<void(InterestManager&, Observers)> set_up = {};
+    /// Timed, before the moves of each tick (from 1 on).
+    std::function<void(InterestManager&, Observers, std::uint32_t)> change = {};
+    std::function<void()> before_tick = {};  ///< not of the manager: instruction sets
+    bool strength = false;                   ///< asked of every changed relevant pair
+    std::uint32_t workers = 1;
 };
 
 /// Purview, through its public headers alone.

@@ -3,100 +3,20 @@
 //
 // ./dev bench interest: our engine beside others on the same moves, and what must hold.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "net/system.hpp"
-#include "runner.hpp"
+#include "report.hpp"
+#include "scenes.hpp"
 
 namespace purview::bench {
 namespace {
-
-using nlohmann::json;
-
-struct Options {
-    std::vector<std::string> scenes;
-    std::vector<std::string> engines;
-    bool quick = false;
-    bool small_pages = false;
-    std::uint32_t ticks = 0;  ///< of one turn; 0: as many as suit the scene
-    std::string json_path;
-};
-
-/// A ratio or an amount with its bound, computed from rows.
-struct Figure {
-    std::string name;
-    double value = 0;
-    double gate = 0;
-    double target = 0;  ///< 0: none
-    bool at_most = false;
-    std::string counts = "yes";  ///< or why it does not
-    bool holds() const { return counts == "yes" && (at_most ? value <= gate : value >= gate); }
-    bool reaches_target() const { return at_most ? value <= target : value >= target; }
-};
-
-class Report {
-  public:
-    std::vector<Row> rows;
-    std::vector<Figure> figures;
-    json limits = json::object();
-
-    const Row* find(const std::string& scene, const std::string& engine) const {
-        for (const Row& row : rows) {
-            if (row.scene == scene && row.engine == engine) return &row;
-        }
-        return nullptr;
-    }
-    /// How many times slower a peer is. A peer that did not run does not hold.
-    void at_least(const std::string& scene, const std::string& peer, double gate, double target) {
-        const Row* ours = find(scene, "purview");
-        const Row* other = find(scene, peer);
-        Figure f{scene + " " + peer + "/ours", 0, gate, target};
-        if (ours == nullptr) return;
-        if (other == nullptr) {
-            f.counts = "peer did not run";
-        } else {
-            f.value = ratio(*other, *ours);
-        }
-        figures.push_back(f);
-    }
-    void at_most(const std::string& name, double value, double gate, double target) {
-        figures.push_back({name, value, gate, target, true});
-    }
-};
 
 std::uint32_t sample_of(const std::string& engine, const Scene& scene) {
     const double pairs = 1.0 * scene.entities * scene.observers;
     if (engine == "brute" && pairs > 1e9) return 200;
     if (engine == "rfc-node" && pairs > 1e8) return 20;
     return 0;
-}
-
-bool wanted(const std::vector<std::string>& list, const std::string& name) {
-    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
-}
-
-Entry ours(const std::string& name, OurRules rules, bool exact = true) {
-    return {name, [rules] { return make_purview(rules); }, 0, exact};
-}
-
-void print_table(const std::vector<Row>& rows) {
-    std::printf("\n%-9s %-14s %10s %10s %9s %9s %8s %8s %9s %8s %s\n", "scene", "engine", "ms p50",
-                "ms p99", "update", "query", "x ours", "ns/pair", "events", "allocs", "hash");
-    for (const Row& row : rows) {
-        std::printf("%-9s %-14s %10.3f %10.3f %9.3f %9.3f %8.1f %8.2f %9.0f %8.1f %s%s%s\n",
-                    row.scene.c_str(), row.engine.c_str(), row.ms_p50, row.ms_p99, row.update_ms,
-                    row.query_ms, ratio(row, rows.front()), row.ns_per_pair, row.events_per_tick,
-                    row.allocations_per_tick, row.hash.c_str(), row.hash_agrees ? "" : " DIFFERS",
-                    row.sampled ? " sampled" : "");
-    }
-    std::printf(
-        "          %.0f relevant, %.0f moves a tick; ours: %.1f B an entity, %.0f B an observer\n",
-        rows.front().relevant_mean, rows.front().moves_per_tick, rows.front().bytes_entities,
-        rows.front().bytes_observers);
-    std::fflush(stdout);
 }
 
 void add_limit(Report& report, const std::string& scene) {
@@ -109,22 +29,6 @@ void add_limit(Report& report, const std::string& scene) {
     report.limits[scene] = ms;
     std::printf("          limit %.3f ms (%.1f MB); ours takes %.1f of it\n", ms, bytes / 1e6,
                 row->ms_p50 / ms);
-}
-
-Plan plan_of(const std::string& name, const Options& options, std::uint32_t ticks) {
-    Plan plan;
-    plan.name = name;
-    plan.scene = scene_named(name);
-    plan.ticks = options.ticks > 0 ? options.ticks
-                 : options.quick   ? std::max(2U, ticks / 4)
-                                   : ticks;
-    return plan;
-}
-
-void run_plan(Report& report, const Plan& plan) {
-    const auto rows = run(plan);
-    print_table(rows);
-    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
 }
 
 void scene_with_peers(Report& report, const std::string& name, const Options& options,
@@ -200,19 +104,23 @@ void run_scenes(Report& report, const Options& options) {
                        ours("margin", {.margin = true}, false)},
                       options, 12);
     }
+    scenes_of_rules(report, options);
+    scenes_of_nodes(report, options);
+    scenes_of_work(report, options);
+    scenes_of_machine(report, options);
 }
 
 void add_figures(Report& report) {
-    report.at_least("W1", "textbook", 8, 15);
-    report.at_least("W1", "rfc-node", 300, 650);
-    report.at_least("W2", "textbook", 10, 22);
-    report.at_least("W2", "boost-rtree", 35, 80);
-    report.at_least("W2", "nanoflann", 35, 80);
-    report.at_least("W3", "textbook", 20, 50);
-    report.at_least("W3", "boost-rtree", 40, 70);
-    report.at_least("W4", "textbook", 40, 95);
-    report.at_least("W4", "boost-rtree", 50, 125);
-    report.at_least("W5", "textbook", 15, 30);
+    report.faster_than("W1", "textbook", 8, 15);
+    report.faster_than("W1", "rfc-node", 300, 650);
+    report.faster_than("W2", "textbook", 10, 22);
+    report.faster_than("W2", "boost-rtree", 35, 80);
+    report.faster_than("W2", "nanoflann", 35, 80);
+    report.faster_than("W3", "textbook", 20, 50);
+    report.faster_than("W3", "boost-rtree", 40, 70);
+    report.faster_than("W4", "textbook", 40, 95);
+    report.faster_than("W4", "boost-rtree", 50, 125);
+    report.faster_than("W5", "textbook", 15, 30);
     if (const Row* w5 = report.find("W5", "purview")) {
         if (const Row* w2 = report.find("W2", "purview")) {
             report.at_most("W5 ours/W2 ours", ratio(*w5, *w2), 2.5, 1.5);
@@ -231,9 +139,9 @@ void add_figures(Report& report) {
     }
     if (const Row* scalar = report.find("scalar", "scalar")) {
         const Row* rfc = report.find("scalar", "rfc-node");
-        report.figures.push_back({"scalar rfc-node/ours", ratio(*rfc, *scalar), 20, 60});
-        report.figures.push_back(
-            {"scalar in a static node", ratio(*rfc, *report.find("scalar", "static node")), 3, 3});
+        report.at_least("scalar rfc-node/ours", ratio(*rfc, *scalar), 20, 60);
+        report.at_least("scalar in a static node",
+                        ratio(*rfc, *report.find("scalar", "static node")), 3, 3);
     }
     if (const Row* small = report.find("100 k", "purview")) {
         const Row* large = report.find("1 M", "purview");
@@ -249,6 +157,15 @@ void add_figures(Report& report) {
         report.at_most("memory W1, MB",
                        (w1->bytes_entities * 50'000 + w1->bytes_observers * 100) / 1e6, 2, 1.8);
     }
+    for (const char* scene : {"W1", "W2"}) {
+        const Row* row = report.find(scene, "purview");
+        if (row == nullptr) continue;
+        report.at_most(std::string(scene) + " allocations per tick", row->allocations_per_tick, 0,
+                       0);
+    }
+    figures_of_rules(report);
+    figures_of_nodes(report);
+    figures_of_machine(report);
     std::size_t different = 0;
     for (const Row& row : report.rows) different += row.hash_agrees ? 0 : 1;
     report.at_most("rows whose hash differs", static_cast<double>(different), 0, 0);
@@ -270,59 +187,6 @@ void add_figures(Report& report) {
     anchor("W1", "rfc-node", 10);
 }
 
-bool print_figures(const Report& report) {
-    bool all = true;
-    std::printf("\n%-34s %10s %10s %10s\n", "figure", "value", "gate", "target");
-    for (const Figure& f : report.figures) {
-        std::printf("%-34s %10.2f %s%9.2f %10.2f  %s%s\n", f.name.c_str(), f.value,
-                    f.at_most ? "<" : ">", f.gate, f.target,
-                    f.holds() ? (f.reaches_target() ? "target" : "holds") : "DOES NOT HOLD",
-                    f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
-        all = all && f.holds();
-    }
-    return all;
-}
-
-json to_json(const Report& report, const std::string& command) {
-    json rows = json::array(), figures = json::array();
-    for (const Row& r : report.rows) {
-        rows.push_back({{"scene", r.scene},
-                        {"engine", r.engine},
-                        {"threads", r.threads},
-                        {"isa", r.isa},
-                        {"sampled", r.sampled},
-                        {"ms_p50", r.ms_p50},
-                        {"ms_p99", r.ms_p99},
-                        {"ms_max", r.ms_max},
-                        {"update_ms", r.update_ms},
-                        {"query_ms", r.query_ms},
-                        {"round_ms", r.round_ms},
-                        {"ns_per_pair", r.ns_per_pair},
-                        {"relevant_mean", r.relevant_mean},
-                        {"events_per_tick", r.events_per_tick},
-                        {"moves_per_tick", r.moves_per_tick},
-                        {"bytes_per_entity", r.bytes_entities},
-                        {"bytes_per_observer", r.bytes_observers},
-                        {"allocations_per_tick", r.allocations_per_tick},
-                        {"hash", r.hash},
-                        {"hash_agrees", r.hash_agrees}});
-    }
-    for (const Figure& f : report.figures) {
-        figures.push_back({{"name", f.name},
-                           {"value", f.value},
-                           {"gate", f.gate},
-                           {"target", f.target},
-                           {"at_most", f.at_most},
-                           {"counts", f.counts},
-                           {"holds", f.holds()}});
-    }
-    return {{"machine", net::machine_description()},
-            {"command", command},
-            {"rows", rows},
-            {"limits", report.limits},
-            {"figures", figures}};
-}
-
 }  // namespace
 }  // namespace purview::bench
 
@@ -330,8 +194,10 @@ int main(int argc, char** argv) {
     using namespace purview::bench;
     Options options;
     CLI::App app{"Our interest engine beside others, on the same moves"};
-    app.add_option("--scene", options.scenes,
-                   "only these: W1 W2 W3 W4 W5 composed checks scalar shape update");
+    app.add_option(
+        "--scene", options.scenes,
+        "only these: W1 W2 W3 W4 W5 composed checks scalar shape update 3D radii strength "
+        "cadence cone los join nodes \"shared store\" cells slider spike threads builds");
     app.add_option("--engine", options.engines, "only these beside ours");
     app.add_flag("--quick", options.quick, "fewer ticks; peers that take seconds a tick stay out");
     app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");

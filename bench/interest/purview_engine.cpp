@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "our_world.hpp"
+#include "pool.hpp"
 #include "purview/kernel.hpp"
 #include "runner.hpp"
 #include "spatial/lane_test.hpp"
@@ -19,14 +21,9 @@ class PurviewEngine final : public Engine {
     void load(const Workload& workload, std::uint32_t observers) override {
         const Scene& scene = workload.scene();
         const auto radius = static_cast<float>(scene.radius);
-        const auto side = static_cast<float>(workload.side());
-        InterestDef def;
-        def.rules.bounds_max = {side, side, scene.three_d ? side : 0};
-        def.rules.entities_expected = scene.entities;
+        InterestDef def = near_rule(workload);
         def.window_update = rules_.window_update;
-        StepDesc near{StepOp::add, {KernelType::distance, radius, radius, {}, {}}};
-        if (rules_.margin) near.kernel.leave_m = radius * 1.1F;
-        def.rules.nodes = {{"near", NodeType::grid, {near}}};
+        if (rules_.margin) def.rules.nodes[0].steps[0].kernel.leave_m = radius * 1.1F;
         if (rules_.composed) {
             def.key_count = 1;
             def.flag_count = 1;
@@ -52,36 +49,52 @@ class PurviewEngine final : public Engine {
                 make_pair_kernel({.name = "cloaked", .reads_places = false}, cloaked_pair);
             def.rules.nodes[0].steps = {add, subtract};
         }
+        if (rules_.edit) rules_.edit(def);
         const std::size_t before = heap_bytes();
-        auto made = InterestManager::create(def);
-        if (!made) std::abort();
-        manager_.emplace(std::move(made).value());
-        manager_->set_count_tested(rules_.count_tested);
         entities_ = scene.entities;
-        for (std::uint32_t i = 0; i < scene.entities; ++i) {
-            EntityDef entity{.place = workload.places()[i]};
-            const Key team[1] = {i < scene.observers ? Key{static_cast<std::uint16_t>(1 + i % 20)}
-                                                     : Key::none};
+        Key team[1];
+        manager_.emplace(fill(def, workload, [&](EntityDef& entity, std::uint32_t i) {
             if (rules_.composed) {
+                team[0] =
+                    i < scene.observers ? Key{static_cast<std::uint16_t>(1 + i % 20)} : Key::none;
                 entity.keys = team;
                 entity.flags = mix(i * 31) % 20 == 0 ? 1 : 0;
             }
-            if (manager_->spawn(entity_of(i), entity) != Status::ok) std::abort();
-        }
-        manager_->tick();
+            if (rules_.dress) rules_.dress(entity, i);
+        }));
+        manager_->set_count_tested(rules_.count_tested);
         entity_bytes_ = static_cast<double>(heap_bytes() - before);
-        observers_.clear();
-        for (std::uint32_t o = 0; o < observers; ++o) {
-            observers_.push_back(*manager_->add_observer());
-            (void)manager_->set_main_entity(observers_[o], entity_of(o));
-            (void)manager_->set_ready(observers_[o], true);
+        if (rules_.workers > 1) {
+            pool_ = std::make_unique<Pool>(rules_.workers);
+            manager_->set_executor(pool_->executor());
         }
+        observers_ = add_observers(*manager_, observers);
+        if (rules_.set_up) rules_.set_up(*manager_, observers_);
+        if (rules_.strength) moved_.assign(entities_, 0);
     }
     void update(std::span<const Move> moves) override {
+        ++tick_;
+        if (rules_.before_tick) rules_.before_tick();
+        if (rules_.change) rules_.change(*manager_, observers_, tick_);
         if (rules_.composed) change_facts();
         manager_->move(moves);
+        if (rules_.strength) moves_.assign(moves.begin(), moves.end());
     }
-    void query() override { manager_->tick(); }
+    void query() override {
+        manager_->tick();
+        isa_ = instruction_set();
+    }
+    void gather() override {
+        if (rules_.strength) gather_changed();
+    }
+    void finish() override {
+        for (std::size_t o = 0; o < starts_.size(); ++o) {
+            const std::size_t end = o + 1 < starts_.size() ? starts_[o + 1] : changed_.size();
+            const std::size_t n = end - starts_[o];
+            manager_->strength(observers_[o], std::span(changed_).subspan(starts_[o], n),
+                               std::span(strength_).subspan(starts_[o], n));
+        }
+    }
     void for_each_event(const Tell& tell) const override {
         for (const RelevanceEvent& e : manager_->events()) {
             tell(index_of(e.observer), index_of(e.entity), e.enter);
@@ -93,7 +106,8 @@ class PurviewEngine final : public Engine {
         for (const EntityId e : out) visit(index_of(e));
     }
     double entity_bytes() const override { return entity_bytes_; }
-    std::string isa() const override { return std::string(instruction_set()); }
+    std::string isa() const override { return std::string(isa_); }
+    std::uint32_t threads() const override { return rules_.workers; }
 
     double lanes_tested() const override {
         return static_cast<double>(manager_->counters().lanes_tested);
@@ -102,26 +116,47 @@ class PurviewEngine final : public Engine {
   private:
     /// One in a thousand cloaks or uncloaks, ten observers change team.
     void change_facts() {
-        ++tick_;
         for (std::uint64_t i = 0; i < entities_ / 1000; ++i) {
-            const std::uint64_t h = mix((tick_ << 32) + i);
+            const std::uint64_t h = mix((std::uint64_t{tick_} << 32) + i);
             (void)manager_->set_flag(entity_of(static_cast<std::uint32_t>(h % entities_)),
                                      FlagId{0}, (h >> 40) % 20 == 0);
         }
         for (std::uint64_t i = 0; i < 10; ++i) {
-            const std::uint64_t h = mix((tick_ << 32) + (1U << 30) + i);
+            const std::uint64_t h = mix((std::uint64_t{tick_} << 32) + (1U << 30) + i);
             (void)manager_->set_key(entity_of(static_cast<std::uint32_t>(h % observers_.size())),
                                     KeyDomain{0},
                                     Key{static_cast<std::uint16_t>(1 + (h >> 40) % 20)});
         }
     }
 
+    /// Relevant entities that moved in this tick, observer by observer.
+    void gather_changed() {
+        for (const Move& m : moves_) moved_[index_of(m.entity)] = 1;
+        starts_.clear();
+        changed_.clear();
+        for (const ObserverId o : observers_) {
+            starts_.push_back(changed_.size());
+            manager_->for_each_relevant(o, [&](EntityId e) {
+                if (moved_[index_of(e)] != 0) changed_.push_back(e);
+            });
+        }
+        strength_.assign(changed_.size(), 0);
+        for (const Move& m : moves_) moved_[index_of(m.entity)] = 0;
+    }
+
     OurRules rules_;
-    std::uint64_t tick_ = 0;
+    std::uint32_t tick_ = 0;
     std::uint32_t entities_ = 0;
     double entity_bytes_ = 0;
     std::optional<InterestManager> manager_;
     std::vector<ObserverId> observers_;
+    std::unique_ptr<Pool> pool_;
+    std::string_view isa_;
+    std::vector<Move> moves_;
+    std::vector<std::uint8_t> moved_;
+    std::vector<EntityId> changed_;
+    std::vector<std::size_t> starts_;
+    std::vector<float> strength_;
 };
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <new>
 
 #include "net/huge_pages.hpp"
@@ -95,10 +95,6 @@ double median(std::vector<double> values) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 double percentile(std::vector<double> values, double q) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());
@@ -128,35 +124,74 @@ std::uint64_t set_hash(const Engine& engine, std::uint32_t observers) {
     return hash;
 }
 
-}  // namespace
+/// One plan under way.
+class PlanRun {
+  public:
+    explicit PlanRun(const Plan& plan) : plan_(plan), workload_(plan.scene) {}
 
-std::vector<Row> run(const Plan& plan) {
-    Workload workload(plan.scene);
-    std::vector<Runner> runners;
-    for (const Entry& entry : plan.entries) {
-        std::fprintf(stderr, "%-10s %-14s loading\r", plan.name.c_str(), entry.name.c_str());
-        Runner r{&entry, entry.make(), 0, {}, {}, {}, {}, {0, 0, 0}};
-        r.observers =
-            entry.sample == 0 ? plan.scene.observers : std::min(entry.sample, plan.scene.observers);
-        const std::size_t before = heap_bytes();
-        r.engine->load(workload, r.observers);
-        r.bytes_loaded = static_cast<double>(heap_bytes() - before);
-        r.bytes_entities = r.engine->entity_bytes() > 0 ? r.engine->entity_bytes() : r.bytes_loaded;
-        runners.push_back(std::move(r));
+    void load() {
+        for (const Entry& entry : plan_.entries) {
+            std::fprintf(stderr, "%-10s %-14s loading\r", plan_.name.c_str(), entry.name.c_str());
+            Runner r{&entry, entry.make(), 0, {}, {}, {}, {}, {0, 0, 0}};
+            r.observers = entry.sample == 0 ? plan_.scene.observers
+                                            : std::min(entry.sample, plan_.scene.observers);
+            const std::size_t before = heap_bytes();
+            r.engine->load(workload_, r.observers);
+            r.bytes_loaded = static_cast<double>(heap_bytes() - before);
+            r.bytes_entities =
+                r.engine->entity_bytes() > 0 ? r.engine->entity_bytes() : r.bytes_loaded;
+            runners_.push_back(std::move(r));
+        }
+        generate(plan_.warm_up);
+        for (Runner& r : runners_) {
+            const std::size_t before = heap_bytes();
+            turn(r, false);
+            r.bytes_all =
+                r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
+            r.events = 0;
+            r.lanes_before = r.engine->lanes_tested();
+        }
     }
-    std::uint32_t tick = 0;
-    std::vector<std::vector<Move>> moves;
-    double moved = 0;
-    const auto turn = [&](Runner& r, bool timed) {
+    void round(std::uint32_t number, std::uint32_t of, std::uint32_t ticks) {
+        generate(ticks);
+        for (const auto& batch : moves_) moved_ += static_cast<double>(batch.size());
+        for (Runner& r : runners_) {
+            std::fprintf(stderr, "%-10s %-14s round %u of %u\r", plan_.name.c_str(),
+                         r.entry->name.c_str(), number, of);
+            turn(r, true);
+        }
+    }
+    std::vector<Row> rows() const {
+        std::vector<Row> rows;
+        for (const Runner& r : runners_) rows.push_back(row(r));
+        return rows;
+    }
+
+  private:
+    void generate(std::uint32_t count) {
+        moves_.clear();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto step = workload_.step(++tick_);
+            moves_.emplace_back(step.begin(), step.end());
+        }
+    }
+    void turn(Runner& r, bool timed) {
         std::vector<double> turn_ms;
-        for (const auto& batch : moves) {
+        for (const auto& batch : moves_) {
             const std::size_t allocations = heap_allocations();
-            const auto start = Clock::now();
+            const Stopwatch whole;
             r.engine->update(batch);
-            const double update = ms_since(start);
-            const auto middle = Clock::now();
+            const double update = whole.ms();
+            const Stopwatch asking;
             r.engine->query();
-            const double query = ms_since(middle);
+            double query = asking.ms();
+            std::size_t allocated = heap_allocations() - allocations;
+            r.engine->gather();
+            const std::size_t gathered = heap_allocations();
+            const Stopwatch finishing;
+            r.engine->finish();
+            query += finishing.ms();
+            allocated += heap_allocations() - gathered;
             r.engine->for_each_event([&](std::uint32_t o, std::uint32_t e, bool enter) {
                 ++r.events;
                 for (std::size_t p = 0; p < 3; ++p) {
@@ -164,95 +199,102 @@ std::vector<Row> run(const Plan& plan) {
                 }
             });
             if (!timed) continue;
-            const double scale = static_cast<double>(plan.scene.observers) / r.observers;
+            const double scale = static_cast<double>(plan_.scene.observers) / r.observers;
             turn_ms.push_back(update + query * scale);
             r.updates.push_back(update);
             r.queries.push_back(query * scale);
-            r.allocations += heap_allocations() - allocations;
+            r.allocations += allocated;
             ++r.timed_ticks;
         }
         if (timed) {
             r.rounds.push_back(median(turn_ms));
             r.ticks.insert(r.ticks.end(), turn_ms.begin(), turn_ms.end());
         }
-    };
-    const auto generate = [&](std::uint32_t count) {
-        moves.clear();
-        for (std::uint32_t i = 0; i < count; ++i) {
-            const auto step = workload.step(++tick);
-            moves.emplace_back(step.begin(), step.end());
-        }
-    };
-    generate(plan.warm_up);
-    for (Runner& r : runners) {
-        const std::size_t before = heap_bytes();
-        turn(r, false);
-        r.bytes_all =
-            r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
-        r.events = 0;
-        r.lanes_before = r.engine->lanes_tested();
     }
-    for (std::uint32_t round = 0; round < plan.rounds; ++round) {
-        generate(plan.ticks);
-        for (const auto& batch : moves) moved += static_cast<double>(batch.size());
-        for (Runner& r : runners) {
-            std::fprintf(stderr, "%-10s %-14s round %u of %u\r", plan.name.c_str(),
-                         r.entry->name.c_str(), round + 1, plan.rounds);
-            turn(r, true);
-        }
+    Row row(const Runner& r) const;
+
+    Plan plan_;
+    Workload workload_;
+    std::vector<Runner> runners_;
+    std::vector<std::vector<Move>> moves_;
+    std::uint32_t tick_ = 0;
+    double moved_ = 0;
+};
+
+Row PlanRun::row(const Runner& r) const {
+    const Runner& ours = runners_.front();
+    Row row = row_of(plan_.name, r.entry->name, r.ticks);
+    row.isa = r.engine->isa();
+    row.threads = r.engine->threads();
+    row.sampled = r.observers != plan_.scene.observers;
+    row.update_ms = median(r.updates);
+    row.query_ms = median(r.queries);
+    row.round_ms = r.rounds;
+    std::size_t pairs = 0;
+    std::vector<bool> seen(plan_.scene.entities);
+    for (std::uint32_t o = 0; o < r.observers; ++o) {
+        r.engine->for_each_relevant(o, [&](std::uint32_t e) {
+            ++pairs;
+            if (!seen[e]) {
+                seen[e] = true;
+                ++row.distinct_relevant;
+            }
+        });
+    }
+    const auto ticks = static_cast<double>(r.timed_ticks);
+    row.relevant_mean = static_cast<double>(pairs) / r.observers;
+    row.events_per_tick = static_cast<double>(r.events) / ticks;
+    row.moves_per_tick = moved_ / ticks;
+    row.ns_per_pair = row.ms_p50 * 1e6 / (row.relevant_mean * plan_.scene.observers);
+    row.bytes_entities = r.bytes_entities / plan_.scene.entities;
+    row.bytes_observers = (r.bytes_all - r.bytes_entities) / r.observers;
+    row.lanes_tested_per_tick = (r.engine->lanes_tested() - r.lanes_before) / ticks;
+    row.allocations_per_tick = static_cast<double>(r.allocations) / ticks;
+    std::size_t prefix = 2;
+    for (std::size_t p = 0; p < 3; ++p) {
+        if (r.observers == prefixes[p]) prefix = p;
+    }
+    const std::uint64_t hash = mix(set_hash(*r.engine, r.observers)) + r.event_hash[prefix];
+    char text[20];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+    row.hash = text;
+    if (r.entry->exact) {
+        const std::uint64_t reference =
+            mix(set_hash(*ours.engine, r.observers)) + ours.event_hash[prefix];
+        row.hash_agrees = hash == reference;
+    }
+    return row;
+}
+
+}  // namespace
+
+std::vector<Row> run(const Plan& plan) {
+    return run_together({plan}).front();
+}
+
+std::vector<std::vector<Row>> run_together(const std::vector<Plan>& plans) {
+    std::deque<PlanRun> runs;
+    for (const Plan& plan : plans) runs.emplace_back(plan).load();
+    const Plan& first = plans.front();
+    for (std::uint32_t round = 0; round < first.rounds; ++round) {
+        for (PlanRun& r : runs) r.round(round + 1, first.rounds, first.ticks);
     }
     std::fprintf(stderr, "%60s\r", "");
-    std::vector<Row> rows;
-    const Runner& ours = runners.front();
-    for (const Runner& r : runners) {
-        Row row;
-        row.scene = plan.name;
-        row.engine = r.entry->name;
-        row.isa = r.engine->isa();
-        row.sampled = r.observers != plan.scene.observers;
-        row.ms_p50 = median(r.ticks);
-        row.ms_p99 = percentile(r.ticks, 0.99);
-        row.ms_max = percentile(r.ticks, 1);
-        row.update_ms = median(r.updates);
-        row.query_ms = median(r.queries);
-        row.round_ms = r.rounds;
-        std::size_t pairs = 0;
-        std::vector<bool> seen(plan.scene.entities);
-        for (std::uint32_t o = 0; o < r.observers; ++o) {
-            r.engine->for_each_relevant(o, [&](std::uint32_t e) {
-                ++pairs;
-                if (!seen[e]) {
-                    seen[e] = true;
-                    ++row.distinct_relevant;
-                }
-            });
-        }
-        row.relevant_mean = static_cast<double>(pairs) / r.observers;
-        row.events_per_tick = static_cast<double>(r.events) / static_cast<double>(r.timed_ticks);
-        row.moves_per_tick = moved / static_cast<double>(r.timed_ticks);
-        row.ns_per_pair = row.ms_p50 * 1e6 / (row.relevant_mean * plan.scene.observers);
-        row.bytes_entities = r.bytes_entities / plan.scene.entities;
-        row.bytes_observers = (r.bytes_all - r.bytes_entities) / r.observers;
-        row.lanes_tested_per_tick =
-            (r.engine->lanes_tested() - r.lanes_before) / static_cast<double>(r.timed_ticks);
-        row.allocations_per_tick =
-            static_cast<double>(r.allocations) / static_cast<double>(r.timed_ticks);
-        std::size_t prefix = 2;
-        for (std::size_t p = 0; p < 3; ++p) {
-            if (r.observers == prefixes[p]) prefix = p;
-        }
-        const std::uint64_t hash = mix(set_hash(*r.engine, r.observers)) + r.event_hash[prefix];
-        char text[20];
-        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-        row.hash = text;
-        if (r.entry->exact) {
-            const std::uint64_t reference =
-                mix(set_hash(*ours.engine, r.observers)) + ours.event_hash[prefix];
-            row.hash_agrees = hash == reference;
-        }
-        rows.push_back(std::move(row));
-    }
+    std::vector<std::vector<Row>> rows;
+    for (const PlanRun& r : runs) rows.push_back(r.rows());
     return rows;
+}
+
+Row row_of(const std::string& scene, const std::string& engine, const std::vector<double>& ms) {
+    Row row;
+    row.scene = scene;
+    row.engine = engine;
+    row.ms_p50 = median(ms);
+    row.ms_p99 = percentile(ms, 0.99);
+    row.ms_max = percentile(ms, 1);
+    for (const double one : ms) row.ms_mean += one / static_cast<double>(ms.size());
+    row.round_ms = {row.ms_p50};
+    return row;
 }
 
 double ratio(const Row& peer, const Row& ours) {
@@ -269,12 +311,12 @@ double copy_bandwidth(double bytes) {
     std::vector<double> rates;
     for (int round = 0; round < 7; ++round) {
         const int repeats = static_cast<int>(std::max<std::size_t>(1, 64'000'000 / half));
-        const auto start = Clock::now();
+        const Stopwatch watch;
         for (int i = 0; i < repeats; ++i) {
             std::memcpy(to.data(), from.data(), half);
             asm volatile("" : : "r"(to.data()) : "memory");
         }
-        rates.push_back(2.0 * static_cast<double>(half) * repeats / (ms_since(start) / 1000));
+        rates.push_back(2.0 * static_cast<double>(half) * repeats / (watch.ms() / 1000));
     }
     return median(rates);
 }

@@ -4,6 +4,7 @@
 // Runs engines in turn over one workload, A B A B, and keeps what came out.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ struct Row {
     std::string scene, engine, isa;
     std::uint32_t threads = 1;
     bool sampled = false;
-    double ms_p50 = 0, ms_p99 = 0, ms_max = 0;
+    double ms_p50 = 0, ms_p99 = 0, ms_max = 0, ms_mean = 0;
     double update_ms = 0, query_ms = 0;
     std::vector<double> round_ms;  ///< median of each turn
     double ns_per_pair = 0;
@@ -48,10 +49,27 @@ struct Row {
 
 /// Rows in the order of the plan's entries.
 std::vector<Row> run(const Plan& plan);
+/// Several plans in one run, turn by turn: their rounds and ticks are the first one's. Rows of
+/// each.
+std::vector<std::vector<Row>> run_together(const std::vector<Plan>& plans);
+
+/// A row of ticks that were timed by hand.
+Row row_of(const std::string& scene, const std::string& engine, const std::vector<double>& ms);
 
 /// Median over rounds of peer's time over ours.
 double ratio(const Row& peer, const Row& ours);
 double median(std::vector<double> values);
+
+class Stopwatch {
+  public:
+    double ms() const {
+        return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point start_ = Clock::now();
+};
 
 /// Copied bytes (read plus written) per second at a working set.
 double copy_bandwidth(double bytes);

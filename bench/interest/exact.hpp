@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Brute force over a rule of the scene's own: every entity asked about, for every observer. Slow,
+// and obviously right; scenes without a packaged peer are compared with it.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace purview::bench {
+
+/// judge(observer, its place, entity, its place): relevant?
+template <class Judge>
+class BruteRule final : public Engine {
+  public:
+    explicit BruteRule(Judge judge) : judge_(std::move(judge)) {}
+    void load(const Workload& workload, std::uint32_t observers) override {
+        places_.assign(workload.places().begin(), workload.places().end());
+        observers_ = observers;
+        sets_.reset(observers);
+    }
+    void update(std::span<const Move> moves) override {
+        for (const Move& m : moves) places_[index_of(m.entity)] = m.place;
+    }
+    void query() override {
+        sets_.begin_tick();
+        for (std::uint32_t o = 0; o < observers_; ++o) {
+            auto& out = sets_.fresh(o);
+            for (std::uint32_t e = 0; e < places_.size(); ++e) {
+                if (judge_(o, places_[o], e, places_[e])) out.push_back(e);
+            }
+            sets_.compare(o);
+        }
+    }
+    void for_each_event(const Tell& tell) const override { sets_.for_each_event(tell); }
+    void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
+        sets_.for_each_relevant(o, visit);
+    }
+
+  private:
+    Judge judge_;
+    std::uint32_t observers_ = 0;
+    std::vector<Vec3> places_;
+    SortedSets sets_;
+};
+
+template <class Judge>
+std::unique_ptr<Engine> make_brute(Judge judge) {
+    return std::make_unique<BruteRule<Judge>>(std::move(judge));
+}
+
+inline float squared_distance(Vec3 a, Vec3 b) {
+    const float dx = a.x - b.x, dy = a.y - b.y, dz = a.z - b.z;
+    return dx * dx + dy * dy + dz * dz;
+}
+
+}  // namespace purview::bench

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <iterator>
+
+#include "scenes.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+// -- nodes: entities in many nodes, some in several
+// ------------------------------------------------
+
+/// Every node shows an observer those of its members who are in its team. A hundred entities change
+/// their nodes in a tick, ten their team.
+struct NodesCase {
+    std::uint32_t nodes;
+    std::uint32_t memberships;
+};
+constexpr std::uint32_t teams = 20, rebound_per_tick = 100, regrouped_per_tick = 10,
+                        changes_per_tick = rebound_per_tick + regrouped_per_tick;
+
+std::uint16_t team_of(std::uint32_t entity, std::uint32_t tick) {
+    return static_cast<std::uint16_t>(1 + mix((std::uint64_t{tick} << 32) + entity) % teams);
+}
+
+/// Where an entity is bound from this tick on; each node once.
+std::vector<NodeId> nodes_of(const NodesCase& c, std::uint32_t entity, std::uint32_t tick) {
+    std::vector<NodeId> nodes;
+    for (std::uint64_t i = 0; nodes.size() < std::min(c.memberships, c.nodes); ++i) {
+        const std::uint64_t h = mix(mix((std::uint64_t{tick} << 32) + entity) + i);
+        const NodeId node{static_cast<std::uint16_t>(h % c.nodes)};
+        if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+    }
+    return nodes;
+}
+
+/// change(entity) for those of this tick, `salt` telling kinds of change apart.
+template <class Change>
+void for_each_changed(std::uint32_t entities, std::uint32_t tick, std::uint64_t salt,
+                      std::uint32_t count, Change&& change) {
+    for (std::uint64_t i = 0; i < count; ++i)
+        change(static_cast<std::uint32_t>(mix((salt << 60) + (std::uint64_t{tick} << 32) + i) %
+                                          entities));
+}
+
+OurRules in_nodes(const NodesCase& c, std::uint32_t entities) {
+    OurRules rules;
+    rules.edit = [c](InterestDef& def) {
+        def.key_count = 1;
+        NodeDesc node;
+        node.members = NodeMembers::bound;
+        node.steps = {{StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}}};
+        def.rules.nodes.assign(c.nodes, node);
+        for (std::uint32_t i = 0; i < c.nodes; ++i)
+            def.rules.nodes[i].name = "node " + std::to_string(i);
+    };
+    struct Held {
+        std::vector<NodeId> nodes;
+        Key team;
+    };
+    rules.dress = [c, held = Held{}](EntityDef& entity, std::uint32_t i) mutable {
+        held.nodes = nodes_of(c, i, 0);
+        held.team = Key{team_of(i, 0)};
+        entity.nodes = held.nodes;
+        entity.keys = std::span(&held.team, 1);
+    };
+    rules.change = [c, entities](InterestManager& manager, OurRules::Observers,
+                                 std::uint32_t tick) {
+        for_each_changed(entities, tick, 1, rebound_per_tick, [&](std::uint32_t e) {
+            (void)manager.set_nodes(entity_of(e), nodes_of(c, e, tick));
+        });
+        for_each_changed(entities, tick, 2, regrouped_per_tick, [&](std::uint32_t e) {
+            (void)manager.set_key(entity_of(e), KeyDomain{0}, Key{team_of(e, tick)});
+        });
+    };
+    return rules;
+}
+
+/// A set of indices: open addressing, at most half full, cleared in no time.
+class FlatSet {
+  public:
+    void clear() {
+        if (++round_ == 0) {
+            slots_.assign(slots_.size(), {});
+            round_ = 1;
+        }
+        values_.clear();
+    }
+    void insert(std::uint32_t value) {
+        if (2 * (values_.size() + 1) > slots_.size()) grow();
+        Slot& slot = slots_[find(value)];
+        if (slot.round == round_) return;
+        slot = {value, round_};
+        values_.push_back(value);
+    }
+    bool contains(std::uint32_t value) const {
+        return !slots_.empty() && slots_[find(value)].round == round_;
+    }
+    const std::vector<std::uint32_t>& values() const { return values_; }
+
+  private:
+    struct Slot {
+        std::uint32_t value = 0, round = 0;
+    };
+    std::size_t find(std::uint32_t value) const {
+        std::size_t at = (value * 0x9E3779B97F4A7C15ULL) >> shift_;
+        while (slots_[at].round == round_ && slots_[at].value != value)
+            at = (at + 1) & (slots_.size() - 1);
+        return at;
+    }
+    void grow() {
+        const std::size_t size = std::max<std::size_t>(64, 2 * slots_.size());
+        slots_.assign(size, {});
+        shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
+        for (const std::uint32_t value : values_) slots_[find(value)] = {value, round_};
+    }
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> values_;
+    std::uint32_t round_ = 1;
+    unsigned shift_ = 64;
+};
+
+/// What one writes for it: members of a node in an array, the results of all nodes merged in a hash
+/// set for each observer, compared with the set of the tick before.
+class MergedSets final : public Engine {
+  public:
+    explicit MergedSets(const NodesCase& c) : case_(c), members_(c.nodes) {}
+    void load(const Workload& workload, std::uint32_t observers) override {
+        const auto n = static_cast<std::uint32_t>(workload.places().size());
+        homes_.resize(n);
+        teams_.resize(n);
+        for (std::uint32_t e = 0; e < n; ++e) {
+            teams_[e] = team_of(e, 0);
+            bind(e, 0);
+        }
+        now_.resize(observers);
+        before_.resize(observers);
+    }
+    void update(std::span<const Move>) override {
+        ++tick_;
+        const auto n = static_cast<std::uint32_t>(teams_.size());
+        for_each_changed(n, tick_, 1, rebound_per_tick, [&](std::uint32_t e) {
+            for (const Home home : homes_[e]) leave(home);
+            homes_[e].clear();
+            bind(e, tick_);
+        });
+        for_each_changed(n, tick_, 2, regrouped_per_tick,
+                         [&](std::uint32_t e) { teams_[e] = team_of(e, tick_); });
+    }
+    void query() override {
+        events_.clear();
+        for (std::uint32_t o = 0; o < now_.size(); ++o) {
+            std::swap(now_[o], before_[o]);
+            FlatSet& now = now_[o];
+            const FlatSet& before = before_[o];
+            now.clear();
+            const std::uint16_t team = teams_[o];
+            for (const auto& node : members_) {
+                for (const std::uint32_t e : node) {
+                    if (teams_[e] == team) now.insert(e);
+                }
+            }
+            for (const std::uint32_t e : now.values()) {
+                if (!before.contains(e)) events_.push_back({o, e, true});
+            }
+            for (const std::uint32_t e : before.values()) {
+                if (!now.contains(e)) events_.push_back({o, e, false});
+            }
+        }
+    }
+    void for_each_event(const Tell& tell) const override {
+        for (const Event& e : events_) tell(e.observer, e.entity, e.enter);
+    }
+    void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
+        for (const std::uint32_t e : now_[o].values()) visit(e);
+    }
+
+  private:
+    struct Home {
+        std::uint32_t node, at;
+    };
+    struct Event {
+        std::uint32_t observer, entity;
+        bool enter;
+    };
+    void bind(std::uint32_t e, std::uint32_t tick) {
+        for (const NodeId node : nodes_of(case_, e, tick)) {
+            auto& members = members_[index_of(node)];
+            homes_[e].push_back({index_of(node), static_cast<std::uint32_t>(members.size())});
+            members.push_back(e);
+        }
+    }
+    void leave(Home home) {
+        auto& members = members_[home.node];
+        const auto last = static_cast<std::uint32_t>(members.size() - 1);
+        for (Home& other : homes_[members[last]]) {
+            if (other.node == home.node) other.at = home.at;
+        }
+        members[home.at] = members[last];
+        members.pop_back();
+    }
+
+    NodesCase case_;
+    std::uint32_t tick_ = 0;
+    std::vector<std::vector<std::uint32_t>> members_;
+    std::vector<std::vector<Home>> homes_;
+    std::vector<std::uint16_t> teams_;
+    std::vector<FlatSet> now_, before_;
+    std::vector<Event> events_;
+};
+
+constexpr NodesCase nodes_cases[] = {{1, 1}, {100, 1}, {4000, 1}, {100, 4}, {4000, 4}};
+
+std::string name_of(const NodesCase& c) {
+    return "nodes " + std::to_string(c.nodes) + " x" + std::to_string(c.memberships);
+}
+
+void nodes(Report& report, const Options& options) {
+    for (const NodesCase& c : nodes_cases) {
+        Plan plan;
+        plan.name = name_of(c);
+        plan.scene = {plan.name, 10'000, 100, 200, 0, 0, 0, 0, false, 1600, 16};
+        plan.ticks = ticks_of(options, 12);
+        plan.entries = {ours("purview", in_nodes(c, plan.scene.entities)),
+                        {"merged sets", [c] { return std::make_unique<MergedSets>(c); }, 0, true}};
+        run_plan(report, plan);
+    }
+}
+
+// -- shared store: four ways to be seen, in one node or in four
+// ------------------------------------
+
+void shared_store(Report& report, const Options& options) {
+    Plan plan = plan_of("W2", options, 24);
+    plan.name = "shared store";
+    plan.scene.entities = 100'000;
+    plan.scene.observers = 1'000;
+    const auto rules_in = [](bool one_node) {
+        OurRules rules;
+        rules.edit = [one_node](InterestDef& def) {
+            def.key_count = def.flag_count = def.value_count = 1;
+            const StepDesc near = def.rules.nodes[0].steps[0];
+            StepDesc high{StepOp::add, {KernelType::value}};
+            high.kernel.value = ValueId{0};
+            high.kernel.value_min = 1;
+            const StepDesc steps[] = {
+                near,
+                {StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}},
+                {StepOp::add, {KernelType::flag, 0, 0, {}, FlagId{0}}},
+                high};
+            def.rules.nodes.clear();
+            if (one_node)
+                def.rules.nodes = {{"all", NodeType::grid, {std::begin(steps), std::end(steps)}}};
+            else
+                for (const StepDesc& step : steps)
+                    def.rules.nodes.push_back({"one", NodeType::grid, {step}});
+        };
+        struct Held {
+            Key team;
+            float height;
+        };
+        rules.dress = [held = Held{}](EntityDef& entity, std::uint32_t i) mutable {
+            held.team = i < 1'000 ? Key{static_cast<std::uint16_t>(1 + i % teams)} : Key::none;
+            held.height = mix(i) % 1000 == 0 ? 2 : 0;
+            entity.flags = mix(i + 7) % 1000 == 0 ? 1 : 0;
+            entity.keys = std::span(&held.team, 1);
+            entity.values = std::span(&held.height, 1);
+        };
+        return rules;
+    };
+    plan.entries = {ours("1 node", rules_in(true)), ours("4 nodes", rules_in(false))};
+    run_plan(report, plan);
+}
+
+// -- cells
+// -----------------------------------------------------------------------------------------
+
+/// The same entities in cells of one size, and bounds that hold ever more cells beside them. Then,
+/// for print, W1 in ever smaller cells.
+void cells(Report& report, const Options& options) {
+    Plan plan = plan_of("W1", options, 60);
+    plan.name = "cells";
+    plan.scene.entities = 1'200;
+    plan.scene.side = 6940;
+    for (const float count : {10.0F, 100.0F, 1000.0F}) {
+        OurRules rules;
+        rules.edit = [count](InterestDef& def) {
+            def.rules.cell_m = 694;
+            def.rules.bounds_max = {694 * count, 694 * count, 0};
+        };
+        plan.entries.push_back(ours(std::to_string(static_cast<unsigned>(count * count)), rules));
+    }
+    plan.entries.push_back({"textbook", [] { return make_peer("textbook"); }, 0, true});
+    run_plan(report, plan);
+
+    Plan sizes = plan_of("W1", options, 24);
+    sizes.name = "cell size";
+    sizes.entries.push_back(ours("derived", {}));
+    for (const float count : {10.0F, 100.0F, 1000.0F}) {
+        OurRules rules;
+        rules.edit = [count](InterestDef& def) {
+            def.rules.cell_m = def.rules.bounds_max.x / count;
+        };
+        sizes.entries.push_back(ours(std::to_string(static_cast<unsigned>(count * count)), rules));
+    }
+    run_plan(report, sizes);
+}
+
+}  // namespace
+
+void scenes_of_nodes(Report& report, const Options& options) {
+    if (wanted(options.scenes, "nodes")) nodes(report, options);
+    if (wanted(options.scenes, "shared store")) shared_store(report, options);
+    if (wanted(options.scenes, "cells")) cells(report, options);
+}
+
+void figures_of_nodes(Report& report) {
+    for (const NodesCase& c : nodes_cases) {
+        const Row* ours = report.find(name_of(c), "purview");
+        if (ours == nullptr) continue;
+        const Row* sets = report.find(name_of(c), "merged sets");
+        report.at_least(name_of(c) + " merged sets/ours", ratio(*sets, *ours), 5, 5);
+        std::printf("%s: results alone %.1f times, a change of facts takes %.2f us, there %.2f\n",
+                    name_of(c).c_str(), sets->query_ms / ours->query_ms,
+                    ours->update_ms * 1e3 / changes_per_tick,
+                    sets->update_ms * 1e3 / changes_per_tick);
+    }
+    for (const char* name : {"1 node", "4 nodes"}) {
+        const Row* row = report.find("shared store", name);
+        if (row == nullptr) continue;
+        std::printf("shared store, %s: %.3f ms, %.1f B an entity, %.0f B an observer\n", name,
+                    row->ms_p50, row->bytes_entities, row->bytes_observers);
+    }
+    if (const Row* few = report.find("cells", "100")) {
+        const Row* many = report.find("cells", "1000000");
+        report.at_most("cells 1,000,000/100, query time", many->query_ms / few->query_ms, 1.2, 1.1);
+    }
+}
+
+}  // namespace purview::bench

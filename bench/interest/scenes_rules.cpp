@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "exact.hpp"
+#include "our_world.hpp"
+#include "purview/sight.hpp"
+#include "scenes.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+float squared(float v) {
+    return v * v;
+}
+
+// -- 3D: as many relevant entities in a ball as there were in the disc
+// -----------------------------
+
+void three_d(Report& report, const Options& options) {
+    Plan flat = plan_of("W2", options, 12);
+    flat.name = "2D";
+    flat.entries = {ours("purview", {})};
+    Plan deep = flat;
+    deep.name = "3D";
+    deep.scene.three_d = true;
+    const float reach = squared(static_cast<float>(deep.scene.radius));
+    const auto judge = [reach](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
+        return squared_distance(from, at) <= reach;
+    };
+    deep.entries.push_back({"brute", [judge] { return make_brute(judge); }, 20, true});
+    for (const auto& rows : run_together({flat, deep})) add_rows(report, rows);
+}
+
+// -- radii: entities that are seen from 25, 100 and 400 m
+// ------------------------------------------
+
+/// In units of the workload, 10 to the metre; 632 is the one radius with as many relevant.
+constexpr float radii_of_kinds[] = {250, 1000, 4000};
+
+std::uint32_t kind_of(std::uint32_t entity) {
+    const std::uint64_t percent = mix(entity + 0x52414449ULL) % 100;
+    return percent < 80 ? 0 : percent < 99 ? 1 : 2;
+}
+
+void radii(Report& report, const Options& options) {
+    Plan plan = plan_of("W2", options, 12);
+    plan.name = "radii";
+    plan.scene.radius = 632;
+    plan.scene.step = 6;
+    OurRules rules;
+    rules.edit = [](InterestDef& def) {
+        KernelDesc& near = def.rules.nodes[0].steps[0].kernel;
+        near.range = RangeOf::entity;
+        near.enter_m = near.leave_m = radii_of_kinds[0];
+        for (const float radius : radii_of_kinds) {
+            def.rules.range_classes_m.push_back(radius);
+            KindInterest kind;
+            kind.range_m = radius;
+            def.kinds.push_back(kind);
+        }
+    };
+    rules.dress = [](EntityDef& entity, std::uint32_t i) {
+        entity.kind = KindId{static_cast<std::uint16_t>(kind_of(i))};
+    };
+    const auto judge = [](std::uint32_t, Vec3 from, std::uint32_t e, Vec3 at) {
+        return squared_distance(from, at) <= squared(radii_of_kinds[kind_of(e)]);
+    };
+    // Answers of the three kinds are compared with each other, not with those of one radius.
+    Plan one = plan;
+    one.name = "radius";
+    one.entries = {ours("purview", {})};
+    plan.entries = {ours("radii", rules),
+                    {"brute", [judge] { return make_brute(judge); }, 20, true}};
+    for (const auto& rows : run_together({one, plan})) add_rows(report, rows);
+}
+
+// -- strength
+// --------------------------------------------------------------------------------------
+
+/// How far answers of `strength` are from what is written: 1 - d / (2 x leave radius), 0 for those
+/// that are not relevant. W1, ten observers, everybody asked about.
+std::size_t wrong_strengths() {
+    Workload workload(scene_named("W1"));
+    InterestManager manager = fill(near_rule(workload), workload);
+    const auto observers = add_observers(manager, 10);
+    manager.tick();
+    std::vector<EntityId> all;
+    for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
+    std::vector<float> said(all.size());
+    std::size_t wrong = 0;
+    const auto radius = static_cast<double>(workload.scene().radius);
+    for (std::uint32_t o = 0; o < observers.size(); ++o) {
+        manager.strength(observers[o], all, said);
+        for (std::uint32_t e = 0; e < all.size(); ++e) {
+            const double d =
+                std::sqrt(squared_distance(workload.places()[o], workload.places()[e]));
+            const double right = d <= radius ? 1 - d / (2 * radius) : 0;
+            wrong += std::abs(said[e] - right) > 1e-4 ? 1 : 0;
+        }
+    }
+    return wrong;
+}
+
+void strength(Report& report, const Options& options) {
+    Plan plan = plan_of("W2", options, 12);
+    plan.name = "strength";
+    plan.entries = {ours("purview", {}), ours("strength", {.strength = true})};
+    run_plan(report, plan);
+    report.at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);
+}
+
+// -- cone
+// ------------------------------------------------------------------------------------------
+
+constexpr float half_angle_deg = 45;
+
+/// Where an observer looks in a tick; it turns by so many degrees each.
+Vec3 direction_of(std::uint32_t observer, std::uint32_t tick, float turn_deg) {
+    const float degrees =
+        static_cast<float>(observer * 37 % 360) + turn_deg * static_cast<float>(tick);
+    const float angle = degrees * 0.017453292F;
+    return {std::cos(angle), std::sin(angle), 0};
+}
+
+OurRules cones(float radius, float turn_deg) {
+    OurRules rules;
+    rules.edit = [](InterestDef& def) {
+        def.rules.nodes[0].steps[0].kernel = KernelDesc{KernelType::area};
+    };
+    const auto aim = [radius, turn_deg](InterestManager& manager, OurRules::Observers observers,
+                                        std::uint32_t tick) {
+        for (std::uint32_t o = 0; o < observers.size(); ++o) {
+            const Area cone =
+                Area::cone({}, direction_of(o, tick, turn_deg), half_angle_deg, radius);
+            if (manager.set_area(observers[o], 0, cone.following(entity_of(o))) != Status::ok)
+                std::abort();
+        }
+    };
+    rules.set_up = [aim](InterestManager& manager, OurRules::Observers observers) {
+        aim(manager, observers, 0);
+    };
+    if (turn_deg > 0) rules.change = aim;
+    return rules;
+}
+
+bool is_in_cone(Vec3 tip, Vec3 direction, float radius, Vec3 at) {
+    const float length = std::sqrt(squared_distance(direction, {}));
+    const Vec3 axis{direction.x / length, direction.y / length, 0};
+    const float angle = half_angle_deg * (3.14159265358979F / 180.0F);
+    const float dx = at.x - tip.x, dy = at.y - tip.y;
+    const float along = dx * axis.x + dy * axis.y;
+    const float q = dx * dx + dy * dy;
+    const float aside = std::sqrt(std::max(q - along * along, 0.0F));
+    return q <= radius * radius && aside * std::cos(angle) - along * std::sin(angle) <= 0;
+}
+
+void cone(Report& report, const Options& options) {
+    Plan distance = plan_of("W1", options, 60);
+    distance.name = "cone: distance";
+    distance.entries = {ours("purview", {})};
+    const auto radius = static_cast<float>(distance.scene.radius);
+    Plan fixed = distance;
+    fixed.name = "cone";
+    const auto judge = [radius](std::uint32_t o, Vec3 from, std::uint32_t, Vec3 at) {
+        return squared_distance(from, at) <= squared(radius) &&
+               is_in_cone(from, direction_of(o, 0, 0), radius, at);
+    };
+    fixed.entries = {ours("cone", cones(radius, 0)),
+                     {"brute", [judge] { return make_brute(judge); }, 20, true}};
+    Plan turning = distance;
+    turning.name = "cone turning";
+    turning.entries = {ours("cone turning", cones(radius, 2))};
+    for (const auto& rows : run_together({distance, fixed, turning})) add_rows(report, rows);
+}
+
+// -- line of sight
+// ---------------------------------------------------------------------------------
+
+/// Nothing stands in the way of anybody.
+struct ClearSight final : SightTest {
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t i = 0; i < queries.size(); ++i) visible[i] = 1;
+    }
+};
+
+/// Something stands in the way of a third of all lines.
+bool is_clear(Vec3 from, Vec3 to) {
+    const auto word = [](Vec3 v) {
+        return (static_cast<std::uint64_t>(v.x) << 32) ^ static_cast<std::uint64_t>(v.y);
+    };
+    return mix(word(from) + mix(word(to))) % 3 != 0;
+}
+
+struct PatchySight final : SightTest {
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t i = 0; i < queries.size(); ++i)
+            visible[i] = is_clear(queries[i].from, queries[i].to) ? 1 : 0;
+    }
+};
+
+OurRules sights(std::shared_ptr<const SightTest> test, std::uint32_t tests_per_tick) {
+    OurRules rules;
+    rules.edit = [test, tests_per_tick](InterestDef& def) {
+        StepDesc step{StepOp::require, {KernelType::line_of_sight}};
+        step.kernel.sight = test;
+        if (tests_per_tick > 0) step.kernel.sight_def.tests_per_tick = tests_per_tick;
+        def.rules.nodes[0].steps.push_back(step);
+    };
+    return rules;
+}
+
+void los(Report& report, const Options& options) {
+    const auto clear = std::make_shared<ClearSight>();
+    constexpr std::uint32_t everybody = 100'000;
+    Plan plan = plan_of("W1", options, 60);
+    plan.name = "los";
+    plan.warm_up = 12;  // until everybody had his turn
+    plan.entries = {ours("purview", {}), ours("los", sights(clear, 0), false),
+                    ours("los, all tested", sights(clear, everybody))};
+    const auto radius = static_cast<float>(plan.scene.radius);
+    const auto judge = [radius](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
+        return squared_distance(from, at) <= squared(radius) && is_clear(from, at);
+    };
+    Plan patchy = plan;
+    patchy.name = "los patchy";
+    patchy.entries = {ours("los", sights(std::make_shared<PatchySight>(), everybody)),
+                      {"brute", [judge] { return make_brute(judge); }, 20, true}};
+    for (const auto& rows : run_together({plan, patchy})) add_rows(report, rows);
+}
+
+}  // namespace
+
+void scenes_of_rules(Report& report, const Options& options) {
+    if (wanted(options.scenes, "3D")) three_d(report, options);
+    if (wanted(options.scenes, "radii")) radii(report, options);
+    if (wanted(options.scenes, "strength")) strength(report, options);
+    if (wanted(options.scenes, "cone")) cone(report, options);
+    if (wanted(options.scenes, "los")) los(report, options);
+}
+
+void figures_of_rules(Report& report) {
+    if (const Row* deep = report.find("3D", "purview")) {
+        report.at_most("3D on W2/2D", ratio(*deep, *report.find("2D", "purview")), 2.5, 2);
+    }
+    if (const Row* three = report.find("radii", "radii")) {
+        report.at_most("radii/one radius", ratio(*three, *report.find("radius", "purview")), 2.5,
+                       2);
+    }
+    if (const Row* with = report.find("strength", "strength")) {
+        report.at_most("strength/without on W2", ratio(*with, *report.find("strength", "purview")),
+                       1.2, 1.1);
+    }
+    if (const Row* cone = report.find("cone", "cone")) {
+        const Row* distance = report.find("cone: distance", "purview");
+        report.at_most("cone/distance on W1", ratio(*cone, *distance), 2, 1.5);
+        std::printf("cone: turning by 2 degrees a tick takes %.2f times the distance\n",
+                    ratio(*report.find("cone turning", "cone turning"), *distance));
+    }
+    if (const Row* los = report.find("los", "los")) {
+        const Row* distance = report.find("los", "purview");
+        report.at_most("los/distance on W1", ratio(*los, *distance), 2, 1.5);
+        std::printf("los: all tested in every tick takes %.2f times the distance\n",
+                    ratio(*report.find("los", "los, all tested"), *distance));
+    }
+}
+
+}  // namespace purview::bench
