@@ -20,10 +20,12 @@ export interface Rules {
   op: "rules";
   /** Grows with every change, whoever makes it. */
   revision: number;
+  /** False: set_rules is refused. */
+  editable?: boolean;
   nodes: RuleNode[];
   warnings: string[];
   /** What steps may name. */
-  names: { flags: string[]; keys: string[]; values: string[] };
+  names: { flags: string[]; keys: string[]; values: string[]; kernels?: string[]; sight?: boolean };
 }
 
 export interface Trial {
@@ -31,6 +33,7 @@ export interface Trial {
   /** Pairs of all observers. */
   gains: number;
   losses: number;
+  /** Those with the most of both; who is missing has few or none. */
   observers: { observer: number; gains: number; losses: number }[];
   warnings: string[];
 }
@@ -42,6 +45,8 @@ export interface Refusal {
   about?: string;
   /** Where in the rules it is: indices, and a column from 1 on in the text of the step. */
   node?: number;
+  /** Of the node, such as "refresh". */
+  key?: string;
   step?: number;
   column?: number;
 }
@@ -119,7 +124,7 @@ export class OperatorChannel {
   ask(request: { op: "find"; nonce: string }): Promise<{ op: "found"; observer: number | null } | Refusal>;
   ask(request: { op: "rules" }): Promise<Rules | Refusal>;
   ask(request: { op: "set_rules"; nodes: RuleNode[] }): Promise<Rules | Refusal>;
-  ask(request: { op: "try_rules"; nodes: RuleNode[] }): Promise<Trial | Refusal>;
+  ask(request: { op: "try_rules"; nodes: RuleNode[]; observer?: number | null }): Promise<Trial | Refusal>;
   ask(request: { op: "at"; x: number; y: number; radius_m: number }): Promise<{ op: "at"; entities: EntityAt[] } | Refusal>;
   ask(request: { op: "explain"; observer: number; entity: string | number }): Promise<Explanation | Refusal>;
   tell(request: { op: "held"; observer: number } | { op: "truth"; on: boolean; rect: [number, number, number, number] }): void;

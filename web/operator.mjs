@@ -6,6 +6,7 @@
 
 /** What answers a request, where that is not the request's own name. */
 const ANSWERS = { find: "found", set_rules: "rules" };
+const ANSWER_WITHIN_MS = 15_000;  // the server drops what a slow reader does not take
 
 export class OperatorChannel {
   #url;
@@ -46,8 +47,15 @@ export class OperatorChannel {
   ask(request) {
     if (!this.isOpen) return Promise.reject(new Error("the operator channel is closed"));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ op: request.op, answer: ANSWERS[request.op] ?? request.op, resolve, reject });
+      const entry = { op: request.op, answer: ANSWERS[request.op] ?? request.op, resolve, reject };
+      this.#waiting.push(entry);
       this.#socket.send(JSON.stringify(request));
+      setTimeout(() => {
+        const at = this.#waiting.indexOf(entry);
+        if (at < 0) return;
+        this.#waiting.splice(at, 1);
+        reject(new Error(`the server does not answer: ${request.op}`));
+      }, ANSWER_WITHIN_MS);
     });
   }
 

@@ -43,7 +43,7 @@ export class OperatorPage {
     setInterval(() => { if (byId("truth").checked) this.#askTruth(); }, TRUTH_RECT_EVERY_MS);
 
     this.rules = new RuleDraft(this.channel);
-    new RulesPanel(this.rules, () => this.#observer).followWorld(this.channel, () => tabs.current === "rules");
+    new RulesPanel(this.rules).followWorld(this.channel, () => tabs.current === "rules");
 
     this.why = new WhyQuestion(this.channel, () => tabs.current === "why");
     this.#panel = new WhyPanel(this.why, {
@@ -51,7 +51,6 @@ export class OperatorPage {
       middle: () => ({ ...view.centre }), reach: () => view.halfHeight,
     });
     this.#map = new WhyMap(view, document.querySelector("main"));
-    byId("why-off").hidden = true;
   }
 
   /** The client is in the world, perhaps again, and perhaps of another server. */
@@ -59,7 +58,7 @@ export class OperatorPage {
     try {
       if (!this.channel.isOpen) await this.channel.open();
       byId("entities").textContent = (await this.channel.ask({ op: "stats" })).entities;
-      this.#observer = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
+      this.#observer = this.rules.watched = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
       if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
     } catch (problem) {
       byId("truth-note").textContent = problem.message;

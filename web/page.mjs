@@ -85,14 +85,16 @@ view.canvas.addEventListener("wheel", (event) => {
 
 // -- frames -------------------------------------------------------------------------------------------
 
+const radii = () => operator?.radii() ?? world.radii;
+
 function draw(now) {
   requestAnimationFrame(draw);
-  scene.draw(now, operator?.radii() ?? world.radii);
+  scene.draw(now, radii());
   operator?.draw(now);
 }
 
 /** For whoever looks over the page's shoulder. */
-globalThis.purview = { client, view, drawn: scene.drawn, figures, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
+globalThis.purview = { client, view, drawn: scene.drawn, radii, figures, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
 
 await client.connect();
 requestAnimationFrame(draw);

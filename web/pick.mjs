@@ -22,11 +22,10 @@ export async function entitiesAt(channel, place, radius) {
  */
 export async function pick(channel, place, radius, ghosts, truth) {
   const ghost = nearest(ghosts, place, radius);
-  const found = await entitiesAt(channel, ghost ?? place, (ghost ? 0 : radius) + LAG_M);
-  const same = ghost && found.find((entity) => entity.kind === ghost.kind);
-  const other = truth ? nearest(found, place, radius) : null;
-  if (same && other && distance(other, place) < distance(ghost, place)) return other;
-  return same ?? other;
+  const other = truth ? (await entitiesAt(channel, place, radius))[0] ?? null : null;
+  if (ghost === null || (other !== null && distance(other, place) < distance(ghost, place))) return other;
+  const around = await entitiesAt(channel, ghost, LAG_M);
+  return around.find((entity) => entity.kind === ghost.kind) ?? other;
 }
 
 /** At most `count` entities around a place that may be picked, nearest first. */

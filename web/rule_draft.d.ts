@@ -13,12 +13,16 @@ export class RuleDraft {
   readonly nodes: readonly DraftNode[];
   /** Sliders and switches apply at once; the default. */
   live: boolean;
+  /** The observer of whom a dry run should speak in particular. */
+  watched: number | null;
   readonly error: { text: string; column: number; node: DraftNode | null; step: DraftStep | null } | null;
   readonly trial: Trial | null;
   /** "shown": somebody else set the rules that are shown; "waiting": and our texts are not among them. */
   readonly elsewhere: "" | "shown" | "waiting";
   readonly isPending: boolean;
   readonly canRevert: boolean;
+  /** The server takes no rules from operators; dry runs it does. */
+  readonly isReadOnly: boolean;
   readonly isSending: boolean;
   onChange(listener: () => void): () => void;
   setText(step: DraftStep, text: string): void;

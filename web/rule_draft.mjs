@@ -41,6 +41,8 @@ export class RuleDraft {
   nodes = [];
   /** Sliders and switches apply at once. */
   live = true;
+  /** The observer of whom a dry run should speak in particular. */
+  watched = null;
   /** {step or null, node or null, text, column} of the last refusal. */
   error = null;
   /** The last dry run of just this draft. */
@@ -75,6 +77,8 @@ export class RuleDraft {
   /** The draft is not what runs. */
   get isPending() { return this.running !== null && !isSame(wireOf(this.nodes), this.running.nodes); }
   get canRevert() { return this.#before !== null && (this.isPending || !isSame(wireOf(this.#before), this.running?.nodes ?? [])); }
+  /** The server takes no rules from operators; dry runs it does. */
+  get isReadOnly() { return this.running?.editable === false; }
   get isSending() { return this.#sending; }
 
   // -- edits --------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ export class RuleDraft {
     this.trial = null;
     this.error = null;
     if (!this.isPending) this.#typed = false;
-    if (this.live && !this.#typed) this.#sendSoon();
+    if (this.live && !this.#typed && !this.isReadOnly) this.#sendSoon();
     else this.#trySoon();
     this.#changed();
   }
@@ -132,6 +136,7 @@ export class RuleDraft {
   /** Back to the rules from before the first edit, in force at once. */
   async revert() {
     if (this.#before === null) return;
+    if (this.isReadOnly) return this.takeRunning();
     this.nodes = clone(this.#before);
     this.trial = null;
     this.error = null;
@@ -159,7 +164,7 @@ export class RuleDraft {
     clearTimeout(this.#tryTimer);
     if (this.running === null) return;
     const edits = this.#edits;
-    const answer = await this.#ask({ op: "try_rules", nodes: wireOf(this.nodes) });
+    const answer = await this.#ask({ op: "try_rules", nodes: wireOf(this.nodes), observer: this.watched });
     if (edits !== this.#edits) return;  // another one is on its way
     this.error = answer.op === "error" ? this.#located(answer) : null;
     this.trial = answer.op === "error" ? null : answer;

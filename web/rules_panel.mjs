@@ -10,13 +10,10 @@ const WORLD_EVERY_MS = 1000;
 
 export class RulesPanel {
   #draft;
-  #watched;
   #cards = new Map();
 
-  /** `watched()`: the id of the observer that the page watches, or null. */
-  constructor(draft, watched) {
+  constructor(draft) {
     this.#draft = draft;
-    this.#watched = watched;
     byId("rules-try").addEventListener("click", () => draft.tryOut());
     byId("rules-apply").addEventListener("click", () => draft.apply());
     byId("rules-revert").addEventListener("click", () => draft.revert());
@@ -61,9 +58,9 @@ export class RulesPanel {
     });
     this.#syncTexts();
     put(byId("rules-try"), "disabled", off);
-    put(byId("rules-apply"), "disabled", off || !draft.isPending);
+    put(byId("rules-apply"), "disabled", off || draft.isReadOnly || !draft.isPending);
     put(byId("rules-revert"), "disabled", off || !draft.canRevert);
-    put(byId("rules-live"), "disabled", off);
+    put(byId("rules-live"), "disabled", off || draft.isReadOnly);
     const general = draft.error !== null && draft.error.step === null && draft.error.node === null;
     put(byId("rules-problem"), "hidden", !general);
     put(byId("rules-problem"), "textContent", general ? draft.error.text : "");
@@ -88,12 +85,14 @@ export class RulesPanel {
     if (draft.running === null) return put(state, "textContent", "");
     if (draft.trial !== null) {
       const { gains, losses, observers } = draft.trial;
-      const own = observers.find((entry) => entry.observer === this.#watched());
-      const mine = this.#watched() === null ? "" : `; this client +${grouped(own?.gains ?? 0)} −${grouped(own?.losses ?? 0)}`;
+      const isWhole = observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
+      const own = observers.find((entry) => entry.observer === draft.watched) ?? (isWhole ? { gains: 0, losses: 0 } : undefined);
+      const mine = own === undefined ? "" : `; this client +${grouped(own.gains)} −${grouped(own.losses)}`;
       return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
         : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}.`);
     }
-    put(state, "textContent", draft.error ? "Refused; nothing was changed."
+    put(state, "textContent", draft.error ? "Refused: nothing was changed."
+      : draft.isReadOnly ? "This server takes no rules from operators; Try still works."
       : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is running.`);
   }
 
@@ -104,7 +103,12 @@ export class RulesPanel {
     const key = JSON.stringify(names ?? null);
     if (list.dataset.key === key) return;
     list.dataset.key = key;
-    const whats = names === undefined ? [] : ["within 60 leave 66", ...(names.keys ?? []).map((key) => `same ${key}`), ...(names.flags ?? []).map((flag) => `flag ${flag}`)];
+    const of = (words, list = []) => list.map((name) => words(/\s|'/.test(name) ? `'${name.replaceAll("'", "''")}'` : name));
+    const whats = names === undefined ? [] : [
+      "within 60 leave 66", ...of((key) => `same ${key}`, names.keys), ...of((flag) => `flag ${flag}`, names.flags),
+      ...of((value) => `value ${value} from 0 to 10`, names.values), "owner", "neighbourhood 50x50 rings 1", "hexagons 40 rings 1",
+      ...(names.sight ? ["sight within 60"] : []), ...of((kernel) => `kernel ${kernel}`, names.kernels),
+    ];
     list.replaceChildren(...["add", "require", "subtract"].flatMap((op) => whats.map((what) => make("option", { value: `${op} ${what}` }))));
   }
 }

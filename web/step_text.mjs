@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The numbers in the text of a step, each with a name and a way to write the text with another
-// number. Knows the words of docs/world-file.md; a number behind any other word bears its name. The
-// server alone says whether a text is sound. Types: step_text.d.ts.
+// number. Knows the words of docs/world-file.md; a number behind an option that it does not know
+// bears its name. The server alone says whether a text is sound. Types: step_text.d.ts.
 
 const METRES = { unit: "m", whole: false, least: 0.01 };
 const COUNT = { unit: "", whole: true, least: 0 };
@@ -19,6 +19,8 @@ const NAMES = {
   to: { label: "to" },
 };
 const SIDES = ["width", "height", "depth"];
+/** What a step may look at; behind anything else no number means something. */
+const KERNELS = new Set(["within", "value", "area", "neighbourhood", "hexagons", "sight", "kernel"]);
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const SIZE = /^\d+(\.\d+)?(x\d+(\.\d+)?){1,2}$/;
 
@@ -43,6 +45,7 @@ export function numbersOf(text) {
     .reduce((result, edit) => result.slice(0, edit.at) + edit.text + result.slice(edit.end), text);
   const withWord = (i, value) => ({ at: words[i].at, end: words[i].end, text: written(value) });
   const numbers = [];
+  if (opOf(text) === "" || !KERNELS.has(words[1]?.text)) return numbers;
   for (let i = 2; i < words.length; ++i) {
     const before = words[i - 1].text;
     if (before === "neighbourhood" && SIZE.test(words[i].text)) {

@@ -130,7 +130,6 @@ export class View {
     gl.viewport(0, 0, width, height);
     gl.clearColor(0.045, 0.065, 0.075, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    this.halfWidth = this.halfHeight * (width / Math.max(1, height));
     if (this.#ground === null) return;
     this.pass = "ground";
     const program = this.#use("ground");
@@ -139,6 +138,9 @@ export class View {
     this.#bindQuad();
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
+
+  /** Metres from the middle to the right edge. */
+  get halfWidth() { return this.halfHeight * this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight); }
 
   /** World place under a point of the canvas, in CSS pixels. */
   placeAt(x, y) {

@@ -8,7 +8,8 @@ import { SHAPE } from "./view.mjs";
 
 const YES = [0.49, 0.86, 0.55];
 const NO = [0.94, 0.6, 0.48];
-const EDGE_PIXELS = 120;  // nearer to the edge, labels go to the left
+const EDGE_PIXELS = 140;  // nearer to an edge, labels go to the other side
+const ROOM_PIXELS = 90;   // a shorter line has no room for its length
 const FOLLOW_MS = 120;  // places come a few times a second; in between they are followed smoothly
 
 export class WhyMap {
@@ -47,11 +48,13 @@ export class WhyMap {
       if (to) write(to.x, to.y, Math.max(2.2, size), SHAPE.ring, r, g, b, 1);
       if (moved) write(moved.x, moved.y, Math.max(1.6, size * 0.8), SHAPE.ring, 1, 0.83, 0.23, 0.9);
     });
-    this.#label(0, from, first?.name);
-    this.#label(1, to && to !== from ? to : null, second?.name);
+    // Names stand on the sides that are turned away from the line.
+    const goesLeft = from && to && to.x < from.x;
+    this.#label(0, from, first?.name, goesLeft ? 1 : -1);
+    this.#label(1, to !== from ? to : null, second?.name, goesLeft ? -1 : 1);
     const metres = from && to ? Math.hypot(from.x - to.x, from.y - to.y) : 0;
-    const middle = from && to && metres > this.#view.halfHeight / 6 ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : null;
-    this.#label(2, middle, `${metres.toFixed(1)} m`);
+    const isRoom = metres / this.#view.pixel > ROOM_PIXELS;
+    this.#label(2, isRoom ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : null, `${metres.toFixed(1)} m`);
     this.#label(3, moved, answer?.relevant ? "here it would be hidden" : "here it would be seen");
   }
 
@@ -76,13 +79,15 @@ export class WhyMap {
     return at;
   }
 
-  #label(index, place, text) {
+  /** `side`: -1 to the left of the place, 1 to the right. */
+  #label(index, place, text, side = 1) {
     const label = this.#labels[index];
     label.hidden = !place || !text;
     if (label.hidden) return;
     if (label.textContent !== text) label.textContent = text;
     const { x, y } = this.#view.pointOf(place);
-    label.classList.toggle("left", x > this.#view.canvas.clientWidth - EDGE_PIXELS);
+    const isAtEdge = (side < 0 ? x : this.#view.canvas.clientWidth - x) < EDGE_PIXELS;
+    label.classList.toggle("left", (side < 0) !== isAtEdge);
     label.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 }

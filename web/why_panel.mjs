@@ -20,6 +20,7 @@ export class WhyPanel {
   #scene;
   #slot = "second";
   #drawn = "";
+  #missed = "";
 
   /**
    * `scene`: {channel, me(slot) -> promise of an end, endOf(entity) -> end, ghosts(), truth(),
@@ -39,12 +40,15 @@ export class WhyPanel {
       this.#activate("first");
     });
     byId("why-near").addEventListener("click", () => this.#openList(byId("why-list").hidden));
+    byId("why-off").hidden = true;
+    for (const name of ["first", "second", "me", "near", "again"]) byId(`why-${name}`).disabled = false;
     question.onChange(() => this.#show());
     this.#activate("second");
   }
 
   /** An end that was clicked: of the slot that waits for one. */
   take(end) {
+    this.#missed = "";
     this.#question.choose(this.#slot, end);
     // Whoever looks is chosen once, what he looks at again and again.
     if (this.#slot === "first" && end.observer !== null) this.#activate("second");
@@ -61,11 +65,14 @@ export class WhyPanel {
 
   /** A click that found nothing, for this reason. */
   missed(why = "") {
-    this.#say(why !== "" ? why : this.#scene.truth() ? "There is nothing." : "There is nothing that this client knows of. Show the server's truth to click what it does not know.");
+    this.#missed = why !== "" ? why : this.#scene.truth() ? "There is nothing."
+      : "There is nothing that this client knows of. Show the server's truth to click what it does not know.";
+    this.#show();
   }
 
   #activate(slot) {
     this.#slot = slot;
+    this.#missed = "";
     this.#show();
   }
 
@@ -85,13 +92,8 @@ export class WhyPanel {
       }))));
       if (found.length === 0) this.missed();
     } catch (problem) {
-      this.#say(problem.message);
+      this.missed(problem.message);
     }
-  }
-
-  #say(text) {
-    put(byId("why-problem"), "textContent", text);
-    put(byId("why-problem"), "hidden", text === "");
   }
 
   #show() {
@@ -103,7 +105,9 @@ export class WhyPanel {
       put(byId(`why-${slot}-note`), "textContent", isActive ? "the next click on the map" : slot === "first" && end && end.observer !== null ? `observer ${end.observer}` : "");
       put(button, "ariaPressed", String(isActive));
     }
-    this.#say(problem);
+    const note = this.#missed || problem;
+    put(byId("why-problem"), "textContent", note);
+    put(byId("why-problem"), "hidden", note === "");
     put(byId("why-help"), "hidden", first !== null && second !== null);
     put(byId("why-answer"), "hidden", answer === null);
     if (answer === null) { this.#drawn = ""; return; }

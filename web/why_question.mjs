@@ -34,6 +34,7 @@ export class WhyQuestion {
 
   choose(slot, end) {
     this[slot] = end;
+    ++this.#asked;  // an answer that is on its way is to another question
     this.answer = null;
     this.problem = "";
     void this.ask();
@@ -55,7 +56,8 @@ export class WhyQuestion {
       const [answer] = await Promise.all([
         this.#channel.ask({ op: "explain", observer: first.observer, entity: second.entity }),
         this.#follow(first), this.#follow(second)]);
-      if (number !== this.#asked || first !== this.first || second !== this.second) return;
+      const isOther = answer.op === "explain" && (answer.observer !== first.observer || answer.entity_text !== second.entity);
+      if (number !== this.#asked || isOther) return;
       this.answer = answer.op === "explain" ? answer : null;
       this.problem = answer.op === "explain" ? "" : answer.text;
     } catch (problem) {

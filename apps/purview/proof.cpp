@@ -3,6 +3,7 @@
 #include "proof.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace purview {
 
@@ -19,6 +20,25 @@ std::string name_of(ObserverId observer) {
     return "observer " + std::to_string(index_of(observer));
 }
 
+/// A field as a number; 0 without the component.
+float read_number(const World& world, EntityId entity, const AttributeDef& def) {
+    const auto* data = static_cast<const unsigned char*>(world.read(entity, def.component));
+    if (data == nullptr) return 0;
+    const FieldDef& field = world.schema().components()[index_of(def.component)].fields[def.field];
+    const unsigned char* at = data + field.offset_bytes;
+    if (field.type == FieldType::boolean) return *at != 0 ? 1.0F : 0.0F;
+    if (field.type != FieldType::integer) {
+        float number = 0;
+        std::memcpy(&number, at, sizeof number);
+        return number;
+    }
+    std::int64_t number = 0;
+    for (unsigned i = 0; i < field.size_bytes; ++i) number |= std::int64_t{at[i]} << (8 * i);
+    const std::int64_t half = std::int64_t{1} << (8 * field.size_bytes - 1);
+    if (field.is_signed && number >= half) number -= 2 * half;
+    return static_cast<float>(number);
+}
+
 }  // namespace
 
 Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
@@ -27,7 +47,9 @@ Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_ever
       describe_(std::move(describe)),
       describe_entity_(std::move(describe_entity)),
       truth_every_(truth_every_ticks),
-      oracle_(server.data().def.rules, truth_every_ticks) {
+      oracle_(server.rules(), truth_every_ticks,
+              {server.data().def.kinds, false, server.data().def.level}),
+      rules_revision_(server.rules_revision()) {
     server_->data().tap = this;
 }
 
@@ -133,6 +155,7 @@ void Proof::session_closed(const Session& session) {
 void Proof::record_truth(Tick tick) {
     const World& world = server_->world();
     const Schema& schema = world.schema();
+    const std::vector<KindInterest>& kinds = server_->data().def.kinds;
     entities_.assign(world.index_end(), {});
     joins_.resize(world.index_end(), 0);
     last_roots_.resize(world.index_end(), EntityId::none);
@@ -161,6 +184,11 @@ void Proof::record_truth(Tick tick) {
         for (std::size_t d = 0; d < schema.keys().size(); ++d) {
             truth.keys[d] = Key{static_cast<std::uint16_t>(read_integer(entity, schema.keys()[d]))};
         }
+        for (std::size_t v = 0; v < schema.values().size(); ++v)
+            truth.values[v] = read_number(world, entity, schema.values()[v]);
+        truth.kind = world.kind_of(entity);
+        truth.range_m = kinds[index_of(truth.kind)].range_m;
+        check::bind_new(truth, kinds, {}, false);
         truth.owner = world.owner_of(entity);
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
         last_roots_[index] = truth.root;
@@ -228,6 +256,11 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
 
 void Proof::check_tick() {
     const Tick tick = server_->current_tick();
+    if (rules_revision_ != server_->rules_revision()) {
+        rules_revision_ = server_->rules_revision();
+        oracle_.set_rules(server_->rules());
+    }
+    oracle_.set_level(server_->data().def.level);
     record_truth(tick);
     for (const auto& session : server_->data().sessions) {
         if (session->state != Session::State::joined) continue;

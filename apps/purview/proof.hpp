@@ -79,6 +79,7 @@ class Proof final : public ReplicationTap {
     DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
     check::TruthOracle oracle_;
+    std::uint32_t rules_revision_;                                      ///< that the oracle knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state
     std::unordered_map<std::uint64_t, Values> values_;  ///< of this tick, by entity

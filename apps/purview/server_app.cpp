@@ -164,10 +164,12 @@ void ServerApp::reload_rules() {
                       stays);
         return;
     }
-    server->interest().set_level(interest->level);
+    server->set_interest_level(interest->level);
     operators->rules().set_sight_def(interest->sight);
     spdlog::info("{}: rules read again: revision {}, nodes: {}", reload_path_,
                  server->rules_revision(), server->rules().nodes.size());
+    for (const std::string& warning : operators->rules().warnings())
+        spdlog::warn("rules: {}", warning);
 }
 
 std::string ServerApp::page_address() const {

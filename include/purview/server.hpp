@@ -178,6 +178,8 @@ class Server {
     /// Who would gain and who would lose by them; nothing is changed.
     RuleTrial try_rules(const InterestRules& rules) const;
     const InterestRules& rules() const noexcept;
+    /// From the next tick on (F29).
+    void set_interest_level(InterestLevel level);
     /// 1 at first, one more for every set_rules that succeeded.
     std::uint32_t rules_revision() const noexcept;
 

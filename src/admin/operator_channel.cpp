@@ -68,6 +68,7 @@ json describe(EntityId entity, const Explanation& why) {
                 {"index", index_of(entity)},
                 {"unit", index_of(why.unit)},
                 {"relevant", why.relevant},
+                {"held", why.held},
                 {"stage", to_string(why.stage)},
                 {"nodes", json::array()},
                 {"single", json::array()},
@@ -81,7 +82,11 @@ json describe(EntityId entity, const Explanation& why) {
                              {"answer", step.unknown ? json() : json(step.answer)},
                              {"so_far", step.so_far}});
         }
-        out["nodes"].push_back({{"name", node.name}, {"result", node.result}, {"steps", steps}});
+        out["nodes"].push_back({{"name", node.name},
+                                {"member", node.is_member},
+                                {"combine", ops[static_cast<std::size_t>(node.combine)]},
+                                {"result", node.result},
+                                {"steps", steps}});
     }
     for (const Change& change : why.single) out["single"].push_back(change.what);
     for (const Change& change : why.pair) out["pair"].push_back(change.what);

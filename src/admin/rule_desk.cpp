@@ -89,12 +89,20 @@ void RuleDesk::name_kernels() {
     }
 }
 
-const std::vector<std::string>& RuleDesk::warnings() {
-    if (warned_revision_ != server_->rules_revision()) {
-        warnings_ = server_->try_rules(server_->rules()).warnings;
-        warned_revision_ = server_->rules_revision();
-    }
-    return warnings_;
+/// Warnings are about rules alone: an empty world gives them, and costs nothing.
+std::vector<std::string> RuleDesk::warnings() const {
+    const Schema& schema = server_->world().schema();
+    InterestDef def;
+    def.rules = server_->rules();
+    def.rules.bounds_min = {0, 0, 0};
+    def.rules.bounds_max = {1, 1, 1};
+    def.rules.entities_expected = 1;
+    def.flag_count = static_cast<std::uint32_t>(schema.flags().size());
+    def.key_count = static_cast<std::uint32_t>(schema.keys().size());
+    def.value_count = static_cast<std::uint32_t>(schema.values().size());
+    def.observers_max = 1;
+    const auto empty = InterestManager::create(def);
+    return empty ? empty->try_rules(def.rules).warnings : std::vector<std::string>();
 }
 
 json RuleDesk::rules() {

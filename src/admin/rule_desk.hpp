@@ -19,6 +19,8 @@ class RuleDesk {
 
     /// {"op": "rules", ...}
     nlohmann::json rules();
+    /// What about the rules that run is dear, or never true.
+    std::vector<std::string> warnings() const;
     /// {"op": "try_rules", ...} or {"op": "error", ...}
     nlohmann::json try_rules(const nlohmann::json& message);
     /// Null: they are set; else {"op": "error", ...}, and nothing was changed.
@@ -31,13 +33,10 @@ class RuleDesk {
     /// Kernels of the host's own that nobody named are called by number, for good.
     void name_kernels();
     scene::Loaded<InterestRules> compile(const nlohmann::json& message);
-    const std::vector<std::string>& warnings();
 
     Server* server_;
     scene::RuleNames names_;
     bool read_only_;
-    std::vector<std::string> warnings_;
-    std::uint32_t warned_revision_ = 0;  ///< of these warnings
 };
 
 }  // namespace purview::admin

@@ -33,16 +33,10 @@ bool remembers(const KernelDesc& kernel) {
     return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
 }
 
-bool same_cells(const CellShape& a, const CellShape& b) {
-    return a.width_m == b.width_m && a.height_m == b.height_m && a.depth_m == b.depth_m &&
-           a.rings == b.rings;
-}
-
-bool same_kernel(const KernelDesc& a, const KernelDesc& b) {
-    return a.type == b.type && a.enter_m == b.enter_m && a.leave_m == b.leave_m &&
-           a.domain == b.domain && a.flag == b.flag && a.custom == b.custom && a.range == b.range &&
-           a.from == b.from && a.value == b.value && a.value_min == b.value_min &&
-           a.value_max == b.value_max && same_cells(a.cells, b.cells) && a.sight == b.sight;
+/// Of its place, nothing.
+bool reads_entity_alone(const KernelDesc& kernel) {
+    return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
+           (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
 }
 
 /// The node of rules without nodes: everybody is told everything (N2).
@@ -67,6 +61,7 @@ struct TruthOracle::Asking {
     ObserverState& now;
     std::vector<std::vector<CellId>> cover;  ///< [node], ascending
     std::vector<bool> owned;                 ///< [entity index] units it owns a member of
+    std::vector<bool> shown_as_owned;        ///< of them, those with one that its owner sees
 };
 
 TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
@@ -87,7 +82,7 @@ std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules,
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         const NodeDesc& node = rules.nodes[n];
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (remembers(node.steps[s].kernel))
+            if (node.enabled && remembers(node.steps[s].kernel))
                 slots.push_back({n, node.name, s, node.steps[s].kernel, born});
         }
     }
@@ -103,7 +98,7 @@ void TruthOracle::set_rules(const InterestRules& rules) {
         for (std::size_t j = 0; j < slots_.size(); ++j) {
             const Slot& old = slots_[j];
             if (old.node_name != slots[i].node_name || old.step != slots[i].step) continue;
-            if (!same_kernel(old.kernel, slots[i].kernel)) continue;
+            if (old.kernel != slots[i].kernel) continue;
             from[i] = j;
             slots[i].born = old.born;
         }
@@ -145,44 +140,33 @@ const TruthEntity* TruthOracle::alive(EntityId entity) const {
     return found.id == entity ? &found : nullptr;
 }
 
-/// A member of at least one node, and of dormant ones only.
 bool TruthOracle::is_dormant(const TruthEntity& unit) const {
     bool any = false;
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        if (!is_member(rules_.nodes[n], n, unit)) continue;
+        if (!rules_.nodes[n].enabled || !is_member(rules_.nodes[n], n, unit)) continue;
         if (rules_.nodes[n].refresh.type != RefreshType::dormant) return false;
         any = true;
     }
     return any;
 }
 
-void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
+void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) const {
     EntityView& view = views[unit];
     if (view.facts != nullptr) return;
     const TruthEntity& truth = entities_[unit];
     view.facts = &truth;
-    Kept& kept = kept_[unit];
-    const bool is_known = kept.id == truth.id && kept.joins == truth.joins;
-    if (is_known && kept.updates == truth.updates && is_dormant(truth)) {
-        view.place = kept.place;
-        view.placed = kept.placed;
-        return;
-    }
-    view.place = frame_.flat(truth.place);
+    view.place = frame_.flat(is_dormant(truth) ? truth.heard_place : truth.place);
     view.placed = truth.placed;
     const TruthEntity* other = alive(truth.stands_at);
-    if (other != nullptr && depth < overrides_max) {
-        const std::uint32_t root = index_of(other->root);
-        stand(root, views, depth + 1);
-        view.place = views[root].place;
-        view.placed = views[root].placed;
-    }
-    kept = {truth.id, truth.joins, truth.updates, view.placed, view.place};
+    if (other == nullptr || depth == overrides_max) return;
+    const std::uint32_t root = index_of(other->root);
+    stand(root, views, depth + 1);
+    view.place = views[root].place;
+    view.placed = views[root].placed;
 }
 
-void TruthOracle::stand_all(std::vector<EntityView>& views) {
+void TruthOracle::stand_all(std::vector<EntityView>& views) const {
     views.assign(entities_.size(), {});
-    kept_.resize(entities_.size());
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         const TruthEntity& truth = entities_[i];
         EntityView& view = views[i];
@@ -190,7 +174,6 @@ void TruthOracle::stand_all(std::vector<EntityView>& views) {
         view.is_unit = truth.id != EntityId::none && truth.root == truth.id;
         view.joins = truth.joins;
         view.range_m = truth.range_m;
-        if (!view.is_unit) kept_[i] = {};
     }
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         if (views[i].is_unit) stand(i, views, 0);
@@ -379,8 +362,7 @@ TruthOracle::NodeAnswer TruthOracle::node_says(const Asking& asking, std::size_t
                 break;
             case StepOp::subtract:
                 result = result && !yes && !said.unknown;
-                if (step.kernel.type == KernelType::flag || step.kernel.type == KernelType::value)
-                    answer.hides = answer.hides || (counts && yes);
+                answer.hides = answer.hides || (counts && yes && reads_entity_alone(step.kernel));
                 break;
         }
         if (!result) strength = 0;
@@ -418,10 +400,6 @@ TruthOracle::NodeAnswer TruthOracle::nodes_say(const Asking& asking, const Entit
 Verdict TruthOracle::verdict_of(const Asking& asking, const EntityView& unit) const {
     const TruthEntity& truth = *unit.facts;
     const TruthObserver& observer = *asking.observer.facts;
-    const bool has_kind = index_of(truth.kind) < def_.kinds.size();
-    const bool owner_sees = !has_kind || def_.kinds[index_of(truth.kind)].owner_sees;
-    EntityMode mode = truth.mode;
-    if (mode == EntityMode::nodes && has_kind) mode = def_.kinds[index_of(truth.kind)].mode;
     const NodeAnswer nodes = nodes_say(asking, unit);
     Verdict verdict;
     verdict.entity = unit.id;
@@ -434,15 +412,15 @@ Verdict TruthOracle::verdict_of(const Asking& asking, const EntityView& unit) co
     };
     if (contains(observer.denied, unit.id)) {
         decide(TruthStage::denied, false);
-    } else if (asking.owned[index_of(unit.id)] && owner_sees) {
+    } else if (asking.shown_as_owned[index_of(unit.id)]) {
         decide(TruthStage::owned, true);
     } else if (truth.force_hidden) {
         decide(TruthStage::force_hidden, false);
-    } else if (truth.shown_to_all || mode == EntityMode::global) {
+    } else if (truth.shown_to_all || truth.mode == EntityMode::global) {
         decide(TruthStage::shown_to_all, true);
     } else if (contains(observer.allowed, unit.id)) {
         decide(TruthStage::allowed, true);
-    } else if (mode == EntityMode::explicit_only) {
+    } else if (truth.mode == EntityMode::explicit_only) {
         decide(TruthStage::explicit_only, false);
     } else if (observer.sees_everything || def_.level != InterestLevel::full) {
         decide(TruthStage::sees_everything, true);
@@ -452,7 +430,7 @@ Verdict TruthOracle::verdict_of(const Asking& asking, const EntityView& unit) co
     }
     // Whatever hides it ends its stay, even while something else shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
-        mode == EntityMode::explicit_only)
+        truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
     return verdict;
 }
@@ -503,7 +481,7 @@ const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
     state.stays_until.assign(entities_.size(), 0);
     state.verdicts.assign(entities_.size(), {});
     const bool has_past = !before.verdicts.empty() && before.yes.size() == slots_.size();
-    Asking asking{*observer, has_past ? &before : nullptr, state, {}, {}};
+    Asking asking{*observer, has_past ? &before : nullptr, state, {}, {}, {}};
     asking.cover.resize(rules_.nodes.size());
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         if (rules_.nodes[n].type != NodeType::dispatcher) continue;
@@ -513,9 +491,14 @@ const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
         make_set(asking.cover[n]);
     }
     asking.owned.assign(entities_.size(), false);
+    asking.shown_as_owned.assign(entities_.size(), false);
     for (const TruthEntity& entity : entities_) {
-        if (entity.id != EntityId::none && entity.owner == id)
-            asking.owned[index_of(entity.root)] = true;
+        if (entity.id == EntityId::none || entity.owner != id) continue;
+        const bool has_kind = index_of(entity.kind) < def_.kinds.size();
+        const std::uint32_t root = index_of(entity.root);
+        asking.owned[root] = true;
+        if (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees)
+            asking.shown_as_owned[root] = true;
     }
     for (const EntityView& unit : snapshot.entities) {
         if (!unit.is_unit) continue;

@@ -64,7 +64,7 @@ class TruthOracle {
     void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
 
     /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
-    /// the same name keeps what it remembers.
+    /// the same name keeps what it remembers, unless the node was off.
     void set_rules(const InterestRules& rules);
     void set_level(InterestLevel level) { def_.level = level; }
 
@@ -85,6 +85,9 @@ class TruthOracle {
     const Frame& frame() const noexcept { return frame_; }
     bool is_member(const NodeDesc& node, std::size_t number, const TruthEntity& unit) const;
 
+    /// A member of at least one node that is on, and of dormant ones only: moves are not heard of.
+    bool is_dormant(const TruthEntity& unit) const;
+
     /// Pairs (observer, entity) evaluated so far.
     std::uint64_t pairs_evaluated() const noexcept { return pairs_evaluated_; }
 
@@ -94,7 +97,7 @@ class TruthOracle {
         std::vector<EntityView> entities;
         std::unordered_map<std::uint32_t, ObserverView> observers;  ///< ready ones only
     };
-    /// A kernel that remembers.
+    /// A kernel that remembers, in a node that is on.
     struct Slot {
         std::size_t node = 0;
         std::string node_name;
@@ -109,14 +112,6 @@ class TruthOracle {
         std::vector<Tick> stays_until;               ///< [entity index]
         std::vector<Verdict> verdicts;               ///< [entity index]
     };
-    /// Where an entity stood when it was last looked at, for dormant nodes.
-    struct Kept {
-        EntityId id = EntityId::none;
-        std::uint32_t joins = 0;
-        std::uint32_t updates = 0;
-        bool placed = false;
-        Vec3 place;
-    };
     struct NodeAnswer {
         bool yes = false;
         bool hides = false;
@@ -127,9 +122,8 @@ class TruthOracle {
 
     std::vector<Slot> slots_of(const InterestRules& rules, Tick born) const;
     const TruthEntity* alive(EntityId entity) const;
-    bool is_dormant(const TruthEntity& unit) const;
-    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
-    void stand_all(std::vector<EntityView>& views);
+    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) const;
+    void stand_all(std::vector<EntityView>& views) const;
     ObserverView view_of(const TruthObserver& observer, Tick tick,
                          const std::vector<EntityView>& entities) const;
     void spread();
@@ -151,7 +145,6 @@ class TruthOracle {
     std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
     std::vector<TruthObserver> observers_;
-    std::vector<Kept> kept_;
     std::deque<Snapshot> history_;                         ///< newest last
     std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
     std::unordered_map<std::uint32_t, ObserverState> states_;

@@ -38,15 +38,17 @@ struct TruthEntity {
     ObserverId owner = ObserverId::none;
     std::uint32_t joins = 0;  ///< how often it became a member of a group
     KindId kind = EntityDef::no_kind;
-    EntityMode mode = EntityMode::nodes;  ///< its own; `nodes`: its kind's counts
-    float range_m = 0;                    ///< in force, its own or its kind's; 0: the rule's
+    EntityMode mode = EntityMode::nodes;  ///< in force: its own, its kind's, or set since
+    float range_m = 0;                    ///< in force, as the mode; 0: the rule's
     std::array<float, values_max> values{};
     std::vector<TruthKey> more_keys;
     std::vector<NodeId> nodes;            ///< bound to these
     bool orphaned = false;                ///< bound to none, and not the default node's either
     EntityId stands_at = EntityId::none;  ///< its place override
     Vec3 velocity;                        ///< metres a second
-    std::uint32_t updates = 0;            ///< how often update(entity) was called
+    /// Its own place as dormant nodes know it: where it stood when it appeared, left a group, was
+    /// updated, or moved while it was not dormant.
+    Vec3 heard_place;
 };
 
 /// An area of interest, with what the record's keeper needs to know of it.

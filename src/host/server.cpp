@@ -25,7 +25,7 @@ void ServerData::set_spoil(Spoil mode) {
 Status ServerData::set_rules(const InterestRules& rules) {
     const Status status = interest.set_rules(rules);
     if (status != Status::ok) return status;
-    def.rules = rules;
+    def.rules = interest.rules();
     ++rules_revision;
     return Status::ok;
 }
@@ -108,7 +108,11 @@ RuleTrial Server::try_rules(const InterestRules& rules) const {
     return data_->interest.try_rules(rules);
 }
 const InterestRules& Server::rules() const noexcept {
-    return data_->def.rules;
+    return data_->interest.rules();
+}
+void Server::set_interest_level(InterestLevel level) {
+    data_->interest.set_level(level);
+    data_->def.level = level;
 }
 std::uint32_t Server::rules_revision() const noexcept {
     return data_->rules_revision;

@@ -48,8 +48,7 @@ void ServerData::track_op(const WorldOp& op) {
             break;
         case WorldOp::Type::owner: {
             const ObserverId owner = data.owner_at(index);
-            const bool sees = def.kinds[index_of(data.kind_at(index))].owner_sees;
-            (void)interest.set_owner(op.entity, sees ? owner : ObserverId::none);
+            (void)interest.set_owner(op.entity, owner);
             for (auto& session : sessions) {
                 session->ghosts.set_owned(op.entity, session->observer == owner, tick_number);
             }

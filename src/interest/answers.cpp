@@ -71,28 +71,38 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
             masks[p * n + i] = window.masks()[p * window.size() + at];
         asked[i] = table_.occupied(blocks[i]);
     }
-    // Rows, too: whole nodes, not only what runs over windows.
-    std::vector<NodeProgram> nodes;
-    std::vector<float> by_lane(n * lanes_per_block), best(n * lanes_per_block);
+    // Node by node, rows too: whole nodes, not only what runs over windows.
+    std::vector<float> by_lane(n * lanes_per_block), best(entities.size());
     ScanScratch scratch;
     for (const WholeNode& node : program_.whole) {
-        if (node.is_custom || node.everything) continue;
-        nodes.push_back(node.program);
-        nodes.back().member_column = no_column;
-        if (def_.rules.nodes[index_of(node.id)].members != NodeMembers::all)
-            nodes.back().member_column = member_columns_[index_of(node.id)];
+        const NodeMembers members = def_.rules.nodes.empty()
+                                        ? NodeMembers::unbound
+                                        : def_.rules.nodes[index_of(node.id)].members;
+        NodeProgram alone = node.program;
+        alone.combine = StepOp::add;
+        input.nodes = {&alone, 1};
+        if (!node.is_custom && !node.everything)
+            measure(input, blocks, masks, asked, by_lane, scratch);
+        for (std::size_t i = 0; i < entities.size(); ++i) {
+            const Slot slot = wants(i);
+            if (slot == no_slot) continue;
+            const EntityId unit = unit_of(entities[i]);
+            float its = 0;
+            if (facts_table_.bindings.is_member(node.id, members, unit)) {
+                const PairEntry* pair = pairs_.find(o, unit);
+                const bool named = node.is_custom && pair != nullptr && pair->nodes > 0;
+                its = node.everything || named ? 1
+                      : node.is_custom
+                          ? 0
+                          : by_lane[*position.find(block_of(slot)) * lanes_per_block +
+                                    lane_of(slot)];
+            }
+            best[i] = joined_strength(node.program.combine, best[i], its);
+        }
     }
-    input.nodes = nodes;
-    measure(input, blocks, masks, asked, by_lane, scratch);
     for (std::size_t i = 0; i < entities.size(); ++i) {
-        const Slot slot = wants(i);
-        if (slot == no_slot) continue;
-        const std::size_t lane = *position.find(block_of(slot)) * lanes_per_block + lane_of(slot);
-        // Open nodes, custom nodes and holds do not measure.
-        const PairEntry* pair = pairs_.find(o, unit_of(entities[i]));
-        const bool plain =
-            table_.flag(facts_table_.columns.open, slot) || (pair != nullptr && pair->nodes > 0);
-        if (!plain && by_lane[lane] > 0) strength[i] = by_lane[lane];
+        // Whoever only stays for the rest of his time is not measured.
+        if (wants(i) != no_slot && best[i] > 0) strength[i] = best[i];
     }
 }
 
@@ -150,7 +160,7 @@ void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) 
         NodeProgram& spatial = nodes.emplace_back();
         for (const Step& step : node.steps) {
             if (step.op == StepOp::add && step.kernel->needs_place())
-                spatial.steps.push_back({StepOp::add, step.kernel, step.plane});
+                spatial.steps.push_back(step);
         }
     }
     const std::array block{block_of(slot)};

@@ -193,6 +193,19 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
 
 // -- life -----------------------------------------------------------------------------------------
 
+void InterestData::set_kind(EntityId entity, KindId kind) {
+    const std::uint32_t index = index_of(entity);
+    if (kind != EntityDef::no_kind && kinds_.size() <= index)
+        kinds_.resize(index + 1 + index / 8, EntityDef::no_kind);
+    if (index < kinds_.size()) kinds_[index] = kind;
+    const KindInterest* known = kind_of(kind);
+    if (known != nullptr && !known->owner_sees) {
+        blind_[index] = 1;
+    } else {
+        blind_.erase(index);
+    }
+}
+
 Status InterestData::spawn(EntityId entity, const EntityDef& def) {
     if (entity == EntityId::none || index_of(entity) >= entity_index_end)
         return Status::bad_argument;
@@ -201,13 +214,7 @@ Status InterestData::spawn(EntityId entity, const EntityDef& def) {
         (member_ids_.size() > 0 && member_ids_.contains(index_of(entity)))) {
         return Status::duplicate;
     }
-    if (def.kind != EntityDef::no_kind) {
-        if (kinds_.size() <= index_of(entity))
-            kinds_.resize(index_of(entity) + 1 + index_of(entity) / 8, EntityDef::no_kind);
-        kinds_[index_of(entity)] = def.kind;
-        const KindInterest* kind = kind_of(def.kind);
-        if (kind != nullptr && !kind->owner_sees) blind_[index_of(entity)] = 1;
-    }
+    set_kind(entity, def.kind);
     edit_unit(entity, [&] { place_unit(entity, def); });
     if (spawned_.size() <= index_of(entity))
         spawned_.resize(std::max<std::size_t>(index_of(entity) + 1, spawned_.size() * 9 / 8));
@@ -626,9 +633,6 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
 // -- bindings -------------------------------------------------------------------------------------
 
 Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound) {
-    for (const NodeId node : nodes) {
-        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
-    }
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
     edit_unit(entity, [&] {
@@ -645,6 +649,9 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
 }
 
 Status InterestData::set_nodes(EntityId entity, std::span<const NodeId> nodes) {
+    for (const NodeId node : nodes) {
+        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+    }
     return edit_nodes(entity, nodes, false);
 }
 
@@ -653,6 +660,7 @@ Status InterestData::add_default_node(EntityId entity) {
 }
 
 Status InterestData::add_node(EntityId entity, NodeId node) {
+    if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
     const auto now = facts_table_.bindings.nodes_of(entity);
     std::vector<NodeId> nodes(now.begin(), now.end());
     nodes.push_back(node);

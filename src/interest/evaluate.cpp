@@ -49,7 +49,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
          ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
     const InterestKernel& kernel = *step.kernel;
-    const auto places = input.views.of(kernel.looks_from());
+    const auto places = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
     const bool needs_place = kernel.needs_place();
     const bool is_nowhere =
@@ -72,7 +72,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
 
 std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n) noexcept {
     if (step.plane == no_plane) return {};
-    return masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+    return masks.subspan((1 + step.plane) * n, step.planes * n);
 }
 
 /// Enters wait: what the node said last, less what an entity's own facts hide.
@@ -111,7 +111,7 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         // What is settled is not asked about; but whoever remembers must see all, and so must a
         // trace.
         std::span<const Mask> asked;
-        if ((memory.empty() || step.kernel->takes_asked()) && input.trace == nullptr) {
+        if ((memory.empty() || step.takes_asked) && input.trace == nullptr) {
             scratch.asked.resize(n);
             for (std::size_t i = 0; i < n; ++i) {
                 scratch.asked[i] =
@@ -200,7 +200,7 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
     const std::size_t n = blocks.size();
     std::vector<Mask> memory;
     if (step.plane != no_plane) {
-        const auto kept = masks.subspan((1 + step.plane) * n, step.kernel->planes() * n);
+        const auto kept = masks.subspan((1 + step.plane) * n, step.planes * n);
         memory.assign(kept.begin(), kept.end());
     }
     const bool any_unknown = ask(input, step, blocks, 0, memory, asked, scratch, yes);
@@ -209,19 +209,19 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
         if (any_unknown) yes[i] = static_cast<Mask>(yes[i] & ~scratch.unknown[i]);
     }
     if (step.op == StepOp::subtract) return;
-    const auto places = input.views.of(step.kernel->looks_from());
+    const auto places = input.views.of(step.from);
     const Slots slots(input.table, input.facts, input.stands_for);
     step.kernel->strength(
         {input.observer, places, input.keys, blocks, {}, asked, 0, slots, input.asker, {}}, yes,
         out);
 }
 
-float joined(StepOp op, float so_far, float more) noexcept {
+}  // namespace
+
+float joined_strength(StepOp op, float so_far, float more) noexcept {
     if (op == StepOp::add) return std::max(so_far, more);
     return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
 }
-
-}  // namespace
 
 void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
@@ -245,7 +245,7 @@ void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
             for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
                 const bool applies = (yes[i] & lane_bit(lane)) != 0;
                 const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : one[at];
-                node[at] = joined(step.op, node[at], said);
+                node[at] = joined_strength(step.op, node[at], said);
             });
         }
         const auto members = program.member_column == no_column
@@ -254,7 +254,7 @@ void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
         for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
             const bool is_member = program.member_column == no_column ||
                                    (!members.empty() && (members[blocks[i]] & lane_bit(lane)) != 0);
-            strength[at] = joined(program.combine, strength[at], is_member ? node[at] : 0);
+            strength[at] = joined_strength(program.combine, strength[at], is_member ? node[at] : 0);
         });
     }
 }

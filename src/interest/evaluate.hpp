@@ -133,6 +133,9 @@ struct ScanInput {
 void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
               std::span<Mask> masks, ScanScratch& scratch);
 
+/// add: the larger; require: the smaller; subtract: nothing is left of what it says yes to.
+float joined_strength(StepOp op, float so_far, float more) noexcept;
+
 /// How relevant the lanes of `asked` are by the nodes: strength[16 n]. `masks` as after evaluate.
 void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,

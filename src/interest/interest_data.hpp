@@ -92,8 +92,9 @@ struct alignas(cache_line_bytes) Observer {
     float range_m = 0;
     float lookahead_s = 0;
     Tick ready_since = 0;
-    Window window;
+    ObserverId id = ObserverId::none;
     std::uint32_t next_of_main = IdPool::no_index;  ///< another observer with the same main entity
+    Window window;
     std::vector<KeyedArea> areas;
     std::vector<SourceRow> rows;               ///< ascending
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
@@ -258,7 +259,7 @@ class InterestData {
                                    std::span<const Vec3> places) const;
     // -- facts.cpp
     ObserverId id_of(std::uint32_t observer) const noexcept {
-        return make_observer_id(observer, observer_pool_.generation(observer));
+        return observers_[observer].id;
     }
     EntityId unit_of(EntityId entity) const noexcept;
     bool is_known(EntityId entity) const noexcept;
@@ -305,6 +306,7 @@ class InterestData {
     // -- entities.cpp
     Status check_def(const EntityDef& def) const noexcept;
     Vec3 inner(Vec3 place) const noexcept { return exchanged(facts_table_.axes, place); }
+    void set_kind(EntityId entity, KindId kind);
     void bind(EntityId entity, const EntityDef& def);
     void update_membership(EntityId unit);
     void update_bound(EntityId unit);
@@ -478,6 +480,13 @@ class InterestData {
     Bitset woken_;  ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
+    /// Toggles of one chunk.
+    struct Part {
+        std::uint32_t chunk;
+        const std::vector<Toggle>* toggles;
+        std::size_t begin, end;
+    };
+    std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
     struct Pending {

@@ -38,13 +38,14 @@ void InterestData::set_count_tested(bool value) noexcept {
 /// Neighbours one after another: they share the blocks that the caches hold. Whoever joins stands
 /// at the end for a while.
 void InterestData::order_observers() {
-    constexpr std::uint32_t every = 128, joined_share = 8;
+    // Windows that are new have no piece yet: they are packed soon.
+    constexpr std::uint32_t every = 128, soon = 4, joined_share = 8;
     const bool many_joined = appended_ > order_.size() / joined_share;
     if (!many_joined && ticks_to_order_ > 0) {
         --ticks_to_order_;
         return;
     }
-    ticks_to_order_ = every;
+    ticks_to_order_ = many_joined ? soon : every;
     appended_ = 0;
     order_keys_.clear();
     for (const std::uint32_t o : order_) {
@@ -66,7 +67,7 @@ void InterestData::order_observers() {
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
     std::size_t bytes = 0;
     for (const std::uint32_t o : order_)
-        bytes += WindowArena::rounded(observers_[o].window.bytes() + 1);
+        bytes += observers_[o].window.piece_bytes();
     for (Worker& worker : workers_)
         worker.scratch.arena.begin_repack(&worker == &workers_.front() ? bytes : 0);
     for (const std::uint32_t o : order_)
@@ -85,11 +86,12 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
                                    ? std::span<const Vec3>(sight.outer)
                                    : input.views.of(LookFrom::main_and_areas);
     input.asker.areas = sight.areas;
-    input.asker.more_keys = observer.more_keys;
+    if (facts_table_.more_keys.any() || observer_keys_.any())
+        input.asker.more_keys = observer.more_keys;
     input.asker.main = observer.main;
     input.asker.range_m = observer.range_m;
     input.asker.lookahead_s = observer.lookahead_s;
-    if (observer.main != EntityId::none)
+    if (observer.main != EntityId::none && !facts_table_.velocities.empty())
         input.asker.velocity = facts_table_.velocity(observer.main);
     input.asker.tick = tick_;
     input.asker.owned = sight.owned;
@@ -372,23 +374,18 @@ void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
 void InterestData::tell_toggles() {
     constexpr std::size_t ahead = 16;
     const bool x_possible = is_x_possible();
-    struct Part {
-        std::uint32_t chunk;
-        const std::vector<Toggle>* toggles;
-        std::size_t begin, end;
-    };
-    std::vector<Part> parts;
+    parts_.clear();
     for (const Worker& worker : workers_) {
         std::size_t begin = 0;
         for (const Worker::Chunk& chunk : worker.chunks) {
             if (chunk.end > begin)
-                parts.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
+                parts_.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
             begin = chunk.end;
         }
     }
-    std::sort(parts.begin(), parts.end(),
+    std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.chunk < b.chunk; });
-    for (const Part& part : parts) {
+    for (const Part& part : parts_) {
         const auto& toggles = *part.toggles;
         for (std::size_t i = part.begin; i < part.end; ++i) {
             if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);

@@ -22,6 +22,7 @@ Result<ObserverId> InterestData::add_observer() {
     if (index == IdPool::no_index) return Status::capacity;
     if (index == observers_.size()) observers_.emplace_back();
     observers_[index] = Observer{};
+    observers_[index].id = make_observer_id(index, observer_pool_.generation(index));
     update_observer_keys(index);
     return id_of(index);
 }
@@ -66,6 +67,7 @@ Status InterestData::remove_observer(ObserverId id) {
     (void)set_main_entity(id, EntityId::none);
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer = Observer{};
+    observer.id = id;  // of its last events
     observer_pool_.release(o);
     return Status::ok;
 }
@@ -288,8 +290,12 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& give
 Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area) {
     if (!is_observer(id)) return Status::stale_id;
     if (const Status status = check_area(area); status != Status::ok) return status;
-    if (def_.single_area) return set_areas(id, std::span(&area, 1));
-    const auto& areas = observers_[index_of(id)].areas;
+    auto& areas = observers_[index_of(id)].areas;
+    if (def_.single_area) {
+        for (const KeyedArea& one : areas)
+            following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
+        areas.clear();
+    }
     const bool is_new = std::none_of(areas.begin(), areas.end(),
                                      [&](const KeyedArea& one) { return one.key == key; });
     if (is_new && areas.size() >= def_.areas_max) return Status::capacity;

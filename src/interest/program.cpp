@@ -60,7 +60,7 @@ class Compiler {
     }
 
     void keep(std::shared_ptr<const InterestKernel> kernel, std::vector<Step>& steps, StepOp op) {
-        steps.push_back({op, kernel.get(), no_plane});
+        steps.emplace_back(op, *kernel);
         out_.kernels.push_back(std::move(kernel));
     }
 

@@ -31,9 +31,10 @@ void InterestData::dissolve_unit(EntityId unit) {
     drop_pairs(unit);
     drop_override(unit);
     dormant_.erase(index_of(unit));
-    if (hidden_at_.size() > index_of(unit)) hidden_at_[index_of(unit)] = tick_ + 1;
-    if (def_.rules.min_stay_ticks > 0 && hidden_at_.size() <= index_of(unit))
-        hidden_at_.resize(index_of(unit) + 1, tick_ + 1);
+    if (def_.rules.min_stay_ticks > 0) {  // its stays end with it
+        if (hidden_at_.size() <= index_of(unit)) hidden_at_.resize(index_of(unit) + 1, 0);
+        hidden_at_[index_of(unit)] = tick_ + 1;
+    }
     const Slot slot = table_.slot_of(unit);
     const Columns& columns = facts_table_.columns;
     shown_count_ -= table_.flag(columns.shown, slot) ? 1 : 0;
@@ -116,11 +117,11 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     const EntityId root = unit_of(member);
     const auto before = who_has(root);
     leave_group(member, root);
+    const ObserverId* owner = owners_.find(index_of(member));
+    if (owner != nullptr) edit_unit(root, [&] { add_owned(root, member, *owner, -1); });
+    set_kind(member, def.kind);
     place_unit(member, def);
-    if (const ObserverId* owner = owners_.find(index_of(member))) {
-        edit_unit(root, [&] { add_owned(root, member, *owner, -1); });
-        add_owned(member, member, *owner, +1);
-    }
+    if (owner != nullptr) add_owned(member, member, *owner, +1);
     log_change(member, before, who_has(member));
     update_observers_of_main(member);
     return Status::ok;

@@ -20,7 +20,7 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
         outside_bases_ += run.count - run.inside_count;
     }
     if (data_ == nullptr || bytes() > capacity_) {
-        capacity_ = static_cast<std::uint32_t>(WindowArena::rounded(bytes() + 1));
+        capacity_ = static_cast<std::uint32_t>(piece_bytes());
         data_ = arena.take(capacity_);
     }
     const auto put = [&](std::size_t offset, const auto& list) {
@@ -36,7 +36,7 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
 void Window::repack(WindowArena& arena) {
     if (data_ == nullptr) return;
     const std::byte* old = data_;
-    capacity_ = static_cast<std::uint32_t>(WindowArena::rounded(bytes() + 1));
+    capacity_ = static_cast<std::uint32_t>(piece_bytes());
     data_ = arena.take(capacity_);
     std::memcpy(data_, old, bytes());
 }

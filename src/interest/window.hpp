@@ -77,6 +77,10 @@ class Window {
     /// Takes its memory anew, between begin_repack and end_repack.
     void repack(WindowArena& arena);
     std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
+    /// Of its piece: with room for some more cells, as windows breathe.
+    std::size_t piece_bytes() const noexcept {
+        return WindowArena::rounded(bytes() + bytes() / 8 + 1);
+    }
     const std::byte* data() const noexcept { return data_; }
 
   private:

@@ -143,6 +143,10 @@ bool read_metres(std::string_view text, float& out) {
     return read_number(text, out) && std::isfinite(out) && out > 0 && out <= rule_metres_max;
 }
 
+bool read_side(std::string_view text, float& out) {
+    return read_metres(text, out) && out >= rule_side_min_m;
+}
+
 /// The shortest text that reads back as the same number.
 std::string text_of(float value) {
     char buffer[64];
@@ -278,29 +282,31 @@ class StepReader {
         const std::size_t second =
             first == std::string::npos ? first : size.text.find('x', first + 1);
         const std::string_view text = size.text;
-        bool good = first != std::string::npos && read_metres(text.substr(0, first), cells.width_m);
+        bool good = first != std::string::npos && read_side(text.substr(0, first), cells.width_m);
         good = good &&
-               read_metres(text.substr(first + 1,
-                                       second == std::string::npos ? second : second - first - 1),
-                           cells.height_m);
+               read_side(text.substr(first + 1,
+                                     second == std::string::npos ? second : second - first - 1),
+                         cells.height_m);
         if (good && second != std::string::npos) {
-            good = read_metres(text.substr(second + 1), cells.depth_m);
+            good = read_side(text.substr(second + 1), cells.depth_m);
         }
         if (!good || size.quoted) {
             fail(size.column, "'" + size.text + "' is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in " +
-                                  metres_range());
+                                  side_range());
         }
         if (second == std::string::npos && more() && words_[next_].text[0] == 'x' &&
             !words_[next_].quoted) {
             const Word& depth = words_[next_++];
-            if (!read_metres(std::string_view(depth.text).substr(1), cells.depth_m))
-                fail(depth.column, "'" + depth.text + "' is not xDEPTH in " + metres_range());
+            if (!read_side(std::string_view(depth.text).substr(1), cells.depth_m))
+                fail(depth.column, "'" + depth.text + "' is not xDEPTH in " + side_range());
         }
         read_rings();
     }
     void read_hexagons() {
         step_.kernel.type = KernelType::hexagons;
-        step_.kernel.cells.width_m = metres("hexagons");
+        const Word& side = word("hexagons", "their side");
+        if (side.quoted || !read_side(side.text, step_.kernel.cells.width_m))
+            fail(side.column, "'" + side.text + "' is not a side in " + side_range());
         read_rings();
     }
     void read_rings() {
@@ -365,6 +371,9 @@ class StepReader {
     }
     static std::string metres_range() {
         return "metres, above 0 and at most " + text_of(rule_metres_max);
+    }
+    static std::string side_range() {
+        return "metres, " + text_of(rule_side_min_m) + " to " + text_of(rule_metres_max);
     }
     float metres(const char* after) {
         const Word& given = word(after, "metres");

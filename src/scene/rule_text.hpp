@@ -56,6 +56,7 @@ inline constexpr std::size_t node_steps_max = 32;
 inline constexpr std::size_t step_bytes_max = 500;
 inline constexpr std::size_t node_name_bytes_max = 63;
 inline constexpr float rule_metres_max = 1e6F;
+inline constexpr float rule_side_min_m = 0.01F;  ///< of a cell
 
 /// One step. A problem has the column of the word that is wrong.
 ///

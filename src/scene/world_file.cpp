@@ -213,6 +213,10 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
         rules.bounds_min = {world.trace->min.x - 1, world.trace->min.y - 1, 0};
         rules.bounds_max = {world.trace->max.x + 1, world.trace->max.y + 1, 0};
     }
+    if (rules.axes != Axes::xy) {  // as high as it is long: what is there is not known
+        rules.bounds_min.z = rules.bounds_min.y;
+        rules.bounds_max.z = rules.bounds_max.y;
+    }
     try {
         use_ranges(world, rules);
     } catch (const WorldError& error) {

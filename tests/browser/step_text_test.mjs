@@ -32,7 +32,7 @@ assert.equal(named("require sight within 40 tests 32 grace 20"), "radius 40, tes
 assert.equal(named("add area leave 4"), "margin 4");
 
 // What is no number stays none: names, quoted ones, halves of a text.
-for (const text of ["", "add", "add within", "add same team", "subtract flag cloaked", "add same 'room 3'", "add within sixty"]) {
+for (const text of ["", "add", "add within", "add same team", "subtract flag cloaked", "add same 'room 3'", "add within sixty", "add withn 60", "ad within 60", "add same room 3"]) {
   assert.equal(named(text), "", text);
 }
 assert.equal(opOf("  subtract flag cloaked"), "subtract");

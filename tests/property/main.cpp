@@ -23,6 +23,7 @@ constexpr const char* usage =
     "  --ticks N         of most worlds (default 50)\n"
     "  --features LIST   what worlds may contain: engine, all, names, -names (default engine)\n"
     "  --explain N       suggestions of explain carried out after each tick\n"
+    "  --threads         executors have threads\n"
     "  --seed SEED       this world only\n"
     "  --reduce          a world that fails is made smaller, and all that was done in it printed\n";
 
@@ -52,6 +53,10 @@ bool read(int count, char** words, Options& options) {
         const std::string_view word = words[i];
         if (word == "--reduce") {
             options.reduces = true;
+            continue;
+        }
+        if (word == "--threads") {
+            run.threads = true;
             continue;
         }
         if (++i == count) return false;

@@ -13,8 +13,6 @@ namespace purview::test {
 
 namespace {
 
-constexpr bool engine_is_pending = true;  // calls of it that only refuse so far
-
 /// Nothing happens but what a test does.
 class QuietGame final : public Game {
   public:
@@ -78,8 +76,7 @@ struct QuietWorld {
 }  // namespace
 
 TEST_CASE(
-    "host: other rules count from the next tick on, and only what differs is an event (N39 M30)" *
-    doctest::skip(engine_is_pending)) {
+    "host: other rules count from the next tick on, and only what differs is an event (N39 M30)") {
     QuietWorld world(rules_of({within(40)}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     const EntityId far = world.spawn(world.schema.animal, 50);
@@ -118,8 +115,7 @@ TEST_CASE(
     CHECK(world.server->interest().events_of(world.observer).size() == 2);
 }
 
-TEST_CASE("host: unsound rules are refused while a server runs, and nothing is changed (N39)" *
-          doctest::skip(engine_is_pending)) {
+TEST_CASE("host: unsound rules are refused while a server runs, and nothing is changed (N39)") {
     QuietWorld world(rules_of({within(40)}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     world.tick();
@@ -135,8 +131,7 @@ TEST_CASE("host: unsound rules are refused while a server runs, and nothing is c
     CHECK(world.sees(near));
 }
 
-TEST_CASE("host: rules change under clients without a mismatch (N39)" *
-          doctest::skip(engine_is_pending)) {
+TEST_CASE("host: rules change under clients without a mismatch (N39)") {
     SmallWorld world(31, {0.05F, 0, 0, 20'000, 5'000});
     for (int i = 0; i < 5; ++i) world.add_client();
     world.run(60);
@@ -160,8 +155,7 @@ TEST_CASE("host: rules change under clients without a mismatch (N39)" *
 }
 
 TEST_CASE(
-    "host: a kind's nodes, mode and range are those of each of its entities (N40 F3 F10 F11 M11)" *
-    doctest::skip(engine_is_pending)) {
+    "host: a kind's nodes, mode and range are those of each of its entities (N40 F3 F10 F11 M11)") {
     InterestRules rules = rules_of({within(40)});
     rules.nodes[0].members = NodeMembers::unbound;
     rules.range_classes_m = {60, 140};
@@ -195,8 +189,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "host: a field that is named as a value decides in the tick in which it is written (N41)" *
-    doctest::skip(engine_is_pending)) {
+    "host: a field that is named as a value decides in the tick in which it is written (N41)") {
     StepDesc strong;
     strong.op = StepOp::require;
     strong.kernel.type = KernelType::value;
@@ -217,8 +210,8 @@ TEST_CASE(
     CHECK(world.sees(animal));
 }
 
-TEST_CASE("host: whether an owner sees his own is said by the kind of schema or interest (M8 F11)" *
-          doctest::skip(engine_is_pending)) {
+TEST_CASE(
+    "host: whether an owner sees his own is said by the kind of schema or interest (M8 F11)") {
     SmallSchema names;
     std::vector<KindInterest> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].owner_sees = false;
@@ -232,8 +225,8 @@ TEST_CASE("host: whether an owner sees his own is said by the kind of schema or 
     CHECK(world.sees(wagon));
 }
 
-TEST_CASE("host: with the level none a server's nodes say all, and full brings them back (F7 F29)" *
-          doctest::skip(engine_is_pending)) {
+TEST_CASE(
+    "host: with the level none a server's nodes say all, and full brings them back (F7 F29)") {
     QuietWorld world(rules_of({within(40)}), {}, InterestLevel::none);
     const EntityId far = world.spawn(world.schema.animal, 100);
     world.tick();

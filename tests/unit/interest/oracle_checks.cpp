@@ -340,10 +340,7 @@ bool RandomWorld::is_hidden(const check::TruthObserver& observer,
                             const check::TruthEntity& unit) const {
     const auto& denied = observer.denied;
     if (std::find(denied.begin(), denied.end(), unit.id) != denied.end()) return true;
-    EntityMode mode = unit.mode;
-    if (mode == EntityMode::nodes && index_of(unit.kind) < def_.kinds.size())
-        mode = def_.kinds[index_of(unit.kind)].mode;
-    return unit.force_hidden || mode == EntityMode::explicit_only;
+    return unit.force_hidden || unit.mode == EntityMode::explicit_only;
 }
 
 void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wrong) {
@@ -394,9 +391,11 @@ void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong)
         if (told.box_kind != EntityDef::no_kind && entity.kind != told.box_kind) continue;
         expected.push_back(entity.id);
     }
+    std::sort(expected.begin(), expected.end());
     if (Difference found = compare_sets(ObserverId::none, expected, told.box)) {
         found.check = "boxes";
-        found.text = "entities_in: " + found.text;
+        found.text = "entities_in " + text_of(told.box_min) + " to " + text_of(told.box_max) +
+                     ": " + found.text;
         wrong.push_back(std::move(found));
     }
 }
@@ -509,11 +508,11 @@ void RandomWorld::check_one_explanation(std::vector<Difference>& wrong) {
     bool any_node = false;
     for (const ExplainedNode& node : why.nodes) {
         any_node = any_node || node.result;
-        if (!node.steps.empty() && node.steps.back().so_far != node.result)
+        if (!node.steps.empty() && (node.steps.back().so_far && node.is_member) != node.result)
             wrong.push_back({"explain", "a node is not what its last step leaves:\n" + why.text(),
                              observer->id, entity->id});
     }
-    if (why.stage == Stage::node && !any_node)
+    if (why.stage == Stage::node && !any_node && !why.held)
         wrong.push_back({"explain", "no node decided:\n" + why.text(), observer->id, entity->id});
 }
 
@@ -524,7 +523,7 @@ std::string RandomWorld::report(const Difference& difference) {
         text += ", observer " + purview::test::name_of(difference.observer);
     if (difference.entity != EntityId::none)
         text += ", entity " + purview::test::name_of(difference.entity);
-    text += "\nrules " + text_of(rules_);
+    text += "\nrules " + purview::test::text_of(rules_);
     if (difference.observer != ObserverId::none && difference.entity != EntityId::none) {
         const check::Verdict& should = verdict(difference.observer, difference.entity);
         text += std::string("\noracle: ") + name_of(should.stage) +
@@ -605,6 +604,7 @@ void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
             return expect(manager_.set_key(entity.id, change.domain, change.key), "set_key");
         case ChangeType::move:
             entity.place = change.place;
+            hear_of(entity);
             return expect(manager_.move(entity.id, change.place), "move");
         default:
             trouble_ = "a change that is not known here: " + change.what;

@@ -29,30 +29,37 @@ enum class Feature : std::uint8_t {
     owner_kernel,   ///< KernelType::owner
     neighbourhood,  ///< cells
     hexagons,
-    sight,         ///< line of sight, lookahead, velocities
-    more_keys,     ///< overlapping groups
-    modes,         ///< global, explicit only
-    level,         ///< set_level
-    min_stay,      ///< min_stay_ticks
-    overrides,     ///< set_place_override
-    dormant,       ///< Refresh::dormant, update
-    new_rules,     ///< set_rules
-    trials,        ///< try_rules
-    counts,        ///< observer_count, edges
-    strength,      ///< strength
-    inverse,       ///< observers_of
-    visits,        ///< for_each_relevant
-    settings,      ///< settings of nodes
-    boxes,         ///< entities_in
-    covering,      ///< observers_covering
-    columns,       ///< move(PlaceColumns)
-    places,        ///< place_of
-    executors,     ///< set_executor
-    needs_entity,  ///< ready_requires_entity
-    nested,        ///< join_unit of what has members
-    reasons,       ///< of events
-    no_adds,       ///< nodes that do not begin with an add, or have none
-    count          ///< how many there are
+    sight,              ///< line of sight, lookahead, velocities
+    more_keys,          ///< overlapping groups
+    modes,              ///< global, explicit only
+    level,              ///< set_level
+    min_stay,           ///< min_stay_ticks
+    overrides,          ///< set_place_override
+    dormant,            ///< Refresh::dormant, update
+    new_rules,          ///< set_rules
+    trials,             ///< try_rules
+    counts,             ///< observer_count, edges
+    strength,           ///< strength
+    inverse,            ///< observers_of
+    visits,             ///< for_each_relevant
+    settings,           ///< settings of nodes
+    boxes,              ///< entities_in
+    covering,           ///< observers_covering
+    columns,            ///< move(PlaceColumns)
+    places,             ///< place_of
+    executors,          ///< set_executor
+    needs_entity,       ///< ready_requires_entity
+    no_place_to_stand,  ///< overrides of and to what has no place
+    moved_steps,        ///< set_rules with steps at other positions of their node
+    ends_asleep,        ///< overrides that end while the entity is dormant
+    other_kind,         ///< leave_unit with another kind than it had
+    fewer_nodes,        ///< set_rules with fewer nodes
+    single_area,        ///< InterestDef::single_area
+    statuses,           ///< of bad calls with numbers
+    nested,             ///< join_unit of what has members
+    reasons,            ///< of events
+    no_adds,            ///< nodes that do not begin with an add, or have none
+    count               ///< how many there are
 };
 
 std::string_view to_string(Feature feature);

@@ -4,8 +4,10 @@
 // The operations of a random world: every call of the manager that changes something, made on the
 // engine and on the records.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "random_world.hpp"
 
@@ -26,6 +28,20 @@ void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t
 void run_odd_first(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
     for (std::uint32_t i = 1; i < count; i += 2) task(context, i);
     for (std::uint32_t i = 0; i < count; i += 2) task(context, i);
+}
+
+/// `workers` threads, each takes the next task; the context is their number.
+void run_on_threads(void* workers, std::uint32_t count, void (*task)(void*, std::uint32_t),
+                    void* context) {
+    std::atomic<std::uint32_t> next{0};
+    const auto work = [&] {
+        for (std::uint32_t i = next++; i < count; i = next++) task(context, i);
+    };
+    std::vector<std::thread> threads;
+    for (std::uintptr_t i = 1; i < reinterpret_cast<std::uintptr_t>(workers); ++i)
+        threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
@@ -143,13 +159,16 @@ KeyDomain RandomWorld::random_domain() {
     return KeyDomain{static_cast<std::uint8_t>(random_.below(def_.space.twins.keys))};
 }
 
+NodeId RandomWorld::node_at(std::size_t number) {
+    return NodeId{static_cast<std::uint16_t>(number)};
+}
+
 NodeId RandomWorld::random_node() {
-    return NodeId{
-        static_cast<std::uint16_t>(random_.below(static_cast<std::uint32_t>(node_count())))};
+    return node_at(random_.below(static_cast<std::uint32_t>(node_count())));
 }
 
 /// What it is when it appears, and when it leaves a group: some of it as it was, some new.
-EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& own) {
+EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves) {
     EntityDef def;
     def.place = entity.place;
     def.placed = entity.placed;
@@ -160,6 +179,7 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
         def.kind = KindId{static_cast<std::uint16_t>(
             random_.below(static_cast<std::uint32_t>(def_.kinds.size())))};
     }
+    if (leaves && !has(Feature::other_kind)) def.kind = entity.kind;
     if (has(Feature::modes) && random_.chance(0.1F))
         def.mode = random_.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
     if (range_max() > 0 && random_.chance(0.4F)) def.range_m = length(2, range_max() - 1);
@@ -173,6 +193,9 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     entity.mode = def.mode;
     entity.range_m = def.range_m;
     if (!(def.range_m > 0) && has_kind) entity.range_m = def_.kinds[index_of(def.kind)].range_m;
+    if (def.mode == EntityMode::nodes && has_kind)
+        entity.mode = def_.kinds[index_of(def.kind)].mode;
+    entity.heard_place = entity.place;
     check::bind_new(entity, def_.kinds, def.nodes, def.replaces_kind_nodes);
     return def;
 }
@@ -183,7 +206,7 @@ void RandomWorld::spawn() {
         return;
     std::uint32_t index = 0;
     while (index < entities_.size() &&
-           (entities_[index].id != EntityId::none ||
+           (entities_[index].id != EntityId::none || def_.left_out_entities.count(index) != 0 ||
             std::find(resting_.begin(), resting_.end(), index) != resting_.end())) {
         ++index;
     }
@@ -191,6 +214,7 @@ void RandomWorld::spawn() {
         entities_.emplace_back();
         generations_.push_back(0);
     }
+    if (def_.left_out_entities.count(index) != 0) return;
     auto& entity = entities_[index];
     entity = {};
     entity.id = entity.root = make_entity_id(index, ++generations_[index]);
@@ -204,11 +228,27 @@ void RandomWorld::spawn() {
             entity.values[v] = std::floor(random_.between(-8, 9));
     }
     std::vector<NodeId> own;
-    const EntityDef def = def_of(entity, own);
+    const EntityDef def = def_of(entity, own, false);
     expect(manager_.spawn(entity.id, def), "spawn");
     born_.insert(entity.id);
     count("spawn", entity.id);
+    if (def_.keeps_log) {
+        note("at " + text_of(entity.place) + (entity.placed ? "" : ", not placed") + ", flags " +
+             std::to_string(entity.flags) + ", keys " + std::to_string(index_of(entity.keys[0])) +
+             " " + std::to_string(index_of(entity.keys[1])) + ", values " +
+             std::to_string(entity.values[0]) + " " + std::to_string(entity.values[1]) +
+             ", range " + std::to_string(entity.range_m) + ", mode " +
+             std::to_string(static_cast<int>(entity.mode)) + ", kind " +
+             std::to_string(index_of(entity.kind)));
+        note_nodes(entity);
+    }
     ask_again(entity.id);
+}
+
+void RandomWorld::note_nodes(const check::TruthEntity& entity) {
+    std::string text = entity.orphaned ? "orphaned" : "bound to";
+    for (const NodeId node : entity.nodes) text += " " + std::to_string(index_of(node));
+    note(text);
 }
 
 /// Nodes of our own that rest must be told.
@@ -233,10 +273,12 @@ void RandomWorld::despawn(EntityId id) {
         std::erase_if(observer.areas,
                       [&](const check::TruthArea& area) { return area.area.follow == id; });
     }
-    for (auto& entity : entities_) {
-        if (entity.stands_at == id) entity.stands_at = EntityId::none;
-    }
     expect(manager_.despawn(id), "despawn");
+    for (auto& entity : entities_) {
+        if (entity.stands_at != id) continue;
+        entity.stands_at = EntityId::none;
+        if (has(Feature::dormant) && !has(Feature::ends_asleep)) wake(entity);
+    }
     entities_[index_of(id)] = {};
     resting_.push_back(index_of(id));
     count("despawn", id);
@@ -280,10 +322,11 @@ void RandomWorld::detach(check::TruthEntity& entity) {
     const EntityId root = entity.root;
     entity.root = entity.id;
     std::vector<NodeId> own;
-    const EntityDef def = def_of(entity, own);
+    const EntityDef def = def_of(entity, own, true);
     expect(manager_.leave_unit(entity.id, def), "leave_unit");
     if (has(Feature::sight)) expect(manager_.set_velocity(entity.id, entity.velocity), "velocity");
     count("leave_unit", entity.id);
+    if (def_.keeps_log) note("kind " + std::to_string(index_of(entity.kind)));
     ask_again(entity.id);
     ask_again(root);
 }
@@ -302,6 +345,7 @@ void RandomWorld::set_flag() {
                              ((entity->flags >> flag) & 1U) != 0),
            "set_flag");
     count("set_flag", entity->id);
+    note("flags " + std::to_string(entity->flags));
 }
 
 void RandomWorld::set_key() {
@@ -311,6 +355,8 @@ void RandomWorld::set_key() {
     entity->keys[index_of(domain)] = random_key(true);
     expect(manager_.set_key(entity->id, domain, entity->keys[index_of(domain)]), "set_key");
     count("set_key", entity->id);
+    note(std::to_string(index_of(domain)) + " to " +
+         std::to_string(index_of(entity->keys[index_of(domain)])));
 }
 
 void RandomWorld::set_owner() {
@@ -319,7 +365,7 @@ void RandomWorld::set_owner() {
     if (entity == nullptr || observer == nullptr) return;
     entity->owner = random_.chance(0.3F) ? ObserverId::none : observer->id;
     expect(manager_.set_owner(entity->id, entity->owner), "set_owner");
-    count("set_owner", entity->id, observer->id);
+    count("set_owner", entity->id, entity->owner);
 }
 
 void RandomWorld::add_key() {
@@ -332,8 +378,11 @@ void RandomWorld::add_key() {
 }
 
 void RandomWorld::remove_key() {
+    // The next one that has any.
     auto* unit = random_unit();
-    if (unit == nullptr || unit->more_keys.empty()) return;
+    while (unit != nullptr && (unit->more_keys.empty() || unit->root != unit->id))
+        unit = unit == &entities_.back() ? nullptr : unit + 1;
+    if (unit == nullptr) return;
     const auto at =
         unit->more_keys.begin() + random_.below(static_cast<std::uint32_t>(unit->more_keys.size()));
     const check::TruthKey more = *at;
@@ -351,6 +400,7 @@ void RandomWorld::set_value() {
                               unit->values[value]),
            "set_value");
     count("set_value", unit->id);
+    note(std::to_string(value) + " to " + std::to_string(unit->values[value]));
 }
 
 void RandomWorld::set_range() {
@@ -359,6 +409,7 @@ void RandomWorld::set_range() {
     unit->range_m = random_.chance(0.25F) ? 0 : length(2, range_max() - 1);
     expect(manager_.set_range(unit->id, unit->range_m), "set_range");
     count("set_range", unit->id);
+    note("to " + std::to_string(unit->range_m));
 }
 
 void RandomWorld::set_mode() {
@@ -369,6 +420,7 @@ void RandomWorld::set_mode() {
         unit->mode = random_.chance(0.4F) ? EntityMode::global : EntityMode::explicit_only;
     expect(manager_.set_mode(unit->id, unit->mode), "set_mode");
     count("set_mode", unit->id);
+    note("to " + std::to_string(static_cast<int>(unit->mode)));
 }
 
 /// Overrides in a row from a unit on.
@@ -395,10 +447,16 @@ unsigned RandomWorld::overrides_before(EntityId unit) const {
     return longest;
 }
 
+/// True if somebody would stand where he stands himself, or where nobody can.
 bool RandomWorld::is_circular() const {
     if (!has(Feature::overrides)) return false;
     return std::any_of(entities_.begin(), entities_.end(), [&](const check::TruthEntity& entity) {
-        return entity.id != EntityId::none && overrides_behind(entity) > overrides_in_a_row;
+        if (entity.id == EntityId::none) return false;
+        const check::TruthEntity* other = alive(entity.stands_at);
+        if (!has(Feature::no_place_to_stand) && other != nullptr &&
+            !(entity.placed && entities_[index_of(other->root)].placed))
+            return true;
+        return overrides_behind(entity) > overrides_in_a_row;
     });
 }
 
@@ -414,10 +472,15 @@ void RandomWorld::set_place_override() {
     } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row) {
         unit->stands_at = before;  // who counts how is tested by hand
         return;
+    } else if (is_circular()) {
+        unit->stands_at = before;
+        return;
     }
     expect(manager_.set_place_override(unit->id, unit->stands_at), should, "set_place_override");
     note("stands at " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
+    if (unit->stands_at == EntityId::none && has(Feature::dormant) && !has(Feature::ends_asleep))
+        wake(*unit);
     count("set_place_override", unit->id);
 }
 
@@ -427,6 +490,7 @@ void RandomWorld::set_velocity() {
     unit->velocity = {length(-20, 20), length(-20, 20), length(-20, 20)};
     expect(manager_.set_velocity(unit->id, unit->velocity), "set_velocity");
     count("set_velocity", unit->id);
+    note("to " + text_of(unit->velocity));
 }
 
 void RandomWorld::add_node() {
@@ -436,6 +500,8 @@ void RandomWorld::add_node() {
     check::bind(*unit, node);
     expect(manager_.add_node(unit->id, node), "add_node");
     count("add_node", unit->id);
+    note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::remove_node() {
@@ -448,6 +514,8 @@ void RandomWorld::remove_node() {
     if (check::unbind(*unit, node)) should = unit->orphaned ? Status::orphaned : Status::ok;
     expect(manager_.remove_node(unit->id, node), should, "remove_node");
     count("remove_node", unit->id);
+    note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::set_nodes() {
@@ -459,6 +527,8 @@ void RandomWorld::set_nodes() {
     const Status got = manager_.set_nodes(unit->id, nodes);
     if (!nodes.empty() || got != Status::orphaned) expect(got, "set_nodes");
     count("set_nodes", unit->id);
+    note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::add_default_node() {
@@ -468,6 +538,8 @@ void RandomWorld::add_default_node() {
     check::bind_default(*unit);
     expect(manager_.add_default_node(unit->id), "add_default_node");
     count("add_default_node", unit->id);
+    note_nodes(*unit);
+    ask_again(unit->id);
 }
 
 void RandomWorld::force_hide() {
@@ -476,6 +548,7 @@ void RandomWorld::force_hide() {
     unit->force_hidden = random_.chance(0.4F);
     expect(manager_.force_hide(unit->id, unit->force_hidden), "force_hide");
     count("force_hide", unit->id);
+    note(unit->force_hidden ? "yes" : "no");
 }
 
 void RandomWorld::show_to_all() {
@@ -484,6 +557,7 @@ void RandomWorld::show_to_all() {
     unit->shown_to_all = random_.chance(0.2F);
     expect(manager_.show_to_all(unit->id, unit->shown_to_all), "show_to_all");
     count("show_to_all", unit->id);
+    note(unit->shown_to_all ? "yes" : "no");
 }
 
 void RandomWorld::recheck() {
@@ -500,16 +574,25 @@ void RandomWorld::recheck() {
 void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    to_update_.push_back(entity->id);  // when it has moved as far as it will
+    wake(*entity);
     count("update", entity->id);
+}
+
+/// A member's group is meant.
+void RandomWorld::wake(const check::TruthEntity& entity) {
+    check::TruthEntity& unit = entities_[index_of(entity.root)];
+    unit.heard_place = unit.place;
+    expect(manager_.update(entity.id), "update");
 }
 
 void RandomWorld::teleport() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
     entity->place = random_place();
+    hear_of(*entity);
     expect(manager_.move(entity->id, entity->place), "move");
     count("teleport", entity->id);
+    note("to " + text_of(entity->place));
 }
 
 // -- observers
@@ -559,6 +642,7 @@ void RandomWorld::set_ready() {
     }
     expect(manager_.set_ready(observer->id, observer->ready), "set_ready");
     count("set_ready", EntityId::none, observer->id);
+    note(observer->ready ? "yes" : "no");
     ask_again(observer->id);
 }
 
@@ -614,7 +698,8 @@ void RandomWorld::set_area() {
     const Area area = random_area();
     put_area(*observer, key, area);
     expect(manager_.set_area(observer->id, key, area), "set_area");
-    count("set_area", area.follow, observer->id);
+    count("set_area", EntityId::none, observer->id);
+    note("key " + std::to_string(key) + " " + text_of(area));
 }
 
 void RandomWorld::remove_area() {
@@ -642,6 +727,7 @@ void RandomWorld::set_areas() {
                                      tick_);
     expect(manager_.set_areas(observer->id, areas), "set_areas");
     count("set_areas", EntityId::none, observer->id);
+    for (const Area& area : areas) note(text_of(area));
 }
 
 void RandomWorld::add_observer_key() {
@@ -696,6 +782,7 @@ void RandomWorld::set_sees_everything() {
     expect(manager_.set_sees_everything(observer->id, observer->sees_everything),
            "set_sees_everything");
     count("set_sees_everything", EntityId::none, observer->id);
+    note(observer->sees_everything ? "yes" : "no");
 }
 
 void RandomWorld::rescan() {
@@ -726,6 +813,7 @@ void RandomWorld::allow_or_deny() {
                     : manager_.deny(observer->id, unit->id, value),
            "allow or deny");
     count(is_allow ? "allow" : "deny", unit->id, observer->id);
+    note(value ? "yes" : "no");
 }
 
 // -- rules and nodes
@@ -744,6 +832,7 @@ void RandomWorld::set_level() {
     manager_.set_level(level_);
     oracle_.set_level(level_);
     count("set_level");
+    note("to " + std::to_string(static_cast<int>(level_)));
 }
 
 bool RandomWorld::is_table(std::size_t node) const {
@@ -762,9 +851,10 @@ void RandomWorld::set_node_pair() {
     const std::pair key{index_of(observer->id), index_of(unit->id)};
     const bool value = roster_->pairs.erase(key) == 0;
     if (value) roster_->pairs.insert(key);
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
-        if (is_table(n))
-            expect(manager_.set_node_pair(NodeId{n}, observer->id, unit->id, value),
+    for (std::size_t n = 0; n < node_count(); ++n) {
+        // Whom the node is not about it does not take; when it is, it is asked again.
+        if (is_table(n) && oracle_.is_member(rules_.nodes[n], n, *unit))
+            expect(manager_.set_node_pair(node_at(n), observer->id, unit->id, value),
                    "set_node_pair");
     }
     count("set_node_pair", unit->id, observer->id);
@@ -772,9 +862,9 @@ void RandomWorld::set_node_pair() {
 
 /// Many pairs of the table, and then the nodes are asked anew.
 void RandomWorld::rescan_node() {
-    std::vector<std::uint16_t> nodes;
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(n);
+    std::vector<NodeId> nodes;
+    for (std::size_t n = 0; n < node_count(); ++n) {
+        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(node_at(n));
     }
     if (nodes.empty()) return;
     for (int i = 0; i < 20; ++i) {
@@ -784,8 +874,7 @@ void RandomWorld::rescan_node() {
         const std::pair key{index_of(observer->id), index_of(unit->id)};
         if (roster_->pairs.erase(key) == 0) roster_->pairs.insert(key);
     }
-    for (const std::uint16_t node : nodes)
-        expect(manager_.rescan_node(NodeId{node}), "rescan_node");
+    for (const NodeId node : nodes) expect(manager_.rescan_node(node), "rescan_node");
     count("rescan_node");
 }
 
@@ -796,6 +885,11 @@ void RandomWorld::set_executor() {
     if (how == 0) executor = {};
     if (how == 1) executor.run = run_backwards;
     if (how == 2) executor.run = run_odd_first;
+    if (def_.threads) {
+        executor.workers = 2 + random_.below(3);
+        executor.run = run_on_threads;
+        executor.context = reinterpret_cast<void*>(std::uintptr_t{executor.workers});
+    }
     manager_.set_executor(executor);
     count("set_executor");
 }
@@ -862,12 +956,12 @@ void RandomWorld::bad_call() {
                  "set_area that follows nobody");
             break;
         case 9:
-            if (!has(Feature::binding)) return;
+            if (!has(Feature::binding) || node_count() == 0) return;
             must(manager_.add_node(e, NodeId{1000}), Status::bad_argument, "add_node");
             must(manager_.add_node(gone, NodeId{0}), Status::stale_id, "add_node stale");
             break;
         case 10:
-            if (has(Feature::values))
+            if (has(Feature::values) && has(Feature::statuses))
                 must(manager_.set_value(e, ValueId{0}, nan), Status::bad_position, "set_value");
             if (has(Feature::ranges)) {
                 must(manager_.set_range(e, -1), Status::bad_argument, "set_range");

@@ -268,14 +268,17 @@ void Writer::change(InterestRules& rules) {
                 node_at.steps.push_back(step(node_at.steps.empty()));
             return;
         case 2:
-            if (!node_at.steps.empty()) node_at.steps.erase(any_step());
+            if (!node_at.steps.empty())
+                node_at.steps.erase(has(Feature::moved_steps) ? any_step()
+                                                              : node_at.steps.end() - 1);
             break;
         case 3:
             if (!node_at.steps.empty())
                 any_step()->op = StepOp{static_cast<std::uint8_t>(random_.below(3))};
             break;
         case 4:
-            if (node_at.steps.size() > 1) std::swap(node_at.steps.front(), node_at.steps.back());
+            if (node_at.steps.size() > 1 && has(Feature::moved_steps))
+                std::swap(node_at.steps.front(), node_at.steps.back());
             break;
         case 5:
             if (rules.nodes.size() < nodes_max) {
@@ -289,7 +292,8 @@ void Writer::change(InterestRules& rules) {
             }
             return;
         case 6:
-            if (rules.nodes.size() > 1) rules.nodes.erase(rules.nodes.begin() + at);
+            if (rules.nodes.size() > 1 && has(Feature::fewer_nodes))
+                rules.nodes.erase(rules.nodes.begin() + at);
             return;
         case 7:
             if (has(Feature::combine)) node_at.enabled = !node_at.enabled;

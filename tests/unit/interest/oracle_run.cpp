@@ -45,6 +45,7 @@ class Reducer {
             smaller |= simpler_rules();
             smaller |= fewer_operations();
             smaller |= fewer_edits();
+            smaller |= fewer_individuals();
         }
         def_.keeps_log = true;
         RandomWorld world(def_);
@@ -61,7 +62,10 @@ class Reducer {
     bool keeps(const RandomWorldDef& def) {
         RandomWorld world(def);
         std::uint32_t done = 0;
-        if (purview::test::run(world, ticks_, explain_pairs_, done).empty()) return false;
+        const std::string failure = purview::test::run(world, ticks_, explain_pairs_, done);
+        const std::string check = failure.substr(0, failure.find(':'));
+        if (failure.empty() || (!check_.empty() && check != check_)) return false;
+        check_ = check;
         def_ = def;
         ticks_ = done;
         return true;
@@ -94,12 +98,42 @@ class Reducer {
                try_it([](RandomWorldDef& d) { d.left_out.insert("move"); });
         return any;
     }
+    /// In ever smaller pieces.
+    bool fewer_in(std::set<std::uint32_t> RandomWorldDef::*left_out) {
+        bool any = false;
+        for (std::uint32_t some = 64; some > 0; some /= 2) {
+            for (std::uint32_t i = 0; i < def_.entities + 30; i += some) {
+                if ((def_.*left_out).count(i) != 0) continue;
+                any |= try_it([&](RandomWorldDef& d) {
+                    for (std::uint32_t j = i; j < i + some; ++j) (d.*left_out).insert(j);
+                });
+            }
+        }
+        return any;
+    }
+    /// One by one; other entities keep their index.
+    bool fewer_individuals() {
+        bool any = false;
+        for (std::uint32_t i = 0; i < def_.observers; ++i) {
+            if (def_.left_out_observers.count(i) == 0)
+                any |= try_it([&](RandomWorldDef& d) { d.left_out_observers.insert(i); });
+        }
+        any |= fewer_in(&RandomWorldDef::left_out_entities);
+        any |= def_.left_out.count("move") == 0 && fewer_in(&RandomWorldDef::left_out_movers);
+        return any;
+    }
+    static void erase_node(RandomWorldDef& def, std::ptrdiff_t at) {
+        def.rules.nodes.erase(def.rules.nodes.begin() + at);
+        for (KindInterest& kind : def.kinds) {
+            std::erase_if(kind.nodes,
+                          [&](NodeId node) { return index_of(node) >= def.rules.nodes.size(); });
+        }
+    }
     bool simpler_rules() {
         bool any = false;
         for (std::size_t n = 0; n < def_.rules.nodes.size();) {
             const auto at = static_cast<std::ptrdiff_t>(n);
-            if (try_it(
-                    [&](RandomWorldDef& d) { d.rules.nodes.erase(d.rules.nodes.begin() + at); })) {
+            if (try_it([&](RandomWorldDef& d) { erase_node(d, at); })) {
                 any = true;
                 continue;
             }
@@ -108,6 +142,8 @@ class Reducer {
                 if (try_it([&](RandomWorldDef& d) {
                         auto& steps = d.rules.nodes[n].steps;
                         steps.erase(steps.begin() + step);
+                        if (!steps.empty() && !d.space.features.has(Feature::no_adds))
+                            steps.front().op = StepOp::add;
                     })) {
                     any = true;
                 } else {
@@ -153,6 +189,7 @@ class Reducer {
     RandomWorldDef def_;
     std::uint32_t ticks_;
     std::uint32_t explain_pairs_;
+    std::string check_;  ///< the one that complained
 };
 
 }  // namespace
@@ -161,7 +198,9 @@ RunResult run_worlds(const RunDef& def) {
     RunResult result;
     for (std::uint64_t seed = def.first_seed;
          result.worlds < def.worlds || result.compared < def.compared_min; ++seed) {
-        RandomWorld world(random_def(seed, def.features));
+        RandomWorldDef world_def = random_def(seed, def.features);
+        world_def.threads = def.threads;
+        RandomWorld world(world_def);
         SplitMix random(seed);
         const std::uint32_t ticks =
             def.ticks + (random.chance(chance_of_more_ticks) ? more_ticks_of_some : 0);

@@ -21,6 +21,7 @@ struct RunDef {
     std::uint32_t ticks = 50;        ///< of most worlds; some live longer
     Features features = engine_features();
     std::uint32_t explain_pairs = 0;  ///< suggestions carried out after each tick
+    bool threads = false;             ///< executors have threads
     bool says_progress = false;
 };
 

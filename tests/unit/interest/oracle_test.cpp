@@ -339,10 +339,7 @@ TEST_CASE("oracle: members, orphans and the default node") {
 TEST_CASE("oracle: the first stage that answers decides") {
     KindInterest shy;
     shy.owner_sees = false;
-    KindInterest hermit;
-    hermit.mode = EntityMode::explicit_only;
-    Scene scene(rules_of({node({has_flag(0)})}),
-                TruthDef{{shy, hermit}, false, InterestLevel::full});
+    Scene scene(rules_of({node({has_flag(0)})}), TruthDef{{shy}, false, InterestLevel::full});
     TruthEntity& entity = scene.add({});
     const auto decided = [&](TruthStage stage, bool relevant) {
         scene.record();
@@ -360,9 +357,8 @@ TEST_CASE("oracle: the first stage that answers decides") {
     scene.observer().allowed = {id(0)};
     decided(TruthStage::allowed, true);
     entity.mode = EntityMode::nodes;
-    entity.kind = KindId{1};
-    decided(TruthStage::allowed, true);
     scene.observer().allowed.clear();
+    entity.mode = EntityMode::explicit_only;
     decided(TruthStage::explicit_only, false);
     entity.mode = EntityMode::global;
     decided(TruthStage::shown_to_all, true);
@@ -600,11 +596,13 @@ TEST_CASE("oracle: a member of dormant nodes only stands where it was last updat
     CHECK(scene.see() == Set{0, 1});
     for (TruthEntity& entity : scene.entities) entity.place.x = 50;
     CHECK(scene.see() == Set{0});
-    ++scene.entities[0].updates;
+    const auto update = [&] { scene.entities[0].heard_place = scene.entities[0].place; };
+    update();
     CHECK(scene.see().empty());
     scene.entities[0].place.x = 0;
     CHECK(scene.see().empty());
-    ++scene.entities[0].updates;
+    update();
+    scene.entities[0].place.x = 70;
     CHECK(scene.see() == Set{0});
 }
 

@@ -6,6 +6,7 @@
 #include "random_world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,7 @@ InterestManager make_manager(const RandomWorldDef& def) {
     if (!made) {
         std::printf("no manager: %s\n%s\n", std::string(to_string(made.error())).c_str(),
                     text_of(def.rules).c_str());
+        (void)std::fflush(stdout);
         std::abort();
     }
     return std::move(made).value();
@@ -59,7 +61,7 @@ KindInterest random_kind(SplitMix& random, const RuleSpace& space, const Interes
             kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
         kind.never_default = random.chance(0.3F);
     }
-    if (has(Feature::modes) && random.chance(0.2F))
+    if (has(Feature::modes) && random.chance(0.12F))
         kind.mode = random.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
     kind.owner_sees = random.chance(0.7F);
     if (!rules.range_classes_m.empty() && random.chance(0.5F))
@@ -95,7 +97,7 @@ RandomWorldDef random_def(std::uint64_t seed, Features features) {
     def.step_m = random.chance(0.3F) ? 60.0F : 3.0F;
     def.move_chance = random.chance(0.5F) ? 0.4F : 0.05F;
     def.needs_entity = features.has(Feature::needs_entity) && random.chance(0.2F);
-    def.single_area = features.has(Feature::areas) && random.chance(0.15F);
+    def.single_area = features.has(Feature::single_area) && random.chance(0.15F);
     return def;
 }
 
@@ -115,11 +117,16 @@ RandomWorld::RandomWorld(const RandomWorldDef& def)
     promise_.set_rules(rules_);
     for (std::uint32_t i = 0; i < def.entities; ++i) {
         reseed(1'000'000 + i);
-        spawn();
+        if (def.left_out_entities.count(i) == 0) {
+            spawn();
+        } else {
+            entities_.emplace_back();
+            generations_.push_back(0);
+        }
     }
     for (std::uint32_t i = 0; i < def.observers; ++i) {
         reseed(2'000'000 + i);
-        add_observer();
+        if (def.left_out_observers.count(i) == 0) add_observer();
     }
 }
 
@@ -206,6 +213,30 @@ void RandomWorld::note(const std::string& text) {
     if (def_.keeps_log) log += "  " + text + "\n";
 }
 
+void RandomWorld::hear_of(check::TruthEntity& entity) {
+    if (!oracle_.is_dormant(entity)) entity.heard_place = entity.place;
+}
+
+std::string RandomWorld::text_of(Vec3 place) {
+    std::array<char, 96> text{};
+    (void)std::snprintf(text.data(), text.size(), "%.9g %.9g %.9g", static_cast<double>(place.x),
+                        static_cast<double>(place.y), static_cast<double>(place.z));
+    return text.data();
+}
+
+std::string RandomWorld::text_of(const Area& area) {
+    static constexpr std::array<const char*, 4> shapes{"place", "sphere", "box", "cone"};
+    std::string text = shapes[static_cast<std::size_t>(area.shape)];
+    text += " at " + text_of(area.centre) + " radius " + std::to_string(area.radius_m);
+    if (area.shape == AreaShape::box) text += " half sides " + text_of(area.half_sides);
+    if (area.shape == AreaShape::cone)
+        text +=
+            " towards " + text_of(area.direction) + " angle " + std::to_string(area.half_angle_deg);
+    if (area.follow != EntityId::none) text += " following " + name_of(area.follow);
+    if (area.ticks > 0) text += " for " + std::to_string(area.ticks);
+    return text;
+}
+
 void RandomWorld::count(const char* name, EntityId entity, ObserverId observer) {
     ++operations[name];
     did_something_ = true;
@@ -226,10 +257,10 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     oracle_.set_rules(rules);
     promise_.set_rules(rules);
     rules_ = rules;
-    note("rules " + text_of(rules));
-    for (std::uint16_t n = 0; n < node_count(); ++n) {
+    note("rules " + purview::test::text_of(rules));
+    for (std::size_t n = 0; n < node_count(); ++n) {
         if (rules_.nodes[n].type == NodeType::custom)
-            expect(manager_.rescan_node(NodeId{n}), "rescan_node");
+            expect(manager_.rescan_node(node_at(n)), "rescan_node");
     }
 }
 
@@ -267,15 +298,18 @@ void RandomWorld::move_some() {
     reseed(4'000'000);
     const std::uint32_t how = random_.below(has(Feature::columns) ? 3 : 2);
     std::vector<Move> moves;
-    for (auto& entity : entities_) {
-        if (entity.id == EntityId::none || !random_.chance(def_.move_chance)) continue;
-        if (def_.left_out.count("move") != 0) continue;
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        // Drawn for everybody, whoever lives: nobody's step depends on another.
+        const bool goes = random_.chance(def_.move_chance);
         const Vec3 step = random_step();
+        check::TruthEntity& entity = entities_[i];
+        if (entity.id == EntityId::none || !goes || def_.left_out_movers.count(i) != 0) continue;
+        if (def_.left_out.count("move") != 0) continue;
         entity.place = {entity.place.x + step.x, entity.place.y + step.y, entity.place.z + step.z};
+        hear_of(entity);
         moves.push_back({entity.id, entity.place});
         if (def_.keeps_log)
-            log += "  move " + name_of(entity.id) + " to " + std::to_string(entity.place.x) + " " +
-                   std::to_string(entity.place.y) + " " + std::to_string(entity.place.z) + "\n";
+            log += "  move " + name_of(entity.id) + " to " + text_of(entity.place) + "\n";
     }
     if (moves.empty()) return;
     did_something_ = true;
@@ -330,12 +364,6 @@ void RandomWorld::tick() {
         for (std::uint32_t i = 0; i < edits_of_tick; ++i) {
             if (def_.left_out_edits.count({tick_, i}) == 0) edit(i);
         }
-        for (const EntityId entity : to_update_) {
-            if (alive(entity) == nullptr) continue;
-            ++entities_[index_of(entity)].updates;
-            expect(manager_.update(entity), "update");
-        }
-        to_update_.clear();
     }
     decide();
 }

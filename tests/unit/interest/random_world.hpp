@@ -67,6 +67,9 @@ struct RandomWorldDef {
     Spoil spoil = Spoil::none;
     std::set<std::string> left_out;                           ///< operations by name
     std::set<std::pair<Tick, std::uint32_t>> left_out_edits;  ///< by tick and number in it
+    std::set<std::uint32_t> left_out_observers;               ///< of the first ones, by number
+    std::set<std::uint32_t> left_out_movers;                  ///< indices that do not wander
+    std::set<std::uint32_t> left_out_entities;                ///< indices that nobody gets
     bool keeps_log = false;                                   ///< of all operations
 };
 
@@ -119,6 +122,7 @@ class RandomWorld {
     Area random_area();
     Key random_key(bool or_none);
     KeyDomain random_domain();
+    static NodeId node_at(std::size_t number);
     NodeId random_node();
     std::size_t node_count() const;
 
@@ -170,7 +174,8 @@ class RandomWorld {
 
     void despawn(EntityId id);
     void detach(check::TruthEntity& entity);
-    EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own);
+    void wake(const check::TruthEntity& entity);
+    EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
     unsigned overrides_behind(const check::TruthEntity& unit) const;
     unsigned overrides_before(EntityId unit) const;
@@ -198,7 +203,12 @@ class RandomWorld {
                ObserverId observer = ObserverId::none);
     /// All operations that this world may make stand in the table, though none was made yet.
     void begin_counting();
+    /// It moved; dormant nodes do not know.
+    void hear_of(check::TruthEntity& entity);
     void note(const std::string& text);
+    void note_nodes(const check::TruthEntity& entity);
+    static std::string text_of(Vec3 place);
+    static std::string text_of(const Area& area);
     void ask(Told& told);
     void spoil(Told& told);
     bool spoil_observer(ToldOfObserver& told);
@@ -231,7 +241,6 @@ class RandomWorld {
     std::vector<check::TruthObserver> observers_;
     std::vector<ObserverId> removed_;
     std::set<EntityId> born_;             ///< this tick
-    std::vector<EntityId> to_update_;     ///< at the end of the edits
     std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
     std::vector<EntityId> counted_who_;
     std::map<std::uint32_t, std::set<EntityId>> told_before_;  ///< kept for trials

@@ -122,14 +122,14 @@ class RandomRules {
                 break;
             }
             case KernelType::neighbourhood:
-                kernel.cells.width_m = metres();
-                kernel.cells.height_m = metres();
-                if (random_.chance(0.5F)) kernel.cells.depth_m = metres();
+                kernel.cells.width_m = std::max(metres(), 0.01F);
+                kernel.cells.height_m = std::max(metres(), 0.01F);
+                if (random_.chance(0.5F)) kernel.cells.depth_m = std::max(metres(), 0.01F);
                 kernel.cells.rings = static_cast<std::uint16_t>(random_.below(1001));
                 kernel.from = from();
                 break;
             case KernelType::hexagons:
-                kernel.cells.width_m = metres();
+                kernel.cells.width_m = std::max(metres(), 0.01F);
                 kernel.cells.rings = static_cast<std::uint16_t>(random_.below(5));
                 kernel.from = from();
                 break;
@@ -290,20 +290,21 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
     CHECK(wrong("add area 3") == "10: '3' is not leave");
     CHECK(wrong("add area leave 0") == "16: '0'" + metres);
     const std::string cells =
-        " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in metres, above 0 and at most 1000000";
-    for (const char* bad : {"34", "34x", "x20", "34x20x", "34x0", "34x20x3x4", "34X20", "axb"}) {
+        " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in metres, 0.01 to 1000000";
+    for (const char* bad :
+         {"34", "34x", "x20", "34x20x", "34x0", "34x20x3x4", "34X20", "axb", "1e-45x1"}) {
         CHECK(wrong(std::string("add neighbourhood ") + bad) ==
               "19: '" + std::string(bad) + "'" + cells);
     }
     CHECK(wrong("add neighbourhood") == "18: neighbourhood must be followed by WIDTHxHEIGHT");
-    CHECK(wrong("add neighbourhood 3x4 x") ==
-          "23: 'x' is not xDEPTH in metres, above 0 and at most 1000000");
+    CHECK(wrong("add neighbourhood 3x4 x") == "23: 'x' is not xDEPTH in metres, 0.01 to 1000000");
+    CHECK(wrong("add hexagons 0.001") == "14: '0.001' is not a side in metres, 0.01 to 1000000");
     for (const char* bad : {"-1", "1.5", "1001", "many"}) {
         CHECK(wrong(std::string("add neighbourhood 3x4 rings ") + bad) ==
               "29: '" + std::string(bad) + "' is not a whole number, 0 to 1000");
     }
     CHECK(wrong("add neighbourhood 3x4 ring 1") == "23: 'ring' is not rings or from");
-    CHECK(wrong("add hexagons 3x4") == "14: '3x4'" + metres);
+    CHECK(wrong("add hexagons 3x4") == "14: '3x4' is not a side in metres, 0.01 to 1000000");
     CHECK(wrong("require sight", false) == "9: this world has no line of sight");
     CHECK(wrong("require sight of me") ==
           "15: 'of' is not within, from, tests, grace, unknown or predict");

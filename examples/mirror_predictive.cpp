@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Who comes around a corner is told to the client shortly before he can be seen, so that he does
+// not pop up: predictive line of sight. Notice: predict asks a second ray, from where the observer
+// will be to where the other one will be. set_lookahead is about the client's ping, set_velocity
+// the game's own figure. Once the one in the middle of the wall is neither in sight nor about to
+// be, the client knows nothing of him.
+#include "example.hpp"
+#include "purview/sight.hpp"
+
+using namespace purview;
+using namespace example;
+
+/// A wall along x = 10, from y = 0 up to y = 20.
+class Wall final : public SightTest {
+  public:
+    static bool is_free(Vec3 from, Vec3 to) noexcept {
+        if ((from.x < 10) == (to.x < 10)) return true;
+        const float y = from.y + (to.y - from.y) * (10 - from.x) / (to.x - from.x);
+        return y < 0 || y > 20;
+    }
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t n = 0; n < queries.size(); ++n)
+            visible[n] = is_free(queries[n].from, queries[n].to) ? 1 : 0;
+    }
+};
+
+int main() {
+    constexpr float tick_s = 0.05F, ping_s = 0.22F;
+    KernelDesc in_sight{.type = KernelType::line_of_sight, .sight = std::make_shared<Wall>()};
+    in_sight.sight_def.predict = true;
+    const KernelDesc near{.type = KernelType::distance, .enter_m = 80, .leave_m = 80};
+    InterestDef def;
+    def.rules.bounds_min = {-100, -100, 0};
+    def.rules.bounds_max = {100, 100, 0};
+    def.rules.nodes.push_back({.name = "in sight soon",
+                               .type = NodeType::grid,
+                               .steps = {{StepOp::add, near}, {StepOp::require, in_sight}}});
+    InterestManager manager = create(def);
+    const EntityId alice = make_entity_id(0, 1), runner = make_entity_id(1, 1);
+    const Vec3 eye{0, 10, 0}, velocity{0, 6, 0};
+    Vec3 at{20, -30, 0};  // he runs behind the wall, and out again
+    must(manager.spawn(alice, {.place = eye}));
+    must(manager.spawn(runner, {.place = at}));
+    must(manager.set_velocity(runner, velocity));
+    const ObserverId observer = join(manager, alice);
+    must(manager.set_lookahead(observer, ping_s));
+
+    int hidden = -1, told = -1, visible = -1, unknown_ticks = 0;
+    for (int tick = 0; visible < 0; ++tick) {
+        expect(tick < 1000, "he never comes out");
+        manager.tick();
+        const bool is_visible = Wall::is_free(eye, at);
+        const bool is_known = manager.is_relevant(observer, runner);
+        expect(is_known || !is_visible, "he is in sight, and the client does not know him");
+        if (!is_visible && hidden < 0) hidden = tick;
+        if (!is_known) ++unknown_ticks;
+        if (unknown_ticks > 0 && is_known && told < 0) told = tick;
+        if (hidden >= 0 && is_visible) visible = tick;
+        at.y += velocity.y * tick_s;
+        must(manager.move(runner, at));
+    }
+    std::printf("behind the wall from tick %d, told again at %d, in sight at %d\n", hidden, told,
+                visible);
+    expect(unknown_ticks > 50, "behind the wall he is unknown");
+    expect(told > hidden, "he was told before he was hidden");
+    const int lead = visible - told;
+    expect(lead == 4 || lead == 5, "he is told 0.22 s ahead: 4 to 5 ticks of 0.05 s");
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a wall or a bush hides, the client does not know: nothing for a wallhack to show.
+// Notice: the rule is data (near, and in sight); your physics engine answers batches of rays, of
+// one observer at a time. A bush is opaque from without, and open between those who stand in it; a
+// door that opens counts in the next tick. tests_per_tick bounds the rays of an observer; who was
+// not tested in time is hidden.
+#include <algorithm>
+#include <array>
+
+#include "example.hpp"
+#include "purview/sight.hpp"
+
+using namespace purview;
+using namespace example;
+
+struct Obstacle {
+    float x0, y0, x1, y1;
+    bool is_bush = false;
+    bool is_open = false;
+};
+
+bool contains(const Obstacle& it, Vec3 at) {
+    return it.x0 <= at.x && at.x <= it.x1 && it.y0 <= at.y && at.y <= it.y1;
+}
+
+/// Does the line from a to b touch the rectangle?
+bool is_hit(const Obstacle& it, Vec3 a, Vec3 b) {
+    float enter = 0, leave = 1;
+    const auto cut = [&](float from, float to, float low, float high) {
+        const float d = to - from;
+        if (d == 0) return low <= from && from <= high;
+        const float t0 = (low - from) / d, t1 = (high - from) / d;
+        enter = std::max(enter, std::min(t0, t1));
+        leave = std::min(leave, std::max(t0, t1));
+        return enter <= leave;
+    };
+    return cut(a.x, b.x, it.x0, it.x1) && cut(a.y, b.y, it.y0, it.y1);
+}
+
+class Level final : public SightTest {
+  public:
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t n = 0; n < queries.size(); ++n)
+            visible[n] = is_free(queries[n].from, queries[n].to) ? 1 : 0;
+    }
+    std::array<Obstacle, 3> obstacles{{{20, 0, 21, 40}, {0, 50, 40, 51}, {5, 20, 10, 30, true}}};
+
+  private:
+    bool is_free(Vec3 from, Vec3 to) const noexcept {
+        return std::none_of(obstacles.begin(), obstacles.end(), [&](const Obstacle& it) {
+            const bool is_inside = it.is_bush && contains(it, from);
+            return !it.is_open && !is_inside && is_hit(it, from, to);
+        });
+    }
+};
+
+int main() {
+    const auto level = std::make_shared<Level>();
+    const KernelDesc near{.type = KernelType::distance, .enter_m = 60, .leave_m = 60};
+    const KernelDesc in_sight{.type = KernelType::line_of_sight, .sight = level};
+    InterestDef def;
+    def.rules.nodes.push_back({.name = "near and in sight",
+                               .type = NodeType::grid,
+                               .steps = {{StepOp::add, near}, {StepOp::require, in_sight}}});
+    InterestManager manager = create(def);
+    const EntityId alice = make_entity_id(0, 1), open = make_entity_id(1, 1),
+                   walled = make_entity_id(2, 1), ambush = make_entity_id(3, 1),
+                   indoors = make_entity_id(4, 1);
+    const Names names{"alice", "open", "walled", "ambush", "indoors"};
+    must(manager.spawn(alice, {.place = {15, 25, 0}}));
+    must(manager.spawn(open, {.place = {15, 45, 0}}));
+    must(manager.spawn(walled, {.place = {25, 25, 0}}));
+    must(manager.spawn(ambush, {.place = {8, 25, 0}}));    // in the bush
+    must(manager.spawn(indoors, {.place = {15, 55, 0}}));  // behind the door
+    const ObserverId observer = join(manager, alice);
+
+    manager.tick();
+    names.expect_seen(manager, observer, "from the open", "alice open");
+    level->obstacles[1].is_open = true;
+    manager.tick();
+    names.expect_seen(manager, observer, "the door opens", "alice open indoors");
+    level->obstacles[1].is_open = false;
+    must(manager.move(alice, {7, 22, 0}));
+    manager.tick();
+    names.expect_seen(manager, observer, "in the bush herself", "alice open ambush");
+    must(manager.move(alice, {22, 30, 0}));
+    manager.tick();
+    names.expect_seen(manager, observer, "behind the wall", "alice walled");
+}

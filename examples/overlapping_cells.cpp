@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The graph node that Unity's RFC 0015 describes: an entity lies in every cell that it may reach
+// before it is put into cells again, and a client subscribes to the cluster of cells around it.
+// Notice: nobody is asked about moves (reads_places is false), cells are looked up every tenth tick
+// only, and still nobody within the view is ever missing, because range is widened by speed x
+// cadence on both sides. A teleport breaks that promise, so it calls recheck.
+#include <array>
+#include <cmath>
+
+#include "example.hpp"
+#include "purview/node.hpp"
+
+using namespace purview;
+using namespace example;
+
+constexpr float side_m = 40, view_m = 60, speed_m = 0.5F;  // a tick
+constexpr unsigned cadence = 10;
+constexpr float widen_m = speed_m * cadence;
+
+class OverlappingCells final : public InterestDispatcher {
+  public:
+    void cells_of(const DispatchedEntity& it, std::vector<CellId>& out) const override {
+        add_cells(it.place, widen_m, out);
+    }
+    void cover(const DispatchedObserver& it, std::vector<CellId>& out) const override {
+        for (const Vec3 place : it.places) add_cells(place, view_m + widen_m, out);
+    }
+    bool reads_places() const noexcept override { return false; }
+
+  private:
+    /// All cells that a square around the place touches.
+    static void add_cells(Vec3 at, float around_m, std::vector<CellId>& out) {
+        const auto cell = [](float x) { return static_cast<int>(std::floor(x / side_m)); };
+        for (int y = cell(at.y - around_m); y <= cell(at.y + around_m); ++y)
+            for (int x = cell(at.x - around_m); x <= cell(at.x + around_m); ++x)
+                out.push_back(static_cast<CellId>((y + 1000) * 2000 + x + 1000));
+    }
+};
+
+struct Walker {
+    Vec3 place, step;
+};
+
+int main() {
+    InterestDef def;
+    def.rules.nodes.push_back({.name = "overlapping cells",
+                               .type = NodeType::dispatcher,
+                               .steps = {},
+                               .dispatcher = std::make_shared<OverlappingCells>()});
+    InterestManager manager = create(def);
+    std::array<Walker, 300> walkers;
+    for (std::uint32_t i = 0; i < walkers.size(); ++i) {
+        const auto n = static_cast<float>(i);
+        walkers[i].place = {std::fmod(n * 173, 600.0F), std::fmod(n * 619, 600.0F), 0};
+        walkers[i].step = {speed_m * std::cos(n), speed_m * std::sin(n), 0};
+        must(manager.spawn(make_entity_id(i, 1), {.place = walkers[i].place}));
+    }
+    const EntityId alice = make_entity_id(0, 1);
+    const ObserverId observer = join(manager, alice);
+
+    unsigned near = 0, known = 0, changes = 0;
+    for (unsigned tick = 0; tick < 400; ++tick) {
+        const bool is_rescan = tick % cadence == 0;
+        for (std::uint32_t i = 0; i < walkers.size(); ++i) {
+            Vec3& at = walkers[i].place;
+            if (tick > 0) at = {at.x + walkers[i].step.x, at.y + walkers[i].step.y, 0};
+            bool is_teleport = i == 1 && tick == 205;
+            if (is_teleport) at = walkers[0].place;
+            must(manager.move(make_entity_id(i, 1), at));
+            if (is_rescan || is_teleport) must(manager.recheck(make_entity_id(i, 1)));
+        }
+        if (is_rescan) must(manager.rescan(observer));
+        manager.tick();
+        expect(is_rescan || tick == 205 || manager.events().empty(), "nothing between two scans");
+        changes += static_cast<unsigned>(manager.events().size());
+        for (std::uint32_t i = 0; i < walkers.size(); ++i) {
+            const Vec3 a = walkers[0].place, b = walkers[i].place;
+            const bool is_near = std::hypot(a.x - b.x, a.y - b.y) <= view_m;
+            const bool is_known = manager.is_relevant(observer, make_entity_id(i, 1));
+            expect(!is_near || is_known, "somebody within the view is missing");
+            near += is_near ? 1 : 0;
+            known += is_known ? 1 : 0;
+        }
+    }
+    std::printf("400 ticks, cells looked up every %u: %.1f in view, %.1f known, %u changes\n",
+                cadence, near / 400.0, known / 400.0, changes);
+    expect(near > 400 && changes > 20, "there is something to see");
+    expect(known < 100 * 400, "most of the 300 stay unknown");
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Areas as Phaser Quest has them: the world is cut into cells about as large as the screen, and a
+// player is told of his own cell and the eight around it.
+// Notice: what is next door across a border is known (no border effect); a step over a border
+// brings the new cells' entities and takes the old ones', nobody in both is told again; who is far
+// enough away is not merely hidden but unknown. An event with a place but no entity has its
+// listeners.
+#include "example.hpp"
+#include "purview/cells.hpp"
+#include "purview/profile.hpp"
+
+using namespace purview;
+using namespace example;
+
+int main() {
+    InterestDef def = profile(Profile::phaser);
+    const CellGrid grid{
+        .origin = {0, 0, 0}, .width_m = 34, .height_m = 20, .columns = 12, .rows = 8};
+    def.rules.bounds_max = {34 * 12, 20 * 8, 0};
+    InterestManager manager = create(def);
+    expect(grid.count() == 96, "cells 0 to 95");
+
+    constexpr EntityId player = make_entity_id(0, 1), neighbour = make_entity_id(1, 1),
+                       rabbit = make_entity_id(2, 1), wolf = make_entity_id(3, 1);
+    const Names names{"player", "neighbour", "rabbit", "wolf"};
+    must(manager.spawn(player, {.place = {103, 50, 0}}));     // column 3
+    must(manager.spawn(neighbour, {.place = {101, 50, 0}}));  // column 2
+    must(manager.spawn(rabbit, {.place = {50, 50, 0}}));      // column 1
+    must(manager.spawn(wolf, {.place = {140, 50, 0}}));       // column 4
+    const ObserverId observer = join(manager, player);
+    manager.tick();
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.place_of(player)));
+    names.expect_seen(manager, observer, "his cell and those around it", "player neighbour wolf");
+
+    must(manager.move(player, {101, 50, 0}));
+    manager.tick();
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.place_of(player)));
+    names.expect_seen(manager, observer, "two metres to the left", "player neighbour rabbit");
+    expect(manager.events().size() == 2, "the rabbit enters, the wolf leaves, no more");
+
+    must(manager.move(player, {400, 150, 0}));
+    manager.tick();
+    names.expect_seen(manager, observer, "over seven cells at once", "player");
+
+    std::vector<ObserverId> listeners;
+    manager.observers_covering({370, 130, 0}, listeners);
+    expect(listeners.size() == 1, "a bang in the next cell is heard");
+    listeners.clear();
+    manager.observers_covering({10, 10, 0}, listeners);
+    expect(listeners.empty(), "one at the other end of the world is not");
+    std::vector<EntityId> found;
+    manager.entities_in({0, 0, 0}, {102, 100, 0}, found);
+    expect(found.size() == 2, "neighbour and rabbit are in the rectangle");
+    found.clear();
+    const std::uint32_t cell = grid.cell_of(manager.place_of(rabbit));
+    manager.entities_in(grid.min_of(cell), grid.max_of(cell), found);
+    expect(found.size() == 1 && found[0] == rabbit, "the rabbit is alone in its cell");
+}

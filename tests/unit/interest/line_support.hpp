@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Small worlds for tests of single behaviours: steps, nodes, entities and observers in one line.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "purview/interest.hpp"
+#include "purview/kernel.hpp"
+#include "purview/node.hpp"
+
+namespace purview::test::lines {
+
+using Set = std::set<std::uint32_t>;  ///< entities by index
+
+inline EntityId id(std::uint32_t index) {
+    return make_entity_id(index, 1);
+}
+
+// -- steps ----------------------------------------------------------------------------------------
+
+inline StepDesc step(StepOp op, KernelType type) {
+    StepDesc step;
+    step.op = op;
+    step.kernel.type = type;
+    return step;
+}
+inline StepDesc within(StepOp op, float enter_m, float margin_m = 0) {
+    StepDesc near = step(op, KernelType::distance);
+    near.kernel.enter_m = enter_m;
+    near.kernel.leave_m = enter_m + margin_m;
+    return near;
+}
+inline StepDesc flag(StepOp op, std::uint8_t number) {
+    StepDesc flag = step(op, KernelType::flag);
+    flag.kernel.flag = FlagId{number};
+    return flag;
+}
+inline StepDesc same(StepOp op, std::uint8_t domain) {
+    StepDesc same = step(op, KernelType::same_group);
+    same.kernel.domain = KeyDomain{domain};
+    return same;
+}
+inline StepDesc own_kernel(StepOp op, std::shared_ptr<const InterestKernel> kernel) {
+    StepDesc own = step(op, KernelType::custom);
+    own.kernel.custom = std::move(kernel);
+    return own;
+}
+inline StepDesc cells(float width_m, float height_m, std::uint16_t rings = 1, float depth_m = 0) {
+    StepDesc cells = step(StepOp::add, KernelType::neighbourhood);
+    cells.kernel.cells = {width_m, height_m, depth_m, rings};
+    return cells;
+}
+inline StepDesc inside_areas() {
+    return step(StepOp::add, KernelType::area);
+}
+
+// -- nodes ----------------------------------------------------------------------------------------
+
+inline NodeDesc node(std::string name, std::vector<StepDesc> steps,
+                     NodeMembers members = NodeMembers::all) {
+    NodeDesc node;
+    node.name = std::move(name);
+    node.type = steps.empty() ? NodeType::everything : NodeType::grid;
+    node.steps = std::move(steps);
+    node.members = members;
+    return node;
+}
+inline NodeDesc own_node(std::string name, std::shared_ptr<InterestNode> custom,
+                         NodeMembers members = NodeMembers::all) {
+    NodeDesc own = node(std::move(name), {}, members);
+    own.type = NodeType::custom;
+    own.custom = std::move(custom);
+    return own;
+}
+inline NodeDesc dispatched(std::string name, std::shared_ptr<const InterestDispatcher> dispatcher,
+                           std::vector<StepDesc> steps = {},
+                           NodeMembers members = NodeMembers::all) {
+    NodeDesc outer = node(std::move(name), std::move(steps), members);
+    outer.type = NodeType::dispatcher;
+    outer.dispatcher = std::move(dispatcher);
+    return outer;
+}
+
+/// Three flags, two domains of keys, two values; a square of 100.
+inline InterestDef def_of(std::vector<NodeDesc> nodes) {
+    InterestDef def;
+    def.rules.bounds_max = {100, 100, 100};
+    def.rules.entities_expected = 100;
+    def.rules.nodes = std::move(nodes);
+    def.flag_count = 3;
+    def.key_count = 2;
+    def.value_count = 2;
+    return def;
+}
+inline InterestManager make(const InterestDef& def) {
+    Result<InterestManager> made = InterestManager::create(def);
+    REQUIRE(made);
+    return std::move(made).value();
+}
+inline InterestManager make(std::vector<NodeDesc> nodes) {
+    return make(def_of(std::move(nodes)));
+}
+
+// -- worlds ---------------------------------------------------------------------------------------
+
+inline EntityId spawn(InterestManager& manager, std::uint32_t index, EntityDef def) {
+    CHECK(manager.spawn(id(index), def) == Status::ok);
+    return id(index);
+}
+inline EntityId spawn(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
+    EntityDef def;
+    def.place = {x, y, 0};
+    return spawn(manager, index, def);
+}
+inline void put(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
+    CHECK(manager.move(id(index), {x, y, 0}) == Status::ok);
+}
+/// A ready observer; without a main entity, a spectator.
+inline ObserverId watch(InterestManager& manager, EntityId main = EntityId::none) {
+    const ObserverId observer = *manager.add_observer();
+    CHECK(manager.set_main_entity(observer, main) == Status::ok);
+    CHECK(manager.set_ready(observer, true) == Status::ok);
+    return observer;
+}
+
+/// What the observer knows; every entity is named once.
+inline Set seen(const InterestManager& manager, ObserverId observer) {
+    std::vector<EntityId> out;
+    manager.relevant(observer, out);
+    Set indices;
+    for (const EntityId entity : out) indices.insert(index_of(entity));
+    CHECK(indices.size() == out.size());
+    return indices;
+}
+inline Set ticked(InterestManager& manager, ObserverId observer) {
+    manager.tick();
+    return seen(manager, observer);
+}
+
+/// Who entered and who left with the last tick.
+struct News {
+    Set in;
+    Set out;
+    friend bool operator==(const News&, const News&) = default;
+};
+inline News news(const InterestManager& manager, ObserverId observer) {
+    News news;
+    for (const RelevanceEvent& event : manager.events_of(observer))
+        (event.enter ? news.in : news.out).insert(index_of(event.entity));
+    CHECK(news.in.size() + news.out.size() == manager.events_of(observer).size());
+    return news;
+}
+inline News tick_news(InterestManager& manager, ObserverId observer) {
+    manager.tick();
+    return news(manager, observer);
+}
+inline std::string to_text(const Set& set) {
+    std::string text;
+    for (const std::uint32_t one : set) text += (text.empty() ? "" : " ") + std::to_string(one);
+    return "{" + text + "}";
+}
+
+/// What explain says of a node by name.
+inline ExplainedNode explained(const InterestManager& manager, ObserverId observer, EntityId entity,
+                               const std::string& name) {
+    for (const ExplainedNode& node : manager.explain(observer, entity).nodes) {
+        if (node.name == name) return node;
+    }
+    FAIL("no such node: " << name);
+    return {};
+}
+
+}  // namespace purview::test::lines
