@@ -42,12 +42,12 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
         }
         return;
     }
-    for (const RowStore& store : rows_) {
-        if (program_.rows[static_cast<std::size_t>(&store - rows_.data())].pulled) continue;
-        for (const auto at : store.memberships(unit)) {
-            for (const std::uint32_t o : store.row(at.row).observers) visit(o);
+    for_each_source_of(unit, {}, [&](std::uint32_t s) {
+        if (program_.rows[s].pulled) return;
+        for (const auto at : rows_[s].memberships(unit)) {
+            for (const std::uint32_t o : rows_[s].row(at.row).observers) visit(o);
         }
-    }
+    });
     for (const std::uint32_t o : pairs_.observers_of(unit)) visit(o);
 }
 

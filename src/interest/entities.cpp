@@ -20,11 +20,11 @@ bool is_finite(Vec3 p) noexcept {
 
 // -- rows and columns -----------------------------------------------------------------------------
 
-/// The rows of every source that the unit belongs to now.
-void InterestData::update_rows(EntityId unit) {
+/// The rows of every source that the unit belongs to now, and none of those of nodes that it left.
+void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
     const Slot slot = table_.slot_of(unit);
     const Slots slots(table_, facts_table_);
-    for (std::size_t s = 0; s < rows_.size(); ++s) {
+    for_each_source_of(unit, left, [&](std::uint32_t s) {
         const RowSource& source = program_.rows[s];
         RowStore& store = rows_[s];
         wanted_rows_.clear();
@@ -60,7 +60,11 @@ void InterestData::update_rows(EntityId unit) {
             passes &= filter.op == StepOp::subtract ? !yes : yes;
         }
         store.set_memberships(unit, wanted_rows_, passes);
-    }
+    });
+}
+
+void InterestData::drop_rows(EntityId unit) {
+    for_each_source_of(unit, {}, [&](std::uint32_t s) { rows_[s].remove(unit); });
 }
 
 void InterestData::update_special(EntityId unit) {
@@ -79,35 +83,30 @@ void InterestData::update_no_window(EntityId unit) {
     table_.set_flag(columns.no_window, slot, hidden);
 }
 
-/// Columns that say of which nodes it is a member.
-void InterestData::update_membership(EntityId unit) {
+/// Columns that say of which nodes it is a member, and of which not any more.
+void InterestData::update_membership(EntityId unit, std::span<const NodeId> left) {
     const Slot slot = table_.slot_of(unit);
     const Bindings& bindings = facts_table_.bindings;
     const auto& nodes = def_.rules.nodes;
-    for (std::size_t n = 0; n < member_columns_.size(); ++n) {
-        if (member_columns_[n] == no_column) continue;
-        const NodeId id{static_cast<std::uint16_t>(n)};
-        const bool is_in = bindings.is_member(id, nodes[n].members, unit);
-        if (table_.flag(member_columns_[n], slot) != is_in)
+    bool is_open = false, any = false, all_dormant = true;
+    for_each_node_of(unit, left, [&](NodeId id) {
+        const std::size_t n = index_of(id);
+        const NodeMembers members = nodes.empty() ? NodeMembers::unbound : nodes[n].members;
+        const bool is_in = bindings.is_member(id, members, unit);
+        if (n < member_columns_.size() && member_columns_[n] != no_column &&
+            table_.flag(member_columns_[n], slot) != is_in) {
             table_.set_flag(member_columns_[n], slot, is_in);
-    }
-    bool is_open = false;
-    for (const NodeId id : program_.open_nodes) {
-        const NodeMembers members =
-            nodes.empty() ? NodeMembers::unbound : nodes[index_of(id)].members;
-        is_open |= bindings.is_member(id, members, unit);
-    }
+        }
+        if (!is_in) return;
+        is_open |= open_nodes_.test(n);
+        if (nodes.empty() || !nodes[n].enabled) return;
+        any = true;
+        all_dormant &= nodes[n].refresh.type == RefreshType::dormant;
+    });
     const std::uint32_t open = facts_table_.columns.open;
     if (table_.flag(open, slot) != is_open) {
         open_count_ += is_open ? 1 : static_cast<std::uint32_t>(-1);
         table_.set_flag(open, slot, is_open);
-    }
-    bool any = false, all_dormant = true;
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-        const NodeId id{static_cast<std::uint16_t>(n)};
-        if (!nodes[n].enabled || !bindings.is_member(id, nodes[n].members, unit)) continue;
-        any = true;
-        all_dormant &= nodes[n].refresh.type == RefreshType::dormant;
     }
     const Vec3* away = dormant_.size() == 0 ? nullptr : dormant_.find(index_of(unit));
     if (any && all_dormant) {
@@ -120,9 +119,9 @@ void InterestData::update_membership(EntityId unit) {
 }
 
 /// Bindings changed: members, rows, custom nodes.
-void InterestData::update_bound(EntityId unit) {
-    update_membership(unit);
-    update_rows(unit);
+void InterestData::update_bound(EntityId unit, std::span<const NodeId> left) {
+    update_membership(unit, left);
+    update_rows(unit, left);
     ask_again(unit);
 }
 
@@ -273,7 +272,7 @@ Status InterestData::despawn(EntityId entity) {
         drop_members_list(entity);
     }
     edit_unit(entity, [&] {
-        for (RowStore& store : rows_) store.remove(entity);
+        drop_rows(entity);
         drop_pairs(entity);
         const Columns& columns = facts_table_.columns;
         shown_count_ -= table_.flag(columns.shown, slot) ? 1 : 0;
@@ -635,13 +634,15 @@ Status InterestData::show_to_all(EntityId entity, bool shown) {
 Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    const auto before = facts_table_.bindings.nodes_of(entity);
+    const std::vector<NodeId> left(before.begin(), before.end());
     edit_unit(entity, [&] {
         if (is_unbound) {
             facts_table_.bindings.set_unbound(entity);
         } else {
             facts_table_.bindings.set(entity, nodes);
         }
-        update_bound(entity);
+        update_bound(entity, left);
         for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
     });
     table_.mark_dirty(block_of(slot));

@@ -308,10 +308,33 @@ class InterestData {
     Vec3 inner(Vec3 place) const noexcept { return exchanged(facts_table_.axes, place); }
     void set_kind(EntityId entity, KindId kind);
     void bind(EntityId entity, const EntityDef& def);
-    void update_membership(EntityId unit);
-    void update_bound(EntityId unit);
+    /// visit(node) for nodes that may be about it: those that are not for bound ones only, its own,
+    /// and `others`.
+    template <class Visit>
+    void for_each_node_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
+        for (const NodeId node : unbound_nodes_) visit(node);
+        const auto bound = [&](NodeId node) {
+            if (index_of(node) < def_.rules.nodes.size() &&
+                def_.rules.nodes[index_of(node)].members == NodeMembers::bound) {
+                visit(node);
+            }
+        };
+        for (const NodeId node : facts_table_.bindings.nodes_of(unit)) bound(node);
+        for (const NodeId node : others) bound(node);
+    }
+    /// visit(source) for the row sources of these nodes.
+    template <class Visit>
+    void for_each_source_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
+        if (rows_.empty()) return;
+        for_each_node_of(unit, others, [&](NodeId node) {
+            for (const std::uint32_t source : sources_of_node_[index_of(node)]) visit(source);
+        });
+    }
+    void update_membership(EntityId unit, std::span<const NodeId> left = {});
+    void update_bound(EntityId unit, std::span<const NodeId> left = {});
     Status edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound);
-    void update_rows(EntityId unit);
+    void update_rows(EntityId unit, std::span<const NodeId> left = {});
+    void drop_rows(EntityId unit);
     void update_special(EntityId unit);
     void update_no_window(EntityId unit);
     void add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta);
@@ -419,6 +442,9 @@ class InterestData {
     bool has_hiding_flags_ = false;  ///< some step subtracts what an entity says of itself
     bool has_waiting_ = false;       ///< some node lets enters wait
     bool any_needs_scan_ = false;    ///< of some observer
+    std::vector<NodeId> unbound_nodes_;  ///< nodes that are about more than those bound to them
+    std::vector<std::vector<std::uint32_t>> sources_of_node_;  ///< row sources by node
+    Bitset open_nodes_;                                        ///< by node: it has no steps
     std::vector<std::uint32_t> member_columns_;  ///< by node, or no_column
     std::vector<std::uint32_t> free_columns_;
     std::vector<RowStore> rows_;

@@ -435,7 +435,8 @@ void InterestData::publish() {
     event_begin_.assign(observers_.size() + 1, 0);
     for (const Pending& event : pending_) ++event_begin_[event.observer + 1];
     for (std::size_t o = 1; o < event_begin_.size(); ++o) event_begin_[o] += event_begin_[o - 1];
-    clear_and_trim(events_);
+    // All are written over; only a list that has become far too long is given back.
+    if (events_.capacity() > 32 * pending_.size()) clear_and_trim(events_);
     events_.resize(pending_.size());
     event_next_.assign(event_begin_.begin(), event_begin_.end());
     for (const Pending& event : pending_) {

@@ -92,6 +92,18 @@ std::uint32_t InterestData::member_column_of(NodeId node) {
 /// What is asked again and again about the program.
 void InterestData::summarise_program() {
     has_shared_rows_ = has_pulled_rows_ = any_cells_ = has_cells_ = has_hiding_flags_ = false;
+    const std::size_t nodes = std::max<std::size_t>(def_.rules.nodes.size(), 1);
+    unbound_nodes_.clear();
+    sources_of_node_.assign(nodes, {});
+    open_nodes_ = Bitset(nodes);
+    for (std::size_t n = 0; n < nodes; ++n) {
+        const bool is_for_bound =
+            !def_.rules.nodes.empty() && def_.rules.nodes[n].members == NodeMembers::bound;
+        if (!is_for_bound) unbound_nodes_.push_back(NodeId{static_cast<std::uint16_t>(n)});
+    }
+    for (std::uint32_t s = 0; s < program_.rows.size(); ++s)
+        sources_of_node_[index_of(program_.rows[s].node)].push_back(s);
+    for (const NodeId node : program_.open_nodes) open_nodes_.set(index_of(node));
     for (const RowSource& source : program_.rows) {
         (source.pulled ? has_pulled_rows_ : has_shared_rows_) = true;
         any_cells_ |= source.by == RowsBy::cell;

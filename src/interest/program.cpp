@@ -163,7 +163,8 @@ class Compiler {
                                   : "a later step judges pairs, so this rule copies rows");
         } else if (desc != nullptr && desc->type == KernelType::owner) {
             out_.pulls_owned = true;
-        } else if (!kernel.needs_place() || !(kernel.reach_m() > 0)) {
+        } else if (!kernel.looks_into_areas() &&
+                   (!kernel.needs_place() || !(kernel.reach_m() > 0))) {
             out_.everywhere = true;
             warn(node, s, "it has no reach, so every observer is asked about all");
         }

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Line of sight, with so many tests for an observer and tick. Three masks for each block: the
-// answer, who was tested in this round, who in the round before. A round ends when everybody was
-// tested, or after half of the grace time; an answer counts in its round and the next, so it is
-// never older than the grace time. Whoever has no answer is tested first, then whoever was not
-// tested in this round: no lane starves.
+// answer, who was tested in this round, who in the round before. A round takes half of the grace
+// time; an answer counts in its round and the next, so it is never older than the grace time.
+// Whoever has no answer is tested first, then whoever was not tested in this round, so no lane
+// starves; what is left of the budget goes round and keeps answers fresh.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,15 +27,10 @@ class SightKernel final : public InterestKernel {
         const std::size_t n = q.blocks.size();
         if (q.notes.size() < 2 * n) return;  // describe asks without notes
         const std::span<Mask> fresh = q.notes.first(n), before = q.notes.subspan(n, n);
-        if (!q.asker.again) begin_round(q, fresh, before);
         for (std::size_t i = 0; i < n; ++i) out[i] = q.was[i];
-        std::uint32_t left = q.asker.again ? 0 : def_.tests_per_tick;
-        for (const bool only_new : {true, false}) {
-            for (std::size_t i = 0; i < n && left > 0; ++i) {
-                const auto known = static_cast<Mask>(only_new ? fresh[i] | before[i] : fresh[i]);
-                const auto wanted = static_cast<Mask>(asked_of(q, i) & ~known);
-                left -= test_block(q, i, wanted, left, fresh[i], out[i]);
-            }
+        if (!q.asker.again) {
+            begin_round(q, fresh, before);
+            test_lanes(q, fresh, before, out);
         }
         for (std::size_t i = 0; i < n; ++i) {
             const auto known = static_cast<Mask>(fresh[i] | before[i]);
@@ -70,22 +65,32 @@ class SightKernel final : public InterestKernel {
         const Mask occupied = q.slots.occupied()[q.blocks[i]];
         return q.asked.empty() ? occupied : static_cast<Mask>(occupied & q.asked[i]);
     }
-    /// A round is over when its time is, when everybody was tested, or when there is budget for
-    /// everybody in one tick.
     void begin_round(const Question& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
-        std::size_t asked = 0;
-        bool is_done = true;
-        for (std::size_t i = 0; i < fresh.size(); ++i) {
-            const Mask wanted = asked_of(q, i);
-            asked += static_cast<std::size_t>(std::popcount(wanted));
-            is_done &= (wanted & ~fresh[i]) == 0;
-        }
-        const bool is_over = q.asker.tick % std::max(def_.grace_ticks / 2, 1U) == 0;
-        if (!is_over && !is_done && asked > def_.tests_per_tick) return;
+        if (q.asker.tick % std::max(def_.grace_ticks / 2, 1U) != 0) return;
         for (std::size_t i = 0; i < fresh.size(); ++i) {
             before[i] = fresh[i];
             fresh[i] = 0;
+        }
+    }
+    void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
+                    std::span<Mask> out) const noexcept {
+        const std::size_t n = fresh.size();
+        std::size_t asked = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            asked += static_cast<std::size_t>(std::popcount(asked_of(q, i)));
+        std::uint32_t left = def_.tests_per_tick;
+        const auto test = [&](std::size_t i, int wanted) {
+            left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], out[i]);
+        };
+        for (std::size_t i = 0; asked > left && i < n; ++i)
+            test(i, asked_of(q, i) & ~(fresh[i] | before[i]));
+        for (std::size_t i = 0; asked > def_.tests_per_tick && left > 0 && i < n; ++i)
+            test(i, asked_of(q, i) & ~fresh[i]);
+        const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
+        for (std::size_t k = 0; left > 0 && k < n; ++k) {
+            const std::size_t i = (from + k) % n;
+            test(i, asked_of(q, i));
         }
     }
     Mask within(const Question& q, std::size_t i) const noexcept {

@@ -27,7 +27,7 @@ void InterestData::log_change(EntityId entity, const std::vector<std::uint8_t>& 
 
 /// A unit stops being one: no row, no pair, no slot; observers are told by whoever calls.
 void InterestData::dissolve_unit(EntityId unit) {
-    for (RowStore& store : rows_) store.remove(unit);
+    drop_rows(unit);
     drop_pairs(unit);
     drop_override(unit);
     dormant_.erase(index_of(unit));

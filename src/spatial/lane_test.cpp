@@ -250,6 +250,9 @@ void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const
 }
 
 #ifdef PURVIEW_HIGHWAY
+const char* name_of_target() {
+    return hwy::TargetName(HWY_TARGET);
+}
 }  // namespace purview::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #else
@@ -268,6 +271,7 @@ HWY_EXPORT(within_own_any);
 HWY_EXPORT(box_any);
 HWY_EXPORT(around_any);
 HWY_EXPORT(cone_any);
+HWY_EXPORT(name_of_target);
 }  // namespace
 #define PURVIEW_BEST(function) HWY_DYNAMIC_DISPATCH(function)
 #else
@@ -304,8 +308,7 @@ void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, c
 
 std::string_view instruction_set() noexcept {
 #ifdef PURVIEW_HIGHWAY
-    const auto best = hwy::SupportedTargets() & -hwy::SupportedTargets();  // lower bit: better
-    return hwy::TargetName(static_cast<decltype(HWY_TARGET)>(best));
+    return PURVIEW_BEST(name_of_target)();
 #else
     return "scalar";
 #endif
