@@ -96,6 +96,7 @@ std::vector<std::string> RuleDesk::warnings() const {
     def.rules = server_->rules();
     def.rules.bounds_min = {0, 0, 0};
     def.rules.bounds_max = {1, 1, 1};
+    def.rules.cell_m = 1;
     def.rules.entities_expected = 1;
     def.flag_count = static_cast<std::uint32_t>(schema.flags().size());
     def.key_count = static_cast<std::uint32_t>(schema.keys().size());

@@ -146,7 +146,7 @@ InterestEntry read_interest(const toml::table& table, const std::string& path,
     in.read_choice("level", levels, entry.level);
     if (const toml::table* sight = in.table("sight")) {
         StrictTable inner(*sight, path, "interest.sight");
-        inner.read_integer("tests_per_tick", entry.sight.tests_per_tick, 1, 1'000'000);
+        inner.read_integer("tests_per_tick", entry.sight.tests_per_tick, 1, 10'000);
         inner.read_integer("grace_ticks", entry.sight.grace_ticks, 2, 1'000'000);
         inner.read("shown_when_unknown", entry.sight.shown_when_unknown);
         inner.read("predict", entry.sight.predict);

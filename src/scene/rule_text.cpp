@@ -328,7 +328,7 @@ class StepReader {
             if (option("within")) {
                 kernel.enter_m = metres("within");
             } else if (option("tests")) {
-                kernel.sight_def.tests_per_tick = count("tests", 1, 1'000'000);
+                kernel.sight_def.tests_per_tick = count("tests", 1, 10'000);
             } else if (option("grace")) {
                 kernel.sight_def.grace_ticks = count("grace", 2, 1'000'000);
             } else if (option("unknown")) {

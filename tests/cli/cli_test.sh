@@ -245,6 +245,10 @@ PY
         why 3
         in_out 'entity 3, .*: not relevant: force hidden'
         in_out 'would show it: end the force-hide'
+        why 4
+        in_out 'entity 4, .*: not relevant: explicit'
+        in_out 'add: distance 3.0 of 60.0.* -> applies'
+        in_out 'would show it: allow the pair'
         stop_six
         ;;
     rules)
