@@ -8,6 +8,7 @@ import { grouped, make } from "./dom.mjs";
 
 const SAMPLE_MS = 500;
 const KEPT_MS = 60_000;
+const ALONE_MS = 1000;
 const RATE_SAMPLES = 2;  // rates are over the last second
 
 /** Samples a client from its making on, shown or not. */
@@ -72,8 +73,12 @@ export function showFigures(parent, figures, isShown) {
         ...options, labels: ["time", ...chart.series], colors: chart.colors, drawAxis: false, drawGrid: false, legend: "never",
         includeZero: true, fillGraph: chart.series.length === 1, strokeWidth: 1.5, interactionModel: {}, highlightCircleSize: 0,
         underlayCallback: (canvas, at, g) => {
-          canvas.fillStyle = "#ffd43b99";
-          for (const mark of figures.marks) canvas.fillRect(Math.round(g.toDomXCoord(mark.at)), at.y, 1, at.h);
+          figures.marks.forEach((mark, i) => {
+            // Those of a slider on its way are a faint band behind the line.
+            const isAlone = mark.at - (figures.marks[i - 1]?.at ?? 0) > ALONE_MS;
+            canvas.fillStyle = isAlone ? "#ffd43ba0" : "#ffd43b28";
+            canvas.fillRect(Math.round(g.toDomXCoord(mark.at)), at.y, 1, at.h);
+          });
         },
       });
     };

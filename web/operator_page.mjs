@@ -68,7 +68,8 @@ export class OperatorPage {
   /** A click on the map while the question is open. */
   async pick(place) {
     try {
-      const found = await pick(this.channel, place, PICK_PIXELS * this.#view.pixel, this.#scene.drawn.ghosts, byId("truth").checked);
+      const radius = Math.max(PICK_PIXELS * this.#view.pixel, this.#view.markSize(1.2, 130));
+      const found = await pick(this.channel, place, radius, this.#scene.drawn.ghosts, byId("truth").checked);
       if (found === null) this.#panel.missed();
       else this.#panel.take(this.#endOf(found));
     } catch (problem) {

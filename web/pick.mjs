@@ -31,8 +31,8 @@ export async function pick(channel, place, radius, ghosts, truth) {
 /** At most `count` entities around a place that may be picked, nearest first. */
 export async function pickable(channel, place, radius, ghosts, truth, count) {
   const found = await entitiesAt(channel, place, radius);
-  const isKnown = (entity) => ghosts.some((ghost) => ghost.kind === entity.kind && distance(ghost, entity) < LAG_M);
-  return found.filter((entity) => truth || isKnown(entity)).slice(0, count);
+  const known = new Set(ghosts.map((ghost) => nearest(found.filter((entity) => entity.kind === ghost.kind), ghost, LAG_M)));
+  return found.filter((entity) => truth || known.has(entity)).slice(0, count);
 }
 
 function nearest(things, place, radius) {

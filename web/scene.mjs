@@ -54,7 +54,7 @@ export class Scene {
       view.drawCircle(own.x, own.y, radius.enter, [0.37, 0.78, 0.9, 0.8]);
       view.drawCircle(own.x, own.y, radius.leave, [0.37, 0.78, 0.9, 0.25]);
     }
-    view.drawInstances("marker", 1, (write) => write(own.x, own.y, Math.max(2.6, view.halfHeight / 45), SHAPE.ring, 1, 1, 1, 0.9));
+    view.drawInstances("marker", 1, (write) => write(own.x, own.y, view.markSize(2.6, 45), SHAPE.ring, 1, 1, 1, 0.9));
   }
 
   #hear(tick, now) {
@@ -101,7 +101,7 @@ export class Scene {
   }
 
   #drawTruth(frame) {
-    const size = Math.max(1.2, this.#view.halfHeight / 130);
+    const size = this.#view.markSize(1.2, 130);
     this.#view.drawInstances("truth", frame.count, (write) => {
       for (let i = 0; i < frame.count; ++i) {
         const hidden = (frame.words[i * 6 + 5] & 1) !== 0;

@@ -161,6 +161,9 @@ export class View {
   /** Metres that one CSS pixel spans. */
   get pixel() { return 2 * this.halfHeight / Math.max(1, this.canvas.clientHeight); }
 
+  /** A size for a mark: so many metres, but visible in a large view and small in a small one. */
+  markSize(metres, share) { return Math.max(Math.min(metres, this.halfHeight / 5), this.halfHeight / share); }
+
   /** `fill(write)` calls write(x, y, size, shape, r, g, b, a) once for each instance. */
   drawInstances(pass, capacity, fill) {
     const gl = this.#gl;

@@ -8,7 +8,7 @@ import { SHAPE } from "./view.mjs";
 
 const YES = [0.49, 0.86, 0.55];
 const NO = [0.94, 0.6, 0.48];
-const EDGE_PIXELS = 140;  // nearer to an edge, labels go to the other side
+const EDGE_PIXELS = 170;  // nearer to an edge, labels go to the other side
 const ROOM_PIXELS = 90;   // a shorter line has no room for its length
 const FOLLOW_MS = 120;  // places come a few times a second; in between they are followed smoothly
 
@@ -42,11 +42,10 @@ export class WhyMap {
     if (from && to && to !== from) this.#view.drawLine(from, to, 2, [r, g, b, 0.9], answer?.relevant ? 0 : 7);
     const moved = answer !== null && to ? answer.single.map(placeIn).find(Boolean) ?? null : null;
     if (moved) this.#view.drawLine(to, moved, 1.5, [1, 0.83, 0.23, 0.7], 4);
-    const size = this.#view.halfHeight / 50;
     this.#view.drawInstances("why", 3, (write) => {
-      if (from) write(from.x, from.y, Math.max(2.6, size), SHAPE.ring, 0.37, 0.78, 0.9, 1);
-      if (to) write(to.x, to.y, Math.max(2.2, size), SHAPE.ring, r, g, b, 1);
-      if (moved) write(moved.x, moved.y, Math.max(1.6, size * 0.8), SHAPE.ring, 1, 0.83, 0.23, 0.9);
+      if (from) write(from.x, from.y, this.#view.markSize(2.6, 50), SHAPE.ring, 0.37, 0.78, 0.9, 1);
+      if (to) write(to.x, to.y, this.#view.markSize(2.2, 50), SHAPE.ring, r, g, b, 1);
+      if (moved) write(moved.x, moved.y, this.#view.markSize(1.6, 62), SHAPE.ring, 1, 0.83, 0.23, 0.9);
     });
     // Names stand on the sides that are turned away from the line.
     const goesLeft = from && to && to.x < from.x;

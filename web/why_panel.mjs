@@ -143,7 +143,8 @@ function decision(answer) {
   if (!isDecidedByNodes(answer)) return `before any rule: ${answer.stage}`;
   const said = answer.nodes.map((node) => ({ node, step: decidingStep(node) })).filter(({ step }) => step >= 0);
   const { node, step } = said.find((entry) => entry.node.result === answer.relevant) ?? { step: -1 };
-  if (step >= 0) return `step ${step + 1} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
+  const where = answer.nodes.length > 1 && node ? ` of “${node.name}”` : "";
+  if (step >= 0) return `step ${step + 1}${where} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
   return answer.relevant ? "a node without steps says yes" : answer.nodes.length > 0 ? "no step adds it" : "there are no nodes";
 }
 

@@ -19,10 +19,11 @@ class Channel {
   revision = 1;
   asked = [];
   delay = 0;
+  isEditable = true;
   constructor(...nodes) { this.nodes = nodes; }
   on(name, listener) { this.listeners[name].push(listener); }
   emit(name, detail) { for (const listener of this.listeners[name]) listener(structuredClone(detail)); }
-  get rules() { return { op: "rules", revision: this.revision, nodes: this.nodes, warnings: [], names: { flags: ["cloaked"], keys: ["team"], values: [] } }; }
+  get rules() { return { op: "rules", revision: this.revision, editable: this.isEditable, nodes: this.nodes, warnings: [], names: { flags: ["cloaked"], keys: ["team"], values: [] } }; }
   /** Somebody sets rules; the server writes them in its own way. */
   set(nodes) {
     this.nodes = nodes.map((node) => ({ ...node, steps: node.steps.map((text) => text.trim().replace(/\s+/g, " ").replace(/\.0\b/g, "")) }));
@@ -190,6 +191,18 @@ const tests = {
     draft.slide(draft.nodes[0].steps[0], "add within 6");
     await sleep(20);
     assert.deepEqual(channel.nodes, [named("near", ["add within 6", NEAR[1], NEAR[2]], { refresh: "every 5", widen_m: 3, leave: "freeze" })]);
+  },
+  async "a server that takes no rules is asked for dry runs only"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    channel.isEditable = false;
+    channel.set(channel.nodes);
+    draft.slide(draft.nodes[0].steps[0], "add within 6");
+    await sleep(450);
+    assert.equal(channel.count("set_rules"), 0);
+    assert.equal(draft.trial.losses, 2);
+    await draft.revert();
+    assert.deepEqual(texts(), [NEAR]);
+    assert.equal(channel.count("set_rules"), 0);
   },
   async "with the channel the draft goes, and comes back with it"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
