@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Why does he not see it? The code that decides gives the whole path to its answer, and each single
-// change that would turn it.
+// Why does he not see it? The code that decides gives the whole path to its answer, and each
+// single change that would turn it.
+//
 // Notice: numbers come from the kernels themselves; a suggestion is true (one of them is made
-// here); an entity without a place is unknown to a distance; one whose last node was removed has no
-// node. A running server is asked with `purview explain`.
+// here); an entity without a place is unknown to a distance; one whose last node was removed has
+// no node. A running server is asked with `purview explain`.
 #include "example.hpp"
 
 using namespace purview;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Always interested: whoever joins is told of the flag wherever it is, and of the orders of his own
-// side, which nobody else may know.
+// Always interested: whoever joins is told of the flag wherever it is, and of the orders of his
+// own side, which nobody else may know.
+//
 // Notice: allow adds to what areas give where an entity is a matter of areas, and is the only
 // source where it is explicit: such an entity begins unknown to all.
 #include "example.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An area of interest around the entity that a player controls, set anew in every tick, as long as
-// somebody controls it.
+// An area of interest around the entity that a player controls, set anew in every tick, as long
+// as somebody controls it.
+//
 // Notice: the extent is the radius of an exact sphere; an area stays until it is replaced, so an
-// entity that nobody controls any more must be looked at once (or the area followed the entity from
-// the start, which needs no call per tick and is the last part below).
+// entity that nobody controls any more must be looked at once (or the area followed the entity
+// from the start, which needs no call per tick and is the last part below).
 #include "example.hpp"
 #include "purview/profile.hpp"
 

@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A carried item is judged by the place of its carrier, whatever its own place says.
-// Notice: only the place is borrowed; mode, explicit pairs and range stay the item's own. It ends
-// with none, and with the end of the carrier: then the item's own place counts again. A circle is
-// refused.
+//
+// Notice: only the place is borrowed; mode, explicit pairs and range stay the item's own. It
+// ends with none, and with the end of the carrier: then the item's own place counts again. A
+// circle is refused.
 #include "example.hpp"
 #include "purview/profile.hpp"
 

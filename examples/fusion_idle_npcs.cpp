@@ -3,8 +3,10 @@
 //
 // Work for entities that nobody looks at is switched off: animation of NPCs stops when the last
 // observer leaves, and starts when the first one comes.
-// Notice: with count_observers the manager lists both edges after each tick; nobody counts by hand,
-// and a disconnected player counts as gone. An explicit entity begins with no observers at all.
+//
+// Notice: with count_observers the manager lists both edges after each tick; nobody counts by
+// hand, and a disconnected player counts as gone. An explicit entity begins with no observers at
+// all.
 #include <array>
 
 #include "example.hpp"

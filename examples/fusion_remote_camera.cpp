@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A player looks through a remote camera: a second area of interest beside the one around him.
+//
 // Notice: areas have keys, so adding the camera's leaves the other one alone; who is in both is
 // known once. With single_area a new area takes the place of whatever other there is, as with
 // Fusion's shared mode.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rooms of a dungeon whose doorways overlap: everybody in the same room is known, however far away,
-// and whoever stands in a doorway belongs to both rooms.
+// Rooms of a dungeon whose doorways overlap: everybody in the same room is known, however far
+// away, and whoever stands in a doorway belongs to both rooms.
+//
 // Notice: a room is a key, and an entity may have several. Rooms are shared lists, so a hundred
-// players in a room cost no more than one. Standing in the doorway one sees into both rooms, and is
-// seen from both; those on either side do not see each other.
+// players in a room cost no more than one. Standing in the doorway one sees into both rooms, and
+// is seen from both; those on either side do not see each other.
 #include <array>
 
 #include "example.hpp"

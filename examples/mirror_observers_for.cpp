@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A scheme in Mirror's form: for one entity, who may know it? Here a quest item, which is known to
-// those who have its quest; everything else is a matter of distance.
+// A scheme in Mirror's form: for one entity, who may know it? Here a quest item, which is known
+// to those who have its quest; everything else is a matter of distance.
+//
 // Notice: the node names observers, the engine finds out what changed, and there is no second
 // function for the moment of joining that could answer otherwise. It is dormant: nobody asks it
-// until the game says that an answer may have changed (recheck of one entity, rescan_node of all).
+// until the game says that an answer may have changed (recheck of one entity, rescan_node of
+// all).
 #include <map>
 
 #include "example.hpp"

@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Who comes around a corner is told to the client shortly before he can be seen, so that he does
-// not pop up: predictive line of sight. Notice: predict asks a second ray, from where the observer
-// will be to where the other one will be. set_lookahead is about the client's ping, set_velocity
-// the game's own figure. Once the one in the middle of the wall is neither in sight nor about to
-// be, the client knows nothing of him.
+// not pop up: predictive line of sight.
+//
+// Notice: predict asks a second ray, from where the observer will be to where the other one will
+// be. set_lookahead is about the client's ping, set_velocity the game's own figure. While he is
+// neither in sight nor about to be, the client knows nothing of him.
 #include "example.hpp"
 #include "purview/sight.hpp"
 

@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What a wall or a bush hides, the client does not know: nothing for a wallhack to show.
+//
 // Notice: the rule is data (near, and in sight); your physics engine answers batches of rays, of
-// one observer at a time. A bush is opaque from without, and open between those who stand in it; a
-// door that opens counts in the next tick. tests_per_tick bounds the rays of an observer; who was
-// not tested in time is hidden.
+// one observer at a time. A bush is opaque from without, and open between those who stand in it;
+// a door that opens counts in the next tick. tests_per_tick bounds the rays of an observer; who
+// was not tested in time is hidden.
 #include <algorithm>
 #include <array>
 

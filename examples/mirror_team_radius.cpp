@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A team shares its eyes: you see your whole team, and whoever is near any of its members.
-// Notice: for each team mate the observer gets a further place to look from, which follows the mate
-// and ends with him; the same distance rule then holds around all of them. Nothing is looked up by
-// tick. areas_max bounds the team, to at most 63 mates.
+//
+// Notice: for each team mate the observer gets a further place to look from, which follows the
+// mate and ends with him; the same distance rule then holds around all of them. Nothing is
+// looked up by tick. areas_max bounds the team, to at most 63 mates.
 #include "example.hpp"
 
 using namespace purview;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The second sample of Unity's RFC 0015: storage of one's own. Odd clients know odd objects, even
-// ones even objects, and nobody looks into the other bucket.
+// The second sample of Unity's RFC 0015: storage of one's own. Odd clients know odd objects,
+// even ones even objects, and nobody looks into the other bucket.
+//
 // Notice: the dispatcher below says which inner nodes hold an entity and which an observer looks
 // into; the engine keeps the lists and finds the differences. When the number changes, the game
 // says so with recheck, which is the RFC's UpdateObject.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The first sample of Unity's RFC 0015: a radius kernel, a node with it, and a prefab that is bound
-// to the node; with a second kernel for team mates over the same stored entities.
-// Notice: a node is data. Both kernels share its storage, the border belongs to the radius, whoever
-// is bound to no node belongs to the default node, the radius changes while the server runs, and a
-// kernel of your own is one lambda.
+// The first sample of Unity's RFC 0015: a radius kernel, a node with it, and a prefab that is
+// bound to the node; with a second kernel for team mates over the same stored entities.
+//
+// Notice: a node is data. Both kernels share its storage, the border belongs to the radius,
+// whoever is bound to no node belongs to the default node, the radius changes while the server
+// runs, and a kernel of your own is one lambda.
 #include "example.hpp"
 #include "purview/kernel.hpp"
 

@@ -3,7 +3,9 @@
 //
 // A tank with a turret and a gun is one group: it is known or unknown as a whole, parents come
 // before children, a circle is refused, and a part that breaks off lives on as an entity of its
-// own. Notice: World keeps the parents and answers in one step however deep the group is; interest
+// own.
+//
+// Notice: World keeps the parents and answers in one step however deep the group is; interest
 // judges the group by the place of its root. A server of Purview passes the one on to the other;
 // here it is done by hand, as a game with a world of its own would.
 #include "example.hpp"

@@ -3,9 +3,10 @@
 //
 // The graph node that Unity's RFC 0015 describes: an entity lies in every cell that it may reach
 // before it is put into cells again, and a client subscribes to the cluster of cells around it.
-// Notice: nobody is asked about moves (reads_places is false), cells are looked up every tenth tick
-// only, and still nobody within the view is ever missing, because range is widened by speed x
-// cadence on both sides. A teleport breaks that promise, so it calls recheck.
+//
+// Notice: nobody is asked about moves (reads_places is false), cells are looked up every tenth
+// tick only, and still nobody within the view is ever missing, because range is widened by speed
+// x cadence on both sides. A teleport breaks that promise, so it calls recheck.
 #include <array>
 #include <cmath>
 

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Interest for a game that has entities, columns and a loop of its own: no world, no network.
-// Notice: places are read where the game keeps them, with the stride of its own struct; nothing is
-// registered for a callback, events are read after the tick; it builds with -fno-exceptions and
-// -fno-rtti; the edges say which entities have gained their first observer or lost their last.
+//
+// Notice: places are read where the game keeps them, with the stride of its own struct; nothing
+// is registered for a callback, events are read after the tick; it builds with -fno-exceptions
+// and -fno-rtti; the edges say which entities have gained their first observer or lost their
+// last.
 #include <cstdio>
 #include <vector>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Areas as Phaser Quest has them: the world is cut into cells about as large as the screen, and a
-// player is told of his own cell and the eight around it.
+// Areas as Phaser Quest has them: the world is cut into cells about as large as the screen, and
+// a player is told of his own cell and the eight around it.
+//
 // Notice: what is next door across a border is known (no border effect); a step over a border
-// brings the new cells' entities and takes the old ones', nobody in both is told again; who is far
-// enough away is not merely hidden but unknown. An event with a place but no entity has its
+// brings the new cells' entities and takes the old ones', nobody in both is told again; who is
+// far enough away is not merely hidden but unknown. An event with a place but no entity has its
 // listeners.
 #include "example.hpp"
 #include "purview/cells.hpp"

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A grid of static nodes: 100 x 100 inner nodes, each of which gives all that it holds, and a
-// client is given the one in which it stands. Notice: the whole scheme is the dozen lines of the
-// class. Nothing measures a distance. Moves within a cell cost one call and change nothing. For
-// nine cells at once there is the neighbourhood kernel (phaser_cells).
+// client is given the one in which it stands.
+//
+// Notice: the whole scheme is the dozen lines of the class. Nothing measures a distance. Moves
+// within a cell cost one call and change nothing. For nine cells at once there is the
+// neighbourhood kernel (phaser_cells).
 #include <cmath>
 
 #include "example.hpp"
