@@ -96,6 +96,7 @@ class OverlappingCells final : public InterestDispatcher {
     }
 };
 
+/// For the expression that it stands in: it holds no nodes of its own.
 EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
     EntityDef def;
     def.place = {x, 50, 0};
@@ -182,9 +183,8 @@ TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)"
     NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
     own.refresh.type = not_its.refresh.type = near.refresh.type = RefreshType::dormant;
     InterestManager manager = make({near, own, not_its});
-    EntityDef def = bound_to(90, {node0, node1});
     spawn(manager, 0, 50);
-    spawn(manager, 1, def);
+    spawn(manager, 1, bound_to(90, {node0, node1}));
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).empty());
     custom->asked_about.clear();
@@ -569,8 +569,7 @@ TEST_CASE(
     InterestManager manager = make({near, node("watchers", {within(StepOp::add, 1)})});
     spawn(manager, 0, bound_to(20, {}));
     spawn(manager, 1, bound_to(25, {node0}));
-    EntityDef def = bound_to(25, {node0});
-    spawn(manager, 2, def);
+    spawn(manager, 2, bound_to(25, {node0}));
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(manager.is_relevant(observer, id(0)));
