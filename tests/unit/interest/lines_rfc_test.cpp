@@ -141,6 +141,30 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "interest: without schemes it is as if there were no interest at all: every ready observer has "
+    "every entity, near or far, and hears of moves nothing (N2)") {
+    InterestManager manager = make(std::vector<NodeDesc>{});
+    EntityDef nowhere;
+    nowhere.placed = false;
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 1e8F, -1e8F);
+    spawn(manager, 2, nowhere);
+    const ObserverId player = watch(manager, id(0)), spectator = watch(manager);
+    const ObserverId unready = *manager.add_observer();
+    manager.tick();
+    CHECK(seen(manager, player) == Set{0, 1, 2});
+    CHECK(seen(manager, spectator) == Set{0, 1, 2});
+    CHECK(seen(manager, unready).empty());
+    put(manager, 0, -1e8F);
+    manager.tick();
+    CHECK(manager.events().empty());
+    spawn(manager, 3, 0);
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(tick_news(manager, player) == News{{3}, {1}});
+    CHECK(news(manager, spectator) == News{{3}, {1}});
+}
+
+TEST_CASE(
     "interest: whoever is bound to no node belongs to the default node, and leaves it with the "
     "first node that it gets (N3)") {
     InterestManager manager = make({node("default", {}, Members::unbound),
