@@ -73,6 +73,13 @@ class WallAndBush final : public SightTest {
     mutable std::size_t asked = 0;
 };
 
+/// The profile in a small world: three dimensions of its own size are a table of many cells.
+InterestDef small_mirror() {
+    InterestDef def = profile(Profile::mirror);
+    def.rules.bounds_max = {100, 100, 100};
+    return def;
+}
+
 StepDesc sight(StepOp op, std::shared_ptr<const SightTest> test, float reach_m = 0) {
     StepDesc sight = step(op, KernelType::line_of_sight);
     sight.kernel.sight = std::move(test);
@@ -285,7 +292,7 @@ TEST_CASE(
 TEST_CASE(
     "interest: exactly at the range is inside, for whoever joins and for whoever was there; an "
     "entity may have a range of its own, and static ones their own cadence (M11)") {
-    InterestDef def = profile(Profile::mirror);  // 10, or what the entity says
+    InterestDef def = small_mirror();  // 10, or what the entity says
     NodeDesc scenery = node("scenery", {within(StepOp::add, 10)}, NodeMembers::bound);
     scenery.refresh = {RefreshType::every, 4, 0, false};
     def.rules.nodes[0].members = NodeMembers::unbound;
@@ -787,7 +794,7 @@ TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 3});
     }
-    InterestDef def = profile(Profile::mirror);
+    InterestDef def = small_mirror();
     InterestManager manager = make(def);
     spawn(manager, 0, 0, 0);
     spawn(manager, 1, 1.234F, 0);
@@ -802,7 +809,7 @@ TEST_CASE(
     "interest: without rules everything is told to everybody; the profile of this scheme is an "
     "exact distance, for observers with an entity (M37)") {
     InterestManager plain = make(InterestDef{});
-    InterestManager exact = make(profile(Profile::mirror));
+    InterestManager exact = make(small_mirror());
     for (InterestManager* manager : {&plain, &exact}) {
         spawn(*manager, 0, 50);
         spawn(*manager, 1, 60);
