@@ -168,6 +168,10 @@ inline std::string to_text(const Set& set) {
     for (const std::uint32_t one : set) text += (text.empty() ? "" : " ") + std::to_string(one);
     return "{" + text + "}";
 }
+/// For what doctest prints.
+inline doctest::String toString(const News& news) {
+    return ("in " + to_text(news.in) + ", out " + to_text(news.out)).c_str();
+}
 
 /// What explain says of a node by name.
 inline ExplainedNode explained(const InterestManager& manager, ObserverId observer, EntityId entity,
@@ -180,3 +184,11 @@ inline ExplainedNode explained(const InterestManager& manager, ObserverId observ
 }
 
 }  // namespace purview::test::lines
+
+/// What doctest prints for a set.
+template <>
+struct doctest::StringMaker<purview::test::lines::Set> {
+    static doctest::String convert(const purview::test::lines::Set& set) {
+        return purview::test::lines::to_text(set).c_str();
+    }
+};

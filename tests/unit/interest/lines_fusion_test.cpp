@@ -310,6 +310,8 @@ TEST_CASE(
     for (std::uint32_t i = 11; i > 4 && status == Status::ok; --i)
         status = manager.set_place_override(id(i - 1), id(i));
     CHECK(status == Status::ok);  // seven in a row
+    CHECK(manager.set_place_override(id(1), id(4)) == Status::ok);
+    CHECK(manager.set_place_override(id(0), id(1)) == Status::too_deep);  // nine
     CHECK(manager.set_place_override(id(2), id(4)) == Status::ok);
     CHECK(manager.set_place_override(id(2), EntityId::none) == Status::ok);
     CHECK(manager.set_place_override(id(2), id(99)) == Status::stale_id);

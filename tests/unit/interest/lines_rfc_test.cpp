@@ -96,6 +96,7 @@ class OverlappingCells final : public InterestDispatcher {
     }
 };
 
+/// For the expression that it stands in: it holds no nodes of its own.
 EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
     EntityDef def;
     def.place = {x, 50, 0};
@@ -137,6 +138,30 @@ TEST_CASE(
         CHECK(memory.held > 0);
     }
     CHECK(memory.held == 0);
+}
+
+TEST_CASE(
+    "interest: without schemes it is as if there were no interest at all: every ready observer has "
+    "every entity, near or far, and hears of moves nothing (N2)") {
+    InterestManager manager = make(std::vector<NodeDesc>{});
+    EntityDef nowhere;
+    nowhere.placed = false;
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 1e8F, -1e8F);
+    spawn(manager, 2, nowhere);
+    const ObserverId player = watch(manager, id(0)), spectator = watch(manager);
+    const ObserverId unready = *manager.add_observer();
+    manager.tick();
+    CHECK(seen(manager, player) == Set{0, 1, 2});
+    CHECK(seen(manager, spectator) == Set{0, 1, 2});
+    CHECK(seen(manager, unready).empty());
+    put(manager, 0, -1e8F);
+    manager.tick();
+    CHECK(manager.events().empty());
+    spawn(manager, 3, 0);
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(tick_news(manager, player) == News{{3}, {1}});
+    CHECK(news(manager, spectator) == News{{3}, {1}});
 }
 
 TEST_CASE(
@@ -182,9 +207,8 @@ TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)"
     NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
     own.refresh.type = not_its.refresh.type = near.refresh.type = RefreshType::dormant;
     InterestManager manager = make({near, own, not_its});
-    EntityDef def = bound_to(90, {node0, node1});
     spawn(manager, 0, 50);
-    spawn(manager, 1, def);
+    spawn(manager, 1, bound_to(90, {node0, node1}));
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).empty());
     custom->asked_about.clear();
@@ -569,8 +593,7 @@ TEST_CASE(
     InterestManager manager = make({near, node("watchers", {within(StepOp::add, 1)})});
     spawn(manager, 0, bound_to(20, {}));
     spawn(manager, 1, bound_to(25, {node0}));
-    EntityDef def = bound_to(25, {node0});
-    spawn(manager, 2, def);
+    spawn(manager, 2, bound_to(25, {node0}));
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(manager.is_relevant(observer, id(0)));
