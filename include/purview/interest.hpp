@@ -30,11 +30,11 @@ namespace purview {
 
 /// Why a pair became relevant, or stopped being so: what is true of it when the tick is done.
 enum class Reason : std::uint8_t {
-    entered = 0,       ///< nodes say yes now, or the observer sees everything
-    spawned = 1,       ///< and the entity is new this tick
-    owned = 2,         ///< the observer owns it or a member of its group
-    forced = 3,        ///< allowed by hand, or shown to all
-    left = 4,          ///< no node says yes any more
+    entered = 0,  ///< nodes say yes now, or the observer sees everything
+    spawned = 1,  ///< and the entity is new this tick
+    owned = 2,    ///< the observer owns it or a member of its group
+    forced = 3,   ///< allowed by hand, or shown to all
+    left = 4,     ///< no node says yes any more
     /// Denied, force hidden, explicit only, the observer is not ready any more, or a step subtracts
     /// what the entity says of itself.
     hidden = 5,
@@ -52,7 +52,7 @@ struct RelevanceEvent {
 
 /// How an entity takes part (Fusion's three modes).
 enum class EntityMode : std::uint8_t {
-    nodes = 0,          ///< nodes decide
+    nodes = 0,          ///< nodes decide; in set_mode also where its kind says otherwise
     global = 1,         ///< shown to every ready observer
     explicit_only = 2,  ///< shown to owners and allowed pairs only
 };
@@ -218,8 +218,9 @@ class InterestManager {
     /// Binds it to a node of NodeMembers::bound; twice is once. The default node is for those that
     /// are bound to none (N3). bad_argument: there is no such node.
     Status add_node(EntityId entity, NodeId node);
-    /// not_found, or orphaned: it was the last one, so it is relevant to nobody until
-    /// add_default_node or add_node (N8).
+    /// not_found, or orphaned: it was the last one, so no default node is about it until
+    /// add_default_node or add_node (N8). Nodes of NodeMembers::all are about everything all the
+    /// same.
     Status remove_node(EntityId entity, NodeId node);
     /// Exactly these from now on, in one step: who sees it before and after hears nothing (N45).
     /// None: orphaned.
@@ -294,7 +295,7 @@ class InterestManager {
     const InterestRules& rules() const noexcept;
     void set_level(InterestLevel level);
     /// One pair of a custom node, for schemes that know what changed (M31); counted by nobody: true
-    /// or false. bad_argument: not a custom node.
+    /// or false. bad_argument: not a custom node, or one that is off.
     Status set_node_pair(NodeId node, ObserverId observer, EntityId entity, bool value);
     /// Windows are worked on in parallel, with the same result for any number of workers.
     void set_executor(const Executor& executor);
@@ -329,6 +330,7 @@ class InterestManager {
     /// With count_observers.
     std::uint32_t observer_count(EntityId entity) const noexcept;
     /// With count_observers: who got its first observer with the last tick, or lost its last (F18).
+    /// Whoever is despawned has no edge.
     std::span<const ObserverEdge> edges() const noexcept;
     /// strength[n]: how relevant, 0 exclusive to 1; 0 for those that are not relevant. By distance:
     /// 1 - d / (2 x leave radius); 1 where nothing measures (N51).

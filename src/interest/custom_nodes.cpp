@@ -103,12 +103,7 @@ Status InterestData::rescan_node(NodeId node) {
 Status InterestData::set_node_pair(NodeId node, ObserverId id, EntityId entity, bool value) {
     if (!is_observer(id) || !is_known(entity)) return Status::stale_id;
     const auto at = std::find(program_.custom_nodes.begin(), program_.custom_nodes.end(), node);
-    if (at == program_.custom_nodes.end()) {
-        const auto& nodes = def_.rules.nodes;
-        const bool is_off =
-            index_of(node) < nodes.size() && nodes[index_of(node)].type == NodeType::custom;
-        return is_off ? Status::ok : Status::bad_argument;  // it says no to everybody
-    }
+    if (at == program_.custom_nodes.end()) return Status::bad_argument;
     const EntityId unit = unit_of(entity);
     const NodeMembers members = def_.rules.nodes[index_of(node)].members;
     if (value && !facts_table_.bindings.is_member(node, members, unit)) return Status::refused;

@@ -416,8 +416,8 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
     if (had == nullptr) {
         Vec3 own = table_.place(table_.slot_of(entity));
         if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
-        overrides_[index_of(entity)] = {
-            other, own, table_.is_unplaced(block_of(table_.slot_of(entity)))};
+        overrides_[index_of(entity)] = {other, own,
+                                        table_.is_unplaced(block_of(table_.slot_of(entity)))};
         overriding_.push_back(entity);
     } else {
         had->other = other;
@@ -428,9 +428,14 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
 /// Its own place counts again, or that it has none.
 void InterestData::end_override(EntityId entity, Override was) {
     drop_override(entity);
-    const float range = table_.number(facts_table_.columns.range, table_.slot_of(entity));
-    table_.change_layer(entity, was.was_unplaced ? unplaced_layer_ : layer_for(range),
-                        &was.own_place);
+    const Slot slot = table_.slot_of(entity);
+    const float range = table_.number(facts_table_.columns.range, slot);
+    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_for(range);
+    if (table_.layer_of(block_of(slot)) == layer) {
+        write_place(entity, was.own_place);  // at once: others may stand where it stands
+    } else {
+        table_.change_layer(entity, layer, &was.own_place);
+    }
     if (has_cells_) cell_movers_.push_back(entity);
 }
 

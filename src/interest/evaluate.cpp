@@ -205,8 +205,11 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
     }
     const bool any_unknown = ask(input, step, blocks, 0, memory, asked, scratch, yes);
     for (std::size_t i = 0; i < n; ++i) {
+        if (any_unknown) {  // it adds nothing, and subtracts
+            yes[i] = static_cast<Mask>(step.op == StepOp::subtract ? yes[i] | scratch.unknown[i]
+                                                                   : yes[i] & ~scratch.unknown[i]);
+        }
         yes[i] &= asked[i];
-        if (any_unknown) yes[i] = static_cast<Mask>(yes[i] & ~scratch.unknown[i]);
     }
     if (step.op == StepOp::subtract) return;
     const auto places = input.views.of(step.from);
