@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t area_keys = 6;
 constexpr std::size_t observers_at_most = 32;
-constexpr unsigned overrides_in_a_row = 8;
+constexpr unsigned overrides_at_most = 8;
 
 /// Runs the tasks in one thread, from the last to the first.
 void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
@@ -423,6 +423,10 @@ void RandomWorld::set_mode() {
     note("to " + std::to_string(static_cast<int>(unit->mode)));
 }
 
+unsigned RandomWorld::overrides_in_a_row() const {
+    return has(Feature::chains) ? overrides_at_most : 1;
+}
+
 /// Overrides in a row from a unit on.
 unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
     const check::TruthEntity* at = &unit;
@@ -456,7 +460,7 @@ bool RandomWorld::is_circular() const {
         if (!has(Feature::no_place_to_stand) && other != nullptr &&
             !(entity.placed && entities_[index_of(other->root)].placed))
             return true;
-        return overrides_behind(entity) > overrides_in_a_row;
+        return overrides_behind(entity) > overrides_in_a_row();
     });
 }
 
@@ -469,7 +473,7 @@ void RandomWorld::set_place_override() {
     Status should = Status::ok;
     if (overrides_behind(*unit) == ~0U) {
         should = Status::would_cycle;
-    } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row) {
+    } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row()) {
         unit->stands_at = before;  // who counts how is tested by hand
         return;
     } else if (is_circular()) {

@@ -370,9 +370,10 @@ void RandomWorld::tick() {
 
 void RandomWorld::decide() {
     roster_->units.clear();
-    for (const auto& entity : entities_) {
-        if (entity.id != EntityId::none && entity.root == entity.id)
-            roster_->units.push_back(entity.id);
+    for (auto& entity : entities_) {
+        if (entity.id == EntityId::none || entity.root != entity.id) continue;
+        roster_->units.push_back(entity.id);
+        hear_of(entity);  // whoever is awake is seen where he stands
     }
     roster_->observers.clear();
     for (const auto& observer : observers_) roster_->observers.push_back(observer.id);

@@ -177,6 +177,7 @@ class RandomWorld {
     void wake(const check::TruthEntity& entity);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
+    unsigned overrides_in_a_row() const;
     unsigned overrides_behind(const check::TruthEntity& unit) const;
     unsigned overrides_before(EntityId unit) const;
     void ask_again(EntityId entity);
