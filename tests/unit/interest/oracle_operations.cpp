@@ -840,7 +840,7 @@ void RandomWorld::set_level() {
 }
 
 bool RandomWorld::is_table(std::size_t node) const {
-    return rules_.nodes[node].type == NodeType::custom &&
+    return rules_.nodes[node].type == NodeType::custom && rules_.nodes[node].enabled &&
            static_cast<const TwinnedNode&>(*rules_.nodes[node].custom).is_table();
 }
 
@@ -868,7 +868,8 @@ void RandomWorld::set_node_pair() {
 void RandomWorld::rescan_node() {
     std::vector<NodeId> nodes;
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(node_at(n));
+        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
+            nodes.push_back(node_at(n));
     }
     if (nodes.empty()) return;
     for (int i = 0; i < 20; ++i) {

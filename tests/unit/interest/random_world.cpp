@@ -259,7 +259,7 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     rules_ = rules;
     note("rules " + purview::test::text_of(rules));
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom)
+        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
             expect(manager_.rescan_node(node_at(n)), "rescan_node");
     }
 }
