@@ -47,7 +47,7 @@ struct TruthEntity {
     EntityId stands_at = EntityId::none;  ///< its place override
     Vec3 velocity;                        ///< metres a second
     /// Its own place as dormant nodes know it: where it stood when it was not dormant last, or
-    /// appeared, left a group or was updated since.
+    /// appeared, left a group, was updated or ceased to stand elsewhere since.
     Vec3 heard_place;
 };
 

@@ -375,7 +375,9 @@ void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong)
     for (std::size_t i = 0; i < told.places.size(); ++i) {
         const check::EntityView& unit = oracle_.unit_view(told.alive[i]);
         if (unit.placed && frame.flat(told.places[i]) != unit.place)
-            wrong.push_back({"places", "place_of is wrong about " + purview::test::name_of(unit.id),
+            wrong.push_back({"places",
+                             "place_of " + purview::test::name_of(unit.id) + " says " +
+                                 text_of(told.places[i]) + ", not " + text_of(unit.place),
                              ObserverId::none, unit.id});
     }
     if (!has(Feature::boxes)) return;

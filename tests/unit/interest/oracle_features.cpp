@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, features> names{"groups",
                                                        "no_place_to_stand",
                                                        "moved_steps",
                                                        "chains",
-                                                       "ends_asleep",
+
                                                        "other_kind",
                                                        "fewer_nodes",
                                                        "single_area",

@@ -52,7 +52,6 @@ enum class Feature : std::uint8_t {
     no_place_to_stand,  ///< overrides of and to what has no place
     moved_steps,        ///< set_rules with steps at other positions of their node
     chains,             ///< overrides of overrides
-    ends_asleep,        ///< overrides that end while the entity is dormant
     other_kind,         ///< leave_unit with another kind than it had
     fewer_nodes,        ///< set_rules with fewer nodes
     single_area,        ///< InterestDef::single_area

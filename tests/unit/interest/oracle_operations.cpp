@@ -277,7 +277,7 @@ void RandomWorld::despawn(EntityId id) {
     for (auto& entity : entities_) {
         if (entity.stands_at != id) continue;
         entity.stands_at = EntityId::none;
-        if (has(Feature::dormant) && !has(Feature::ends_asleep)) wake(entity);
+        entity.heard_place = entity.place;
     }
     entities_[index_of(id)] = {};
     resting_.push_back(index_of(id));
@@ -483,8 +483,8 @@ void RandomWorld::set_place_override() {
     expect(manager_.set_place_override(unit->id, unit->stands_at), should, "set_place_override");
     note("stands at " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
-    if (unit->stands_at == EntityId::none && has(Feature::dormant) && !has(Feature::ends_asleep))
-        wake(*unit);
+    if (unit->stands_at == EntityId::none && before != EntityId::none)
+        unit->heard_place = unit->place;
     count("set_place_override", unit->id);
 }
 
@@ -578,15 +578,10 @@ void RandomWorld::recheck() {
 void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    wake(*entity);
-    count("update", entity->id);
-}
-
-/// A member's group is meant.
-void RandomWorld::wake(const check::TruthEntity& entity) {
-    check::TruthEntity& unit = entities_[index_of(entity.root)];
+    check::TruthEntity& unit = entities_[index_of(entity->root)];  // a member's group is meant
     unit.heard_place = unit.place;
-    expect(manager_.update(entity.id), "update");
+    expect(manager_.update(entity->id), "update");
+    count("update", entity->id);
 }
 
 void RandomWorld::teleport() {

@@ -174,7 +174,6 @@ class RandomWorld {
 
     void despawn(EntityId id);
     void detach(check::TruthEntity& entity);
-    void wake(const check::TruthEntity& entity);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
     unsigned overrides_in_a_row() const;
