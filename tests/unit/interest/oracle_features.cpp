@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, features> names{"groups",
                                                        "needs_entity",
                                                        "no_place_to_stand",
                                                        "moved_steps",
+                                                       "custom_trials",
                                                        "chains",
 
                                                        "other_kind",

@@ -244,6 +244,7 @@ class RandomWorld {
     std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
     std::vector<EntityId> counted_who_;
     std::map<std::uint32_t, std::set<EntityId>> told_before_;  ///< kept for trials
+    std::map<std::uint32_t, std::set<EntityId>> stays_before_;
     RuleTrial trial_;
     bool in_trial_ = false;
     bool rules_changed_ = false;
