@@ -46,8 +46,8 @@ struct TruthEntity {
     bool orphaned = false;                ///< bound to none, and not the default node's either
     EntityId stands_at = EntityId::none;  ///< its place override
     Vec3 velocity;                        ///< metres a second
-    /// Its own place as dormant nodes know it: where it stood when it appeared, left a group, was
-    /// updated, or moved while it was not dormant.
+    /// Its own place as dormant nodes know it: where it stood when it was not dormant last, or
+    /// appeared, left a group, was updated or ceased to stand elsewhere since.
     Vec3 heard_place;
 };
 

@@ -51,7 +51,8 @@ enum class Feature : std::uint8_t {
     needs_entity,       ///< ready_requires_entity
     no_place_to_stand,  ///< overrides of and to what has no place
     moved_steps,        ///< set_rules with steps at other positions of their node
-    ends_asleep,        ///< overrides that end while the entity is dormant
+    custom_trials,      ///< try_rules with nodes of our own
+    chains,             ///< overrides of overrides
     other_kind,         ///< leave_unit with another kind than it had
     fewer_nodes,        ///< set_rules with fewer nodes
     single_area,        ///< InterestDef::single_area

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t area_keys = 6;
 constexpr std::size_t observers_at_most = 32;
-constexpr unsigned overrides_in_a_row = 8;
+constexpr unsigned overrides_at_most = 8;
 
 /// Runs the tasks in one thread, from the last to the first.
 void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
@@ -277,7 +277,7 @@ void RandomWorld::despawn(EntityId id) {
     for (auto& entity : entities_) {
         if (entity.stands_at != id) continue;
         entity.stands_at = EntityId::none;
-        if (has(Feature::dormant) && !has(Feature::ends_asleep)) wake(entity);
+        entity.heard_place = entity.place;
     }
     entities_[index_of(id)] = {};
     resting_.push_back(index_of(id));
@@ -423,6 +423,10 @@ void RandomWorld::set_mode() {
     note("to " + std::to_string(static_cast<int>(unit->mode)));
 }
 
+unsigned RandomWorld::overrides_in_a_row() const {
+    return has(Feature::chains) ? overrides_at_most : 1;
+}
+
 /// Overrides in a row from a unit on.
 unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
     const check::TruthEntity* at = &unit;
@@ -456,7 +460,7 @@ bool RandomWorld::is_circular() const {
         if (!has(Feature::no_place_to_stand) && other != nullptr &&
             !(entity.placed && entities_[index_of(other->root)].placed))
             return true;
-        return overrides_behind(entity) > overrides_in_a_row;
+        return overrides_behind(entity) > overrides_in_a_row();
     });
 }
 
@@ -469,7 +473,7 @@ void RandomWorld::set_place_override() {
     Status should = Status::ok;
     if (overrides_behind(*unit) == ~0U) {
         should = Status::would_cycle;
-    } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row) {
+    } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row()) {
         unit->stands_at = before;  // who counts how is tested by hand
         return;
     } else if (is_circular()) {
@@ -479,8 +483,8 @@ void RandomWorld::set_place_override() {
     expect(manager_.set_place_override(unit->id, unit->stands_at), should, "set_place_override");
     note("stands at " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
-    if (unit->stands_at == EntityId::none && has(Feature::dormant) && !has(Feature::ends_asleep))
-        wake(*unit);
+    if (unit->stands_at == EntityId::none && before != EntityId::none)
+        unit->heard_place = unit->place;
     count("set_place_override", unit->id);
 }
 
@@ -574,15 +578,10 @@ void RandomWorld::recheck() {
 void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    wake(*entity);
-    count("update", entity->id);
-}
-
-/// A member's group is meant.
-void RandomWorld::wake(const check::TruthEntity& entity) {
-    check::TruthEntity& unit = entities_[index_of(entity.root)];
+    check::TruthEntity& unit = entities_[index_of(entity->root)];  // a member's group is meant
     unit.heard_place = unit.place;
-    expect(manager_.update(entity.id), "update");
+    expect(manager_.update(entity->id), "update");
+    count("update", entity->id);
 }
 
 void RandomWorld::teleport() {
@@ -836,7 +835,7 @@ void RandomWorld::set_level() {
 }
 
 bool RandomWorld::is_table(std::size_t node) const {
-    return rules_.nodes[node].type == NodeType::custom &&
+    return rules_.nodes[node].type == NodeType::custom && rules_.nodes[node].enabled &&
            static_cast<const TwinnedNode&>(*rules_.nodes[node].custom).is_table();
 }
 
@@ -864,7 +863,8 @@ void RandomWorld::set_node_pair() {
 void RandomWorld::rescan_node() {
     std::vector<NodeId> nodes;
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom) nodes.push_back(node_at(n));
+        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
+            nodes.push_back(node_at(n));
     }
     if (nodes.empty()) return;
     for (int i = 0; i < 20; ++i) {

@@ -44,16 +44,10 @@ std::shared_ptr<const InterestKernel> twinned(std::string name,
 // -- pair kernels
 // -----------------------------------------------------------------------------------
 
-/// Kernels see the second counted coordinate as y (Slots::outer).
-Axes axes_of_kernels(Axes axes) {
-    return axes == Axes::xz ? Axes::xy : axes;
-}
-
 std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
-    const Axes seen = axes_of_kernels(axes);
     auto kernel = make_pair_kernel({.name = "steps", .reach_m = reach},
-                                   [seen, reach](const Pair& p) noexcept {
-                                       return fewest_steps(seen, p.places(), p.place()) <= reach;
+                                   [axes, reach](const Pair& p) noexcept {
+                                       return fewest_steps(axes, p.places(), p.place()) <= reach;
                                    });
     return twinned("steps", kernel, [axes, reach](const auto& observer, const auto& entity, bool) {
         const auto& places = observer.from(LookFrom::main_and_areas);
@@ -64,10 +58,9 @@ std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
 
 /// Once within `enter` steps, up to `leave`.
 std::shared_ptr<const InterestKernel> sticky_kernel(Axes axes, float enter, float leave) {
-    const Axes seen = axes_of_kernels(axes);
     auto kernel = make_pair_kernel({.name = "sticky", .reach_m = leave, .remembers = true},
-                                   [seen, enter, leave](const Pair& p) noexcept {
-                                       return fewest_steps(seen, p.places(), p.place()) <=
+                                   [axes, enter, leave](const Pair& p) noexcept {
+                                       return fewest_steps(axes, p.places(), p.place()) <=
                                               (p.was() ? leave : enter);
                                    });
     return twinned(

@@ -259,7 +259,7 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     rules_ = rules;
     note("rules " + purview::test::text_of(rules));
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom)
+        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
             expect(manager_.rescan_node(node_at(n)), "rescan_node");
     }
 }
@@ -281,12 +281,21 @@ bool RandomWorld::begin_trial() {
             return std::any_of(o.areas.begin(), o.areas.end(),
                                [](const check::TruthArea& area) { return area.area.ticks > 0; });
         });
+    const bool has_own_nodes =
+        std::any_of(rules.nodes.begin(), rules.nodes.end(),
+                    [](const NodeDesc& node) { return node.type == NodeType::custom; });
+    if (has_own_nodes && !has(Feature::custom_trials)) return false;
     if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.5F)) return false;
     told_before_.clear();
+    stays_before_.clear();
     for (const auto& observer : observers_) {
         std::vector<EntityId> set;
         manager_.relevant(observer.id, set);
-        told_before_[static_cast<std::uint32_t>(observer.id)].insert(set.begin(), set.end());
+        const auto number = static_cast<std::uint32_t>(observer.id);
+        told_before_[number].insert(set.begin(), set.end());
+        for (const check::Verdict& one : oracle_.judge(observer.id)) {
+            if (one.stage == check::TruthStage::stay) stays_before_[number].insert(one.entity);
+        }
     }
     take_rules(rules);
     count("set_rules");
@@ -370,9 +379,10 @@ void RandomWorld::tick() {
 
 void RandomWorld::decide() {
     roster_->units.clear();
-    for (const auto& entity : entities_) {
-        if (entity.id != EntityId::none && entity.root == entity.id)
-            roster_->units.push_back(entity.id);
+    for (auto& entity : entities_) {
+        if (entity.id == EntityId::none || entity.root != entity.id) continue;
+        roster_->units.push_back(entity.id);
+        hear_of(entity);  // whoever is awake is seen where he stands
     }
     roster_->observers.clear();
     for (const auto& observer : observers_) roster_->observers.push_back(observer.id);

@@ -174,9 +174,9 @@ class RandomWorld {
 
     void despawn(EntityId id);
     void detach(check::TruthEntity& entity);
-    void wake(const check::TruthEntity& entity);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
+    unsigned overrides_in_a_row() const;
     unsigned overrides_behind(const check::TruthEntity& unit) const;
     unsigned overrides_before(EntityId unit) const;
     void ask_again(EntityId entity);
@@ -244,6 +244,7 @@ class RandomWorld {
     std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
     std::vector<EntityId> counted_who_;
     std::map<std::uint32_t, std::set<EntityId>> told_before_;  ///< kept for trials
+    std::map<std::uint32_t, std::set<EntityId>> stays_before_;
     RuleTrial trial_;
     bool in_trial_ = false;
     bool rules_changed_ = false;
