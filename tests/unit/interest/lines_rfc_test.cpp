@@ -1203,7 +1203,8 @@ TEST_CASE(
         node("near", {within(StepOp::add, 1000)}, Members::bound),
         node("required", {flag(StepOp::add, 0), within(StepOp::require, 1000)}, Members::bound),
         node("removed", {flag(StepOp::add, 0), within(StepOp::subtract, 1)}, Members::bound),
-        node("cells", {cells(1000, 1000)}, Members::bound)};
+        node("cells", {cells(1000, 1000)}, Members::bound),
+        node("either", {within(StepOp::add, 1000), flag(StepOp::add, 0)}, Members::bound)};
     InterestManager manager = make(nodes);
     EntityDef def;
     def.keys = std::span(&key, 1);
@@ -1211,13 +1212,15 @@ TEST_CASE(
     def.place = {50, 50, 0};
     spawn(manager, 90, def);  // the observer's
     def.placed = false;
-    for (std::uint16_t i = 0; i < 7; ++i) {
+    for (std::uint16_t i = 0; i < 8; ++i) {
         const NodeId own{i};
         def.nodes = std::span(&own, 1);
+        // A place that it does not have would let it in everywhere.
+        def.place = i == 5 ? Vec3{90, 10, 0} : Vec3{50, 50, 0};
         spawn(manager, i, def);
     }
     const ObserverId observer = watch(manager, id(90));
-    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 7});
     for (const char* name : {"near", "removed", "cells"}) {
         const std::uint32_t index = name[0] == 'n' ? 3 : name[0] == 'r' ? 5 : 6;
         const ExplainedNode why = explained(manager, observer, id(index), name);
