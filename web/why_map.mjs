@@ -9,7 +9,7 @@ import { SHAPE } from "./view.mjs";
 const YES = [0.49, 0.86, 0.55];
 const NO = [0.94, 0.6, 0.48];
 const EDGE_PIXELS = 170;  // nearer to an edge, labels go to the other side
-const ROOM_PIXELS = 90;   // a shorter line has no room for its length
+const ROOM_PIXELS = 120;   // a shorter line has no room for its length
 const FOLLOW_MS = 120;  // places come a few times a second; in between they are followed smoothly
 
 export class WhyMap {
@@ -48,13 +48,13 @@ export class WhyMap {
       if (moved) write(moved.x, moved.y, this.#view.markSize(1.6, 62), SHAPE.ring, 1, 0.83, 0.23, 0.9);
     });
     // Names stand on the sides that are turned away from the line.
-    const goesLeft = from && to && to.x < from.x;
-    this.#label(0, from, first?.name, goesLeft ? 1 : -1);
-    this.#label(1, to !== from ? to : null, second?.name, goesLeft ? -1 : 1);
+    const left = from && to && to.x < from.x, up = from && to && to.y < from.y;
+    this.#label(0, from, first?.name, { left: !left, up: !up });
+    this.#label(1, to !== from ? to : null, second?.name, { left, up });
     const metres = from && to ? Math.hypot(from.x - to.x, from.y - to.y) : 0;
     const isRoom = metres / this.#view.pixel > ROOM_PIXELS;
     this.#label(2, isRoom ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : null, `${metres.toFixed(1)} m`);
-    this.#label(3, moved, answer?.relevant ? "here it would be hidden" : "here it would be seen");
+    this.#label(3, moved, answer?.relevant ? "here it would be hidden" : "here it would be seen", { up: !up });
   }
 
   hide() { for (const label of this.#labels) label.hidden = true; }
@@ -78,15 +78,16 @@ export class WhyMap {
     return at;
   }
 
-  /** `side`: -1 to the left of the place, 1 to the right. */
-  #label(index, place, text, side = 1) {
+  /** Right of the place and below it, if not otherwise said. */
+  #label(index, place, text, { left = false, up = false } = {}) {
     const label = this.#labels[index];
     label.hidden = !place || !text;
     if (label.hidden) return;
     if (label.textContent !== text) label.textContent = text;
     const { x, y } = this.#view.pointOf(place);
-    const isAtEdge = (side < 0 ? x : this.#view.canvas.clientWidth - x) < EDGE_PIXELS;
-    label.classList.toggle("left", (side < 0) !== isAtEdge);
+    const isAtEdge = (left ? x : this.#view.canvas.clientWidth - x) < EDGE_PIXELS;
+    label.classList.toggle("left", left !== isAtEdge);
+    label.classList.toggle("up", up);
     label.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 }

@@ -102,7 +102,7 @@ try {
   assert.deepEqual(await draws(), { lines: 0, circles: 2 });
 
   // One that is seen.
-  const seen = await find("known", 65, RADIUS - 10);
+  const seen = await find("known", 80, RADIUS - 10);
   await clickAt(seen);
   await answered("the seen one is explained", /is relevant to me/);
   assert.match(await verdict(), /step 1 decides: add distance [\d.]+ of 150/);
