@@ -46,11 +46,9 @@ ExternalProject_Add(purview_wasm
   USES_TERMINAL_BUILD OFF)
 
 find_path(DYGRAPHS_DIR dygraph.min.js PATHS /usr/share/javascript/dygraphs REQUIRED NO_DEFAULT_PATH)
+file(GLOB web_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/*")
 set(assets
-  ${PROJECT_SOURCE_DIR}/web/index.html ${PROJECT_SOURCE_DIR}/web/style.css
-  ${PROJECT_SOURCE_DIR}/web/page.mjs ${PROJECT_SOURCE_DIR}/web/view.mjs
-  ${PROJECT_SOURCE_DIR}/web/operator.mjs ${PROJECT_SOURCE_DIR}/web/client.mjs
-  ${PROJECT_SOURCE_DIR}/web/client.d.ts ${PROJECT_SOURCE_DIR}/web/node_client.mjs
+  ${web_files}
   ${PROJECT_SOURCE_DIR}/worlds/vale/vale.toml ${PROJECT_SOURCE_DIR}/worlds/vale/vale.json
   ${DYGRAPHS_DIR}/dygraph.min.js ${DYGRAPHS_DIR}/dygraph.min.css
   ${wasm_dir}/purview_client.wasm)

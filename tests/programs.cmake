@@ -36,7 +36,16 @@ add_test(NAME "readme: the sample compiles and runs"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/readme_test.sh ${PROJECT_BINARY_DIR})
 set_tests_properties("package: an installed Purview is found and used" "readme: the sample compiles and runs"
   PROPERTIES TIMEOUT 300 LABELS release-only)
-add_test(NAME "browser: the page shows what its client holds, and survives a restart"
-  COMMAND node ${CMAKE_CURRENT_SOURCE_DIR}/browser/page_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
-set_tests_properties("browser: the page shows what its client holds, and survives a restart"
-  PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
+# The page. `page`: what it draws; `rules`, `why`: an operator's panels.
+set(browser ${CMAKE_CURRENT_SOURCE_DIR}/browser)
+set(browser_page "browser: the page shows what its client holds, and survives a restart")
+set(browser_rules "browser: half the radius on a slider is half the bytes, and revert brings them back")
+set(browser_why "browser: why one knows of another is told, for the seen, the far and the cloaked")
+foreach(case page rules why)
+  add_test(NAME "${browser_${case}}"
+    COMMAND node ${browser}/${case}_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
+  set_tests_properties("${browser_${case}}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
+endforeach()
+foreach(case step_text rule_draft)
+  add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
+endforeach()

@@ -91,11 +91,11 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
             if (facts_table_.bindings.is_member(node.id, members, unit)) {
                 const PairEntry* pair = pairs_.find(o, unit);
                 const bool named = node.is_custom && pair != nullptr && pair->nodes > 0;
-                its = node.everything || named ? 1
-                      : node.is_custom
-                          ? 0
-                          : by_lane[*position.find(block_of(slot)) * lanes_per_block +
-                                    lane_of(slot)];
+                its =
+                    node.everything || named ? 1
+                    : node.is_custom
+                        ? 0
+                        : by_lane[*position.find(block_of(slot)) * lanes_per_block + lane_of(slot)];
             }
             best[i] = joined_strength(node.program.combine, best[i], its);
         }
@@ -159,8 +159,7 @@ void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) 
     for (const NodeProgram& node : program_.nodes) {
         NodeProgram& spatial = nodes.emplace_back();
         for (const Step& step : node.steps) {
-            if (step.op == StepOp::add && step.kernel->needs_place())
-                spatial.steps.push_back(step);
+            if (step.op == StepOp::add && step.kernel->needs_place()) spatial.steps.push_back(step);
         }
     }
     const std::array block{block_of(slot)};

@@ -33,6 +33,14 @@ void Bindings::set(EntityId entity, std::span<const NodeId> nodes) {
     set_number(entity, at->second);
 }
 
+bool Bindings::has_bound(NodeId node) const noexcept {
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+        if (counts_[i] > 0 && std::binary_search(lists_[i].begin(), lists_[i].end(), node))
+            return true;
+    }
+    return false;
+}
+
 void Bindings::set_unbound(EntityId entity) {
     if (number_of(entity) != unbound) set_number(entity, unbound);
 }
@@ -40,6 +48,9 @@ void Bindings::set_unbound(EntityId entity) {
 void Bindings::set_number(EntityId entity, std::uint32_t number) {
     const std::uint32_t index = index_of(entity);
     if (numbers_.size() <= index) numbers_.resize(index + 1 + index / 8, unbound);
+    counts_.resize(lists_.size(), 0);
+    if (numbers_[index] != unbound) --counts_[numbers_[index]];
+    if (number != unbound) ++counts_[number];
     numbers_[index] = number;
 }
 

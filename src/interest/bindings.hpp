@@ -25,6 +25,8 @@ class Bindings {
     /// Bound to nothing and not orphaned: the default node's.
     bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
     bool is_member(NodeId node, NodeMembers members, EntityId entity) const noexcept;
+    /// Some entity is bound to it.
+    bool has_bound(NodeId node) const noexcept;
     /// Exactly these; none: orphaned.
     void set(EntityId entity, std::span<const NodeId> nodes);
     /// As if it had never been bound.
@@ -39,6 +41,7 @@ class Bindings {
 
     std::vector<std::vector<NodeId>> lists_;  ///< ascending
     std::map<std::vector<NodeId>, std::uint32_t> known_;
+    std::vector<std::uint32_t> counts_;   ///< by list: entities that have it
     std::vector<std::uint32_t> numbers_;  ///< by entity index; shorter: unbound
     std::vector<NodeId> sorted_;
 };

@@ -71,6 +71,13 @@ void InterestData::update_custom_nodes(const InterestManager& manager) {
         const bool by_entity = custom_[c].node->is_entity_centric();
         std::uint32_t end = static_cast<std::uint32_t>(observers_.size());
         if (by_entity) end = static_cast<std::uint32_t>(table_.index_end());
+        // Nobody is its own: nothing is asked, once it has taken back what it said.
+        const NodeId node = program_.custom_nodes[c];
+        const bool is_idle = def_.rules.nodes[index_of(node)].members == NodeMembers::bound &&
+                             !facts_table_.bindings.has_bound(node) &&
+                             std::all_of(custom_[c].said.begin(), custom_[c].said.end(),
+                                         [](const auto& said) { return said.empty(); });
+        if (is_idle) continue;
         const bool asks_all = custom_[c].asks_all;
         custom_[c].asks_all = false;
         const Bitset again = std::move(custom_[c].asked_again);

@@ -688,6 +688,7 @@ Status InterestData::recheck(EntityId entity) {
     if (!is_known(entity)) return Status::stale_id;
     const EntityId unit = unit_of(entity);
     table_.mark_dirty(block_of(table_.slot_of(unit)));
+    is_anybody_asked_ = true;
     if (any_cells_) edit_unit(unit, [&] { update_rows(unit); });
     ask_again(unit);
     for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();

@@ -142,16 +142,17 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     const bool is_due = input.is_due(node);
     std::span<Mask> last;
     if (node.result_plane != no_plane) last = masks.subspan((1 + node.result_plane) * n, n);
-    if (!is_due && node.refresh.lazy_leave) {
+    const auto members = node.member_column == no_column ? std::span<const Mask>{}
+                                                         : input.table.flags(node.member_column);
+    if (node.member_column != no_column && members.empty()) {
+        std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
+    } else if (!is_due && node.refresh.lazy_leave) {
         keep_but_hides(input, node, blocks, last, scratch, so_far);
     } else {
         run_steps(input, node, blocks, inside, masks, scratch, so_far);
     }
     if (node.member_column != no_column) {
-        const auto members = input.table.flags(node.member_column);
-        for (std::size_t i = 0; i < n; ++i)
-            so_far[i] =
-                members.empty() ? Mask{0} : static_cast<Mask>(so_far[i] & members[blocks[i]]);
+        for (std::size_t i = 0; i < n && !members.empty(); ++i) so_far[i] &= members[blocks[i]];
     }
     const auto occupied = input.table.occupied();
     for (std::size_t i = 0; i < last.size(); ++i) {

@@ -110,12 +110,13 @@ struct ScanInput {
     std::uint64_t rules_revision = 0;
     bool may_be_unplaced = false;  ///< some block may belong to entities without a place
     std::vector<StepTrace>* trace = nullptr;
+    bool is_forced = false;                ///< nobody waits in this tick
     bool is_what_if = false;               ///< nobody waits
     EntityId stands_for = EntityId::none;  ///< explain: whom the copy in the table stands for
 
     /// Do enters of the node count in this tick?
     bool is_due(const NodeProgram& node) const noexcept {
-        return node.result_plane == no_plane || is_what_if ||
+        return node.result_plane == no_plane || is_what_if || is_forced ||
                (asker.tick + observer_index) % node.refresh.every_ticks == 0;
     }
     bool is_any_due() const noexcept {

@@ -258,9 +258,7 @@ class InterestData {
     std::vector<Change> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
                                    std::span<const Vec3> places) const;
     // -- facts.cpp
-    ObserverId id_of(std::uint32_t observer) const noexcept {
-        return observers_[observer].id;
-    }
+    ObserverId id_of(std::uint32_t observer) const noexcept { return observers_[observer].id; }
     EntityId unit_of(EntityId entity) const noexcept;
     bool is_known(EntityId entity) const noexcept;
     bool is_member(EntityId entity) const noexcept;
@@ -437,15 +435,16 @@ class InterestData {
     std::uint32_t following_count_ = 0;  ///< areas that follow somebody
     bool has_shared_rows_ = false;       ///< some row is an answer, not only candidates
     bool has_pulled_rows_ = false;
-    bool any_cells_ = false;         ///< some rows belong to cells of a dispatcher
-    bool has_cells_ = false;         ///< and that one reads places
-    bool has_hiding_flags_ = false;  ///< some step subtracts what an entity says of itself
-    bool has_waiting_ = false;       ///< some node lets enters wait
-    bool any_needs_scan_ = false;    ///< of some observer
+    bool any_cells_ = false;             ///< some rows belong to cells of a dispatcher
+    bool has_cells_ = false;             ///< and that one reads places
+    bool has_hiding_flags_ = false;      ///< some step subtracts what an entity says of itself
+    bool has_waiting_ = false;           ///< some node lets enters wait
+    bool any_needs_scan_ = false;        ///< of some observer
+    bool is_anybody_asked_ = false;      ///< recheck of some entity: no enter waits in this tick
     std::vector<NodeId> unbound_nodes_;  ///< nodes that are about more than those bound to them
     std::vector<std::vector<std::uint32_t>> sources_of_node_;  ///< row sources by node
     Bitset open_nodes_;                                        ///< by node: it has no steps
-    std::vector<std::uint32_t> member_columns_;  ///< by node, or no_column
+    std::vector<std::uint32_t> member_columns_;                ///< by node, or no_column
     std::vector<std::uint32_t> free_columns_;
     std::vector<RowStore> rows_;
     PairTable pairs_;

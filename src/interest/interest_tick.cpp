@@ -66,8 +66,7 @@ void InterestData::order_observers() {
     order_.clear();
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
     std::size_t bytes = 0;
-    for (const std::uint32_t o : order_)
-        bytes += observers_[o].window.piece_bytes();
+    for (const std::uint32_t o : order_) bytes += observers_[o].window.piece_bytes();
     for (Worker& worker : workers_)
         worker.scratch.arena.begin_repack(&worker == &workers_.front() ? bytes : 0);
     for (const std::uint32_t o : order_)
@@ -138,6 +137,7 @@ void InterestData::update_window(std::uint32_t o, Worker& worker) {
     ScanInput input = input_of(o, worker.sight);
     input.pulled = worker.pulled;
     input.may_be_unplaced = program_.everywhere || input.pulls();
+    input.is_forced = observer.needs_scan || is_anybody_asked_;
     const bool moved = looks_from != observer.looked_from;
     const bool must = observer.needs_scan || !observer.window.is_made() || has_pulled_rows_ ||
                       program_.pulls_owned || program_.is_restless;
@@ -486,6 +486,7 @@ void InterestData::tick(const InterestManager* manager) {
     expire_stays();
     publish();
     count_observers();
+    is_anybody_asked_ = false;
     table_.end_tick();
     observer_pool_.recycle();
 }

@@ -146,8 +146,7 @@ void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& bef
             note(o, unit, true, x_holds(o, unit));
         }
         for (const EntityId unit : after[o]) {
-            if (!had.contains(index_of(unit)))
-                note(o, unit, false, true);
+            if (!had.contains(index_of(unit))) note(o, unit, false, true);
         }
     }
 }

@@ -145,10 +145,10 @@ void InterestData::update_observer_rows(std::uint32_t o) {
             case RowsBy::cell:
                 collect(o, sight_);
                 cells_.clear();
-                source.dispatcher->cover({id_of(o), observer.main,
-                                          input_of(o, sight_).asker.outer_places,
-                                          std::span(observer.keys).first(def_.key_count)},
-                                         cells_);
+                source.dispatcher->cover(
+                    {id_of(o), observer.main, input_of(o, sight_).asker.outer_places,
+                     std::span(observer.keys).first(def_.key_count)},
+                    cells_);
                 for (const CellId cell : cells_)
                     wanted_sources_.push_back({s, rows_[s].row_of(cell)});
                 break;
@@ -177,9 +177,8 @@ void InterestData::update_observers_of_main(EntityId entity) {
             (void)set_main_entity(id_of(*first), EntityId::none);
         return;
     }
-    for_each_watcher(entity, [&](std::uint32_t o) {
-        edit_observer(o, [&] { update_observer_keys(o); });
-    });
+    for_each_watcher(entity,
+                     [&](std::uint32_t o) { edit_observer(o, [&] { update_observer_keys(o); }); });
 }
 
 void InterestData::set_watched(EntityId entity) {
@@ -459,8 +458,7 @@ Status InterestData::rescan(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     must_scan(o);
-    if (any_cells_)
-        edit_observer(o, [&] { update_observer_rows(o); });
+    if (any_cells_) edit_observer(o, [&] { update_observer_rows(o); });
     for (CustomNode& custom : custom_) {
         if (custom.node->is_entity_centric()) {
             custom.asks_all = true;

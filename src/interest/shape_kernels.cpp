@@ -220,7 +220,9 @@ class HexagonKernel final : public InterestKernel {
                 for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                     const Hexagon its = at(x[lane], x[lanes_per_block + lane]);
-                    if (hexagons_between(its, home) <= cells_.rings) out[i] |= lane_bit(lane);
+                    const float z = axes == 3 ? x[2 * lanes_per_block + lane] : 0;
+                    if (hexagons_between(its, home) <= cells_.rings && is_level(z, place.z))
+                        out[i] |= lane_bit(lane);
                 }
             }
         }
@@ -248,6 +250,14 @@ class HexagonKernel final : public InterestKernel {
   private:
     Hexagon at(float x, float y) const noexcept {
         return hexagon_of(x - origin_.x, y - origin_.y, cells_.width_m);
+    }
+
+    /// With a depth: at most so many layers above or below.
+    bool is_level(float a, float b) const noexcept {
+        if (!three_d_ || !(cells_.depth_m > 0)) return true;
+        const float apart = std::floor((a - origin_.z) / cells_.depth_m) -
+                            std::floor((b - origin_.z) / cells_.depth_m);
+        return std::fabs(apart) <= static_cast<float>(cells_.rings);
     }
 
     CellShape cells_;
