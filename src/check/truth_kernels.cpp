@@ -154,7 +154,11 @@ bool in_hexagons(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
     const Hexagon other = hexagon_of(frame, cells.width_m, b);
     const float q = one.q - other.q;
     const float r = one.r - other.r;
-    return (std::fabs(q) + std::fabs(r) + std::fabs(q + r)) / 2 <= static_cast<float>(cells.rings);
+    const auto rings = static_cast<float>(cells.rings);
+    if ((std::fabs(q) + std::fabs(r) + std::fabs(q + r)) / 2 > rings) return false;
+    if (frame.axes != Axes::xyz || !(cells.depth_m > 0)) return true;
+    const float below = frame.cells_from.z;
+    return std::fabs(cell(a.z, below, cells.depth_m) - cell(b.z, below, cells.depth_m)) <= rings;
 }
 
 // -- line of sight
