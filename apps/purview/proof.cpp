@@ -188,6 +188,7 @@ void Proof::record_truth(Tick tick) {
             truth.values[v] = read_number(world, entity, schema.values()[v]);
         truth.kind = world.kind_of(entity);
         truth.range_m = kinds[index_of(truth.kind)].range_m;
+        truth.mode = kinds[index_of(truth.kind)].mode;
         check::bind_new(truth, kinds, {}, false);
         truth.owner = world.owner_of(entity);
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];

@@ -150,12 +150,19 @@ bool TruthOracle::is_dormant(const TruthEntity& unit) const {
     return any;
 }
 
-void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) const {
+Vec3 TruthOracle::own_place(const TruthEntity& unit) {
+    Heard& heard = heard_[index_of(unit.id)];
+    const bool is_new = heard.id != unit.id || heard.joins != unit.joins;
+    if (is_new || !is_dormant(unit)) heard = {unit.id, unit.joins, unit.place};
+    return is_dormant(unit) && unit.heard_place ? *unit.heard_place : heard.place;
+}
+
+void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
     EntityView& view = views[unit];
     if (view.facts != nullptr) return;
     const TruthEntity& truth = entities_[unit];
     view.facts = &truth;
-    view.place = frame_.flat(is_dormant(truth) ? truth.heard_place : truth.place);
+    view.place = frame_.flat(own_place(truth));
     view.placed = truth.placed;
     const TruthEntity* other = alive(truth.stands_at);
     if (other == nullptr || depth == overrides_max) return;
@@ -165,8 +172,9 @@ void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsi
     view.placed = views[root].placed;
 }
 
-void TruthOracle::stand_all(std::vector<EntityView>& views) const {
+void TruthOracle::stand_all(std::vector<EntityView>& views) {
     views.assign(entities_.size(), {});
+    heard_.resize(entities_.size());
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         const TruthEntity& truth = entities_[i];
         EntityView& view = views[i];

@@ -112,6 +112,12 @@ class TruthOracle {
         std::vector<Tick> stays_until;               ///< [entity index]
         std::vector<Verdict> verdicts;               ///< [entity index]
     };
+    /// Where an entity stood when it was not dormant, or new.
+    struct Heard {
+        EntityId id = EntityId::none;
+        std::uint32_t joins = 0;
+        Vec3 place;
+    };
     struct NodeAnswer {
         bool yes = false;
         bool hides = false;
@@ -122,8 +128,9 @@ class TruthOracle {
 
     std::vector<Slot> slots_of(const InterestRules& rules, Tick born) const;
     const TruthEntity* alive(EntityId entity) const;
-    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) const;
-    void stand_all(std::vector<EntityView>& views) const;
+    Vec3 own_place(const TruthEntity& unit);
+    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
+    void stand_all(std::vector<EntityView>& views);
     ObserverView view_of(const TruthObserver& observer, Tick tick,
                          const std::vector<EntityView>& entities) const;
     void spread();
@@ -145,6 +152,7 @@ class TruthOracle {
     std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
     std::vector<TruthObserver> observers_;
+    std::vector<Heard> heard_;                             ///< [entity index]
     std::deque<Snapshot> history_;                         ///< newest last
     std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
     std::unordered_map<std::uint32_t, ObserverState> states_;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,8 +48,9 @@ struct TruthEntity {
     EntityId stands_at = EntityId::none;  ///< its place override
     Vec3 velocity;                        ///< metres a second
     /// Its own place as dormant nodes know it: where it stood when it was not dormant last, or
-    /// appeared, left a group, was updated or ceased to stand elsewhere since.
-    Vec3 heard_place;
+    /// appeared, left a group, was updated or ceased to stand elsewhere since. Without it the
+    /// oracle goes by the places that it was given, and knows of no updates.
+    std::optional<Vec3> heard_place;
 };
 
 /// An area of interest, with what the record's keeper needs to know of it.

@@ -505,6 +505,7 @@ void RandomWorld::add_node() {
     expect(manager_.add_node(unit->id, node), "add_node");
     count("add_node", unit->id);
     note_nodes(*unit);
+    hear_of(*unit);
     ask_again(unit->id);
 }
 
@@ -519,6 +520,7 @@ void RandomWorld::remove_node() {
     expect(manager_.remove_node(unit->id, node), should, "remove_node");
     count("remove_node", unit->id);
     note_nodes(*unit);
+    hear_of(*unit);
     ask_again(unit->id);
 }
 
@@ -532,6 +534,7 @@ void RandomWorld::set_nodes() {
     if (!nodes.empty() || got != Status::orphaned) expect(got, "set_nodes");
     count("set_nodes", unit->id);
     note_nodes(*unit);
+    hear_of(*unit);
     ask_again(unit->id);
 }
 
@@ -543,6 +546,7 @@ void RandomWorld::add_default_node() {
     expect(manager_.add_default_node(unit->id), "add_default_node");
     count("add_default_node", unit->id);
     note_nodes(*unit);
+    hear_of(*unit);
     ask_again(unit->id);
 }
 

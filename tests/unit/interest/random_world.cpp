@@ -258,6 +258,9 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     promise_.set_rules(rules);
     rules_ = rules;
     note("rules " + purview::test::text_of(rules));
+    for (auto& entity : entities_) {
+        if (entity.id != EntityId::none && entity.root == entity.id) hear_of(entity);
+    }
     for (std::size_t n = 0; n < node_count(); ++n) {
         if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
             expect(manager_.rescan_node(node_at(n)), "rescan_node");
