@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -30,7 +31,9 @@ volatile bool* reload_flag = nullptr;
 void on_signal(int) {
     if (stop_flag != nullptr) *stop_flag = true;
 }
-void on_hangup(int) {
+bool had_terminal = false;
+void on_hangup(int signal) {
+    if (had_terminal && isatty(STDERR_FILENO) == 0) return on_signal(signal);
     if (reload_flag != nullptr) *reload_flag = true;
 }
 
@@ -101,6 +104,7 @@ void stop_on_signals(volatile bool* stop) {
 
 void reload_on_signal(volatile bool* again) {
     reload_flag = again;
+    had_terminal = isatty(STDERR_FILENO) != 0;
     std::signal(SIGHUP, on_hangup);
 }
 

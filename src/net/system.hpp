@@ -34,7 +34,8 @@ std::string machine_description();
 
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);
-/// Sets `*again` on SIGHUP: files are to be read again.
+/// Sets `*again` on SIGHUP: files are to be read again. Where it says that the terminal has gone
+/// away, it stops as on SIGTERM.
 void reload_on_signal(volatile bool* again);
 
 }  // namespace purview::net

@@ -315,6 +315,24 @@ PY
         in_out '^# revision 3$'
         stop_six
         sed -i 's/within 0/within 60/' "$dir/six.toml"
+        # A terminal that goes away is no wish to read files.
+        python3 - "$program" "$dir/six.toml" <<'PY' || fail 'a server outlives its terminal'
+import os, pty, sys, time
+child, master = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "serve", "--world", sys.argv[2], "--port", "0", "--seconds", "30"])
+text = b""
+while b"http://" not in text:
+    text += os.read(master, 1000)
+time.sleep(0.3)
+os.close(master)
+for _ in range(40):
+    if os.waitpid(child, os.WNOHANG) != (0, 0):
+        sys.exit(0)
+    time.sleep(0.25)
+os.kill(child, 9)
+sys.exit(1)
+PY
         serve_six --read-only-rules
         rules 0 --try "$dir/wide.toml"
         in_out '^gains: 1, losses: 0$'
