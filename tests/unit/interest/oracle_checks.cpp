@@ -618,8 +618,12 @@ void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
             entity.place = change.place;
             hear_of(entity);
             return expect(manager_.move(entity.id, change.place), "move");
-        default:
-            trouble_ = "a change that is not known here: " + change.what;
+        case ChangeType::explicit_only:
+            entity.mode = change.value ? EntityMode::explicit_only : EntityMode::nodes;
+            return expect(manager_.set_mode(entity.id, entity.mode), "set_mode");
+        case ChangeType::number:
+            entity.values[index_of(change.number)] = change.to;
+            return expect(manager_.set_value(entity.id, change.number, change.to), "set_value");
     }
 }
 
