@@ -99,7 +99,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: a cell and those around it: nine, six at an edge, four in a corner; two on either "
+    "interest: a cell and those around it: nine, six at an edge, four in a corner: two on either "
     "side of a border see each other (P3)") {
     Map map;
     map.fill();
@@ -202,7 +202,7 @@ TEST_CASE("interest: inside a cell a move is news to nobody, and the place is th
 }
 
 TEST_CASE(
-    "interest: a crossing tells exactly the difference of two neighbourhoods; nothing is told "
+    "interest: a crossing tells exactly the difference of two neighbourhoods: nothing is told "
     "twice (P12 P21)") {
     Map map;
     map.fill();

@@ -115,7 +115,7 @@ TEST_CASE("interest: inside one area or several is relevant once, borders includ
 }
 
 TEST_CASE(
-    "interest: areas given anew in every tick go where the entity goes; what was not given again "
+    "interest: areas given anew in every tick go where the entity goes: what was not given again "
     "is gone, what is kept under a key stays (F5)") {
     InterestManager manager = make(areas_def());
     for (std::uint32_t i = 0; i < 10; ++i) stand(manager, i, {static_cast<float>(i) * 10, 50, 50});
@@ -139,7 +139,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: an observer has several areas up to a limit with a name; one only where that is "
+    "interest: an observer has several areas up to a limit with a name: one only where that is "
     "asked for (F6)") {
     InterestDef def = areas_def();
     def.areas_max = 3;
@@ -164,7 +164,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: below the full level areas are not asked; denied, hidden and explicit hold at all "
+    "interest: below the full level areas are not asked: denied, hidden and explicit hold at all "
     "levels, and the level is one setting that may change (F7 F29)") {
     for (const InterestLevel level : {InterestLevel::none, InterestLevel::scheduling}) {
         InterestDef def = areas_def();
@@ -194,7 +194,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: areas meet only entities with a place; whoever has none is met by nobody, and is "
+    "interest: areas meet only entities with a place: whoever has none is met by nobody, and is "
     "told why (F8 F30)") {
     InterestManager manager = make(areas_def());
     EntityDef placeless;
@@ -252,7 +252,7 @@ TEST_CASE("interest: a global entity is known to every ready observer, wherever 
 }
 
 TEST_CASE(
-    "interest: another entity's place decides where its own did; mode, pairs and range stay its "
+    "interest: another entity's place decides where its own did: mode, pairs and range stay its "
     "own (F12)") {
     InterestDef def = areas_def();
     StepDesc near = within(StepOp::add, 5);
@@ -341,7 +341,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: areas are spheres, boxes, cones; they follow an entity, end with it or with their "
+    "interest: areas are spheres, boxes, cones: they follow an entity, end with it or with their "
     "time, and may stand instead of what is seen by default (F26)") {
     InterestDef def = areas_def();
     StepDesc near = within(StepOp::add, 5);
@@ -397,7 +397,7 @@ TEST_CASE("interest: to whoever is shot at the shooter is shown, for a while (F2
 }
 
 TEST_CASE(
-    "interest: squares of 1 to 21 cells, circles and cones; the farther ring is sent less often "
+    "interest: squares of 1 to 21 cells, circles and cones: the farther ring is sent less often "
     "(F28)") {
     for (const std::uint32_t rings : {0U, 1U, 4U, 10U}) {
         InterestDef def =

@@ -266,7 +266,7 @@ TEST_CASE("interest: force hidden skips the schemes, force shown passes them by 
 }
 
 TEST_CASE(
-    "interest: distance counts from the main entity; from all that is owned, or from areas, where "
+    "interest: distance counts from the main entity: from all that is owned, or from areas, where "
     "rules say so (M10 M36)") {
     const auto sees = [](LookFrom from) {
         StepDesc near = within(StepOp::add, 5);
@@ -290,7 +290,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: exactly at the range is inside, for whoever joins and for whoever was there; an "
+    "interest: exactly at the range is inside, for whoever joins and for whoever was there: an "
     "entity may have a range of its own, and static ones their own cadence (M11)") {
     InterestDef def = small_mirror();  // 10, or what the entity says
     NodeDesc scenery = node("scenery", {within(StepOp::add, 10)}, NodeMembers::bound);
@@ -340,7 +340,7 @@ TEST_CASE(
 
 TEST_CASE(
     "interest: hashing is one's own cell and the eight around it, on the ground plane that is "
-    "chosen; who sees whom is the same asked from either side (M12 M13)") {
+    "chosen: who sees whom is the same asked from either side (M12 M13)") {
     for (const Axes axes : {Axes::xy, Axes::xz}) {
         InterestDef def = def_of({node("hash", {cells(10, 10)})});
         def.rules.axes = axes;
@@ -413,7 +413,7 @@ TEST_CASE("interest: in three dimensions it is 27 cells, and height counts (M14)
 }
 
 TEST_CASE(
-    "interest: hexagons are seven, also far away from the middle of the world; an observer that is "
+    "interest: hexagons are seven, also far away from the middle of the world: an observer that is "
     "nowhere sees none (M15)") {
     StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
     hexagons.kernel.cells = {10, 0, 0, 1};
@@ -456,7 +456,7 @@ TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15
 }
 
 TEST_CASE(
-    "interest: of a match is whoever has the same number, and none is the match of nobody; a "
+    "interest: of a match is whoever has the same number, and none is the match of nobody: a "
     "change is told in the old match and in the new one (M16)") {
     InterestManager manager = make(std::vector{node("match", {same(StepOp::add, 0)})});
     for (std::uint32_t i = 0; i < 6; ++i)
@@ -507,7 +507,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: scenes are instances, not names; whoever goes to another is told of in both, and "
+    "interest: scenes are instances, not names: whoever goes to another is told of in both, and "
     "may have to be near as well (M18 M19)") {
     InterestManager scenes = make(std::vector{node("scene", {same(StepOp::add, 0)})});
     InterestManager both =
@@ -613,7 +613,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: a team sees what is near any of its members; rooms show who is in them and in the "
+    "interest: a team sees what is near any of its members: rooms show who is in them and in the "
     "next (M28)") {
     // The eyes of a team are areas that follow its members.
     InterestManager manager =
@@ -749,7 +749,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: a scheme may list the observers of an entity; the library finds out who is new "
+    "interest: a scheme may list the observers of an entity: the library finds out who is new "
     "(M34)") {
     const auto by_entity = std::make_shared<ListedNode>(true),
                by_observer = std::make_shared<ListedNode>(false);
@@ -806,7 +806,7 @@ TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
 }
 
 TEST_CASE(
-    "interest: without rules everything is told to everybody; the profile of this scheme is an "
+    "interest: without rules everything is told to everybody: the profile of this scheme is an "
     "exact distance, for observers with an entity (M37)") {
     InterestManager plain = make(InterestDef{});
     InterestManager exact = make(small_mirror());
@@ -829,7 +829,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: conditions of a kind hold for all of it; an entity adds to them, or has its own "
+    "interest: conditions of a kind hold for all of it: an entity adds to them, or has its own "
     "instead, and is judged anew when asked: by entity, observer or node (X5)") {
     const auto secret = std::make_shared<bool>(false);
     const auto hidden = make_pair_kernel({.name = "hidden", .reach_m = 1'000},
@@ -866,8 +866,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: a stay holds what nodes showed, not what is hidden; an entity's own range can be "
-    "set and reset; beyond the bounds is found all the same; a child brings its parents (X10)") {
+    "interest: a stay holds what nodes showed, not what is hidden: an entity's own range can be "
+    "set and reset: beyond the bounds is found all the same: a child brings its parents (X10)") {
     InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
     def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
     def.rules.range_classes_m = {10, 50};

@@ -802,7 +802,7 @@ TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
 }
 
 TEST_CASE(
-    "interest: kernels of a live node are added, taken and reordered; it is then as if it had been "
+    "interest: kernels of a live node are added, taken and reordered: it is then as if it had been "
     "made so (N39)") {
     const StepDesc near = within(StepOp::add, 15), cloak = flag(StepOp::subtract, 0),
                    team = same(StepOp::add, 0);
@@ -841,7 +841,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: nodes come with the kind, are the entity's own, or both; its own may stand instead "
+    "interest: nodes come with the kind, are the entity's own, or both: its own may stand instead "
     "(N40)") {
     InterestDef def = def_of({node("of kind", {flag(StepOp::add, 0)}, Members::bound),
                               node("its own", {flag(StepOp::add, 1)}, Members::bound),
@@ -873,7 +873,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: kernels read flags of the entity; a change counts in the same tick, without being "
+    "interest: kernels read flags of the entity: a change counts in the same tick, without being "
     "announced (N41)") {
     InterestManager manager =
         make(std::vector{node("n", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});
@@ -1121,7 +1121,7 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
 }
 
 TEST_CASE(
-    "interest: strength lies above 0 and up to 1: or takes the larger, and the smaller; by "
+    "interest: strength lies above 0 and up to 1: or takes the larger, and the smaller: by "
     "distance 1 at the centre, a half at the leave radius (N51)") {
     const auto strength = [](const InterestManager& manager, ObserverId observer,
                              std::uint32_t index) {
