@@ -37,9 +37,9 @@ struct DispatchedObserver {
     std::span<const Key> keys;
 };
 
-/// Called while the manager works, and must not call it; where a later step of the node judges pairs,
-/// on any thread of the executor. The answer may depend on nothing else, or recheck and rescan must
-/// be called.
+/// Called while the manager works, and must not call it; where a later step of the node judges
+/// pairs, on any thread of the executor. The answer may depend on nothing else, or recheck and
+/// rescan must be called.
 class InterestDispatcher {
   public:
     virtual ~InterestDispatcher() = default;

@@ -229,12 +229,13 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
             view.shapes.push_back(shape_view(area));
         }
     }
-    std::vector<bool> counted(entities.size(), false);
-    for (const TruthEntity& entity : entities_) {
-        if (entity.id == EntityId::none || entity.owner != observer.id) continue;
-        const std::uint32_t root = index_of(entity.root);
-        if (entities[root].placed && !counted[root]) owned.push_back(entities[root].place);
-        counted[root] = true;
+    std::vector<std::uint32_t> counted;
+    for (const std::uint32_t index : owned_) {
+        if (entities_[index].owner != observer.id) continue;
+        const std::uint32_t root = index_of(entities_[index].root);
+        if (std::find(counted.begin(), counted.end(), root) != counted.end()) continue;
+        if (entities[root].placed) owned.push_back(entities[root].place);
+        counted.push_back(root);
     }
     auto& places = view.places;
     places[static_cast<std::size_t>(LookFrom::main)] = main;
@@ -276,6 +277,11 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     }
     entities_ = entities;
     observers_ = observers;
+    owned_.clear();
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        if (entities_[i].id != EntityId::none && entities_[i].owner != ObserverId::none)
+            owned_.push_back(i);
+    }
     Snapshot snapshot;
     snapshot.tick = tick;
     stand_all(snapshot.entities);

@@ -151,6 +151,7 @@ class TruthOracle {
     std::vector<Slot> slots_;
     std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
+    std::vector<std::uint32_t> owned_;  ///< indices of entities with an owner
     std::vector<TruthObserver> observers_;
     std::vector<Heard> heard_;                             ///< [entity index]
     std::deque<Snapshot> history_;                         ///< newest last

@@ -214,8 +214,7 @@ class BlockTable {
     void remove(Slot slot, bool silent);
     /// With the next settle_moves it goes to another layer, where it stands then or at `place`.
     void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr) {
-        changes_.push_back(
-            {entity, layer, place == nullptr ? Vec3{} : *place, place != nullptr});
+        changes_.push_back({entity, layer, place == nullptr ? Vec3{} : *place, place != nullptr});
     }
     void set_number(std::uint32_t column, Slot slot, float number);
     /// Nobody has the flag any more.
@@ -287,11 +286,11 @@ class BlockTable {
     /// By slot: entity index. A lane that was left this tick holds displaced_tag | index into
     /// displaced_.
     LineVector<std::uint32_t> index_;
-    LineVector<Home> home_;         ///< by entity index
-    Bitset overflowing_;            ///< by cell
-    Bitset unsettled_;              ///< by cell
-    Bitset ring_changed_;           ///< by cell
-    Bitset dirty_;                  ///< by block
+    LineVector<Home> home_;  ///< by entity index
+    Bitset overflowing_;     ///< by cell
+    Bitset unsettled_;       ///< by cell
+    Bitset ring_changed_;    ///< by cell
+    Bitset dirty_;           ///< by block
     struct LayerChange {
         EntityId entity;
         std::uint32_t layer;
