@@ -12,6 +12,8 @@
 namespace purview {
 
 std::string number_text(double value) {
+    constexpr double counted_max = 1e15;  // beyond that tenths say nothing
+    if (!(std::fabs(value) <= counted_max)) return value < 0 ? "below -1e15" : "above 1e15";
     const auto tenths = static_cast<long long>(std::llround(std::fabs(value) * 10));
     return std::string(value < 0 && tenths != 0 ? "-" : "") + std::to_string(tenths / 10) + "." +
            std::to_string(tenths % 10);
