@@ -363,7 +363,7 @@ TruthOracle::NodeAnswer TruthOracle::node_says(const Asking& asking, std::size_t
             said = say(frame_, step.kernel, asking.owned[index], asking.observer, unit);
         }
         bool yes = said.zone == Zone::in;
-        if (said.zone == Zone::margin) yes = was_yes(asking, slot, index);
+        if (said.zone == Zone::margin) yes = slot != no_slot && was_yes(asking, slot, index);
         if (slot != no_slot) asking.now.yes[slot][index] = yes && !said.unknown ? 1 : 0;
         switch (step.op) {
             case StepOp::add:
