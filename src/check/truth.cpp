@@ -39,6 +39,13 @@ bool reads_entity_alone(const KernelDesc& kernel) {
            (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
 }
 
+/// A node that cannot is not asked, and remembers nothing.
+bool can_say_yes(const NodeDesc& node) {
+    const auto adds = [](const StepDesc& step) { return step.op == StepOp::add; };
+    return node.enabled && (node.type == NodeType::dispatcher ||
+                            std::any_of(node.steps.begin(), node.steps.end(), adds));
+}
+
 /// The node of rules without nodes: everybody is told everything (N2).
 NodeDesc default_node() {
     NodeDesc node;
@@ -82,7 +89,7 @@ std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules,
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         const NodeDesc& node = rules.nodes[n];
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (node.enabled && remembers(node.steps[s].kernel))
+            if (can_say_yes(node) && remembers(node.steps[s].kernel))
                 slots.push_back({n, node.name, s, node.steps[s].kernel, born});
         }
     }
@@ -362,7 +369,7 @@ TruthOracle::NodeAnswer TruthOracle::node_says(const Asking& asking, std::size_t
             said = say(frame_, step.kernel, asking.owned[index], asking.observer, unit);
         }
         bool yes = said.zone == Zone::in;
-        if (said.zone == Zone::margin) yes = was_yes(asking, slot, index);
+        if (said.zone == Zone::margin) yes = slot != no_slot && was_yes(asking, slot, index);
         if (slot != no_slot) asking.now.yes[slot][index] = yes && !said.unknown ? 1 : 0;
         switch (step.op) {
             case StepOp::add:

@@ -64,7 +64,7 @@ class TruthOracle {
     void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
 
     /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
-    /// the same name keeps what it remembers, unless the node was off.
+    /// the same name keeps what it remembers, unless the node was off or could not say yes.
     void set_rules(const InterestRules& rules);
     void set_level(InterestLevel level) { def_.level = level; }
 
@@ -97,7 +97,7 @@ class TruthOracle {
         std::vector<EntityView> entities;
         std::unordered_map<std::uint32_t, ObserverView> observers;  ///< ready ones only
     };
-    /// A kernel that remembers, in a node that is on.
+    /// A kernel that remembers, in a node that can say yes.
     struct Slot {
         std::size_t node = 0;
         std::string node_name;

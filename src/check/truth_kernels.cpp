@@ -112,16 +112,23 @@ float cell(float coordinate, float begin, float side) {
     return std::floor((coordinate - begin) / side);
 }
 
+bool near_on_axis(const CellShape& cells, float one, float other, float begin, float side) {
+    const float between = std::fabs(cell(one, begin, side) - cell(other, begin, side));
+    return between <= static_cast<float>(cells.rings);
+}
+
+/// The third axis, where it matters.
+bool in_layers(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
+    if (frame.axes != Axes::xyz || !(cells.depth_m > 0)) return true;
+    return near_on_axis(cells, a.z, b.z, frame.cells_from.z, cells.depth_m);
+}
+
 bool in_neighbourhood(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
-    const auto rings = static_cast<float>(cells.rings);
-    const auto near = [&](float one, float other, float begin, float side) {
-        return std::fabs(cell(one, begin, side) - cell(other, begin, side)) <= rings;
-    };
     const Vec3 from = frame.cells_from;
-    if (!near(a.x, b.x, from.x, cells.width_m)) return false;
-    if (!near(frame.second(a), frame.second(b), frame.second(from), cells.height_m)) return false;
-    const bool three = frame.axes == Axes::xyz && cells.depth_m > 0;
-    return !three || near(a.z, b.z, from.z, cells.depth_m);
+    return near_on_axis(cells, a.x, b.x, from.x, cells.width_m) &&
+           near_on_axis(cells, frame.second(a), frame.second(b), frame.second(from),
+                        cells.height_m) &&
+           in_layers(frame, cells, a, b);
 }
 
 struct Hexagon {
@@ -154,11 +161,8 @@ bool in_hexagons(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
     const Hexagon other = hexagon_of(frame, cells.width_m, b);
     const float q = one.q - other.q;
     const float r = one.r - other.r;
-    const auto rings = static_cast<float>(cells.rings);
-    if ((std::fabs(q) + std::fabs(r) + std::fabs(q + r)) / 2 > rings) return false;
-    if (frame.axes != Axes::xyz || !(cells.depth_m > 0)) return true;
-    const float below = frame.cells_from.z;
-    return std::fabs(cell(a.z, below, cells.depth_m) - cell(b.z, below, cells.depth_m)) <= rings;
+    const float between = (std::fabs(q) + std::fabs(r) + std::fabs(q + r)) / 2;
+    return between <= static_cast<float>(cells.rings) && in_layers(frame, cells, a, b);
 }
 
 // -- line of sight

@@ -292,8 +292,10 @@ void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
             wrong.push_back(std::move(found));
         }
         if (!one.strengths.empty()) {
-            if (Difference found =
-                    compare_strengths(one.id, oracle_.judge(one.id), told.alive, one.strengths))
+            // Nobody looks for whom other steps have shown, and sight lends no strength then.
+            const bool is_exact = !has_kernel(rules_, KernelType::line_of_sight);
+            if (Difference found = compare_strengths(one.id, oracle_.judge(one.id), told.alive,
+                                                     one.strengths, is_exact))
                 wrong.push_back(std::move(found));
         }
         if (!did_something_) continue;
@@ -477,27 +479,28 @@ void RandomWorld::check_settings(std::vector<Difference>& wrong) {
 void RandomWorld::check_trial(const Told& told, std::vector<Difference>& wrong) {
     if (!in_trial_) return;
     if (def_.spoil == Spoil::trial && !trial_.gains.empty()) trial_.gains.pop_back();
+    // A stay ends by its clock, not by rules; whether a trial counts that is its own affair.
+    const auto is_left_out = [&](ObserverId observer, EntityId entity) {
+        return verdict(observer, entity).stage == check::TruthStage::stay ||
+               stays_before_[static_cast<std::uint32_t>(observer)].count(entity) != 0;
+    };
     std::map<std::uint32_t, std::set<EntityId>> after = told_before_;
-    for (const RuleTrial::Pair& pair : trial_.losses) {
-        if (after[static_cast<std::uint32_t>(pair.observer)].erase(pair.entity) == 0)
-            wrong.push_back({"trial", "loses what was not there", pair.observer, pair.entity});
-    }
-    for (const RuleTrial::Pair& pair : trial_.gains) {
-        if (!after[static_cast<std::uint32_t>(pair.observer)].insert(pair.entity).second)
-            wrong.push_back({"trial", "gains what was there", pair.observer, pair.entity});
-    }
+    const auto change = [&](const RuleTrial::Pair& pair, bool gains) {
+        std::set<EntityId>& set = after[static_cast<std::uint32_t>(pair.observer)];
+        const bool is_new = gains ? set.insert(pair.entity).second : set.erase(pair.entity) != 0;
+        if (is_new || is_left_out(pair.observer, pair.entity)) return;
+        wrong.push_back({"trial", gains ? "gains what was there" : "loses what was not there",
+                         pair.observer, pair.entity});
+    };
+    for (const RuleTrial::Pair& pair : trial_.losses) change(pair, false);
+    for (const RuleTrial::Pair& pair : trial_.gains) change(pair, true);
     for (const ToldOfObserver& one : told.observers) {
-        // A stay ends by its clock, not by rules; whether a trial counts that is its own affair.
-        const auto number = static_cast<std::uint32_t>(one.id);
-        const auto is_left_out = [&](EntityId entity) {
-            return verdict(one.id, entity).stage == check::TruthStage::stay ||
-                   stays_before_[number].count(entity) != 0;
-        };
-        const std::set<EntityId>& set = after[number];
+        const std::set<EntityId>& set = after[static_cast<std::uint32_t>(one.id)];
         std::vector<EntityId> expected(set.begin(), set.end());
         std::vector<EntityId> now = one.relevant;
-        std::erase_if(expected, is_left_out);
-        std::erase_if(now, is_left_out);
+        const auto leave_out = [&](EntityId entity) { return is_left_out(one.id, entity); };
+        std::erase_if(expected, leave_out);
+        std::erase_if(now, leave_out);
         if (Difference found = compare_sets(one.id, expected, std::move(now))) {
             found.check = "trial";
             found.text = "try_rules: " + found.text;

@@ -162,12 +162,13 @@ Difference compare_counts(std::span<const EntityCount> counts,
 }
 
 Difference compare_strengths(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                             std::span<const EntityId> entities, std::span<const float> told) {
+                             std::span<const EntityId> entities, std::span<const float> told,
+                             bool is_exact) {
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const std::uint32_t index = index_of(entities[i]);
         const check::Verdict verdict = index < verdicts.size() ? verdicts[index] : check::Verdict{};
         const bool is_in_bounds = verdict.relevant ? told[i] > 0 && told[i] <= 1 : told[i] == 0;
-        const bool any = verdict.stage == check::TruthStage::stay;
+        const bool any = !is_exact || verdict.stage == check::TruthStage::stay;
         const bool is_near = std::fabs(told[i] - verdict.strength) <= strength_tolerance;
         if (is_in_bounds && (any || is_near)) continue;
         return {"strength",

@@ -65,9 +65,10 @@ struct EntityCount {
 /// "counts": edges of entities that are gone are not looked at.
 Difference compare_counts(std::span<const EntityCount> counts, std::span<const ObserverEdge> edges);
 
-/// "strength": told[n] for entities[n].
+/// "strength": told[n] for entities[n]. Not exact: within bounds only.
 Difference compare_strengths(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                             std::span<const EntityId> entities, std::span<const float> told);
+                             std::span<const EntityId> entities, std::span<const float> told,
+                             bool is_exact = true);
 
 /// "inverse": who sees the entity.
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,

@@ -76,7 +76,7 @@ std::string_view to_string(Feature feature) {
 }
 
 Features engine_features() {
-    return {Feature::groups, Feature::own_kernels};
+    return Features::all();
 }
 
 bool parse_features(std::string_view text, Features& out) {

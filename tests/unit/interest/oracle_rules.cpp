@@ -116,7 +116,7 @@ KernelDesc Writer::cells(KernelType type) {
     kernel.from = look_from();
     kernel.cells.width_m = length(6, 30);
     kernel.cells.height_m = length(6, 30);
-    if (random_.chance(0.5F)) kernel.cells.depth_m = length(6, 30);
+    if (random_.chance(0.7F)) kernel.cells.depth_m = length(6, 30);
     kernel.cells.rings = static_cast<std::uint16_t>(random_.below(3));
     return kernel;
 }
@@ -153,12 +153,12 @@ KernelDesc Writer::kernel(bool is_first) {
                                          {4, &Writer::group},
                                          {is_first ? 2U : 5U, &Writer::flag_kernel},
                                          {weight(Feature::own_kernels, 3), &Writer::custom},
-                                         {weight(Feature::shapes, 3), &Writer::area},
+                                         {weight(Feature::shapes, 4), &Writer::area},
                                          {weight(Feature::values, 3), &Writer::value},
-                                         {weight(Feature::owner_kernel, 1), &Writer::owner},
-                                         {weight(Feature::sight, 2), &Writer::sight}}};
-    const std::uint32_t squares = weight(Feature::neighbourhood, 2);
-    const std::uint32_t hexagons = weight(Feature::hexagons, 2);
+                                         {weight(Feature::owner_kernel, 2), &Writer::owner},
+                                         {weight(Feature::sight, 3), &Writer::sight}}};
+    const std::uint32_t squares = weight(Feature::neighbourhood, 3);
+    const std::uint32_t hexagons = weight(Feature::hexagons, 3);
     std::uint32_t total = squares + hexagons;
     for (const Choice& choice : choices) total += choice.weight;
     std::uint32_t at = random_.below(total);

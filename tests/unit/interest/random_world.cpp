@@ -77,7 +77,7 @@ RandomWorldDef random_def(std::uint64_t seed, Features features) {
     def.seed = seed;
     def.space.features = features;
     TwinSpace& twins = def.space.twins;
-    if (features.has(Feature::axes) && random.chance(0.5F))
+    if (features.has(Feature::axes) && random.chance(0.6F))
         twins.axes = random.chance(0.5F) ? Axes::xz : Axes::xyz;
     twins.flags = 2;
     twins.keys = 2;
