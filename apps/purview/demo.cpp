@@ -14,6 +14,7 @@
 #include "assets.hpp"
 #include "net/child_process.hpp"
 #include "net/system.hpp"
+#include "net/thread_pool.hpp"
 #include "proof.hpp"
 
 namespace purview::app {
@@ -398,6 +399,7 @@ int run_demo(DemoOptions options) {
     options.bots.host = options.serve.host;
     options.bots.port = app->port();
     const std::uint32_t clients = options.bots.clients + (options.with_node ? 1 : 0);
+    ThreadPool threads(options.check ? 2 : 1);
     std::unique_ptr<Proof> proof;
     if (options.check) {
         const auto* game = app->game.get();
@@ -407,6 +409,7 @@ int run_demo(DemoOptions options) {
             [&world = app->server->world(), game](check::TruthEntity& entity) {
                 entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
             });
+        proof->set_executor(threads.executor());
         if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);

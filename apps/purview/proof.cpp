@@ -263,9 +263,16 @@ void Proof::check_tick() {
     }
     oracle_.set_level(server_->data().def.level);
     record_truth(tick);
+    std::vector<const Session*> due;
+    std::vector<ObserverId> observers;
     for (const auto& session : server_->data().sessions) {
         if (session->state != Session::State::joined) continue;
         if ((tick + index_of(session->observer)) % truth_every_ != 0) continue;
+        due.push_back(session.get());
+        observers.push_back(session->observer);
+    }
+    oracle_.judge_all(observers, executor_);
+    for (const Session* session : due) {
         check_truth(*session, tick);
         check_ghosts(*session, tick);
     }

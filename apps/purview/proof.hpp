@@ -52,6 +52,8 @@ class Proof final : public ReplicationTap {
     /// The first mismatches in words: observer, entity, field, tick.
     const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
 
+    /// What the truth check runs on; must outlive it. Without: the caller's thread.
+    void set_executor(const Executor& executor) { executor_ = executor; }
     /// After every tick, before anything else happens to the server: world, relevant sets and
     /// ghosts are still those of the tick.
     void check_tick();
@@ -79,6 +81,7 @@ class Proof final : public ReplicationTap {
     DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
     check::TruthOracle oracle_;
+    Executor executor_;
     std::uint32_t rules_revision_;                                      ///< that the oracle knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state

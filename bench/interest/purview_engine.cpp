@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "net/thread_pool.hpp"
 #include "our_world.hpp"
-#include "pool.hpp"
 #include "purview/kernel.hpp"
 #include "runner.hpp"
 #include "spatial/lane_test.hpp"
@@ -65,7 +65,7 @@ class PurviewEngine final : public Engine {
         manager_->set_count_tested(rules_.count_tested);
         entity_bytes_ = static_cast<double>(heap_bytes() - before);
         if (rules_.workers > 1) {
-            pool_ = std::make_unique<Pool>(rules_.workers);
+            pool_ = std::make_unique<ThreadPool>(rules_.workers);
             manager_->set_executor(pool_->executor());
         }
         observers_ = add_observers(*manager_, observers);
@@ -150,7 +150,7 @@ class PurviewEngine final : public Engine {
     double entity_bytes_ = 0;
     std::optional<InterestManager> manager_;
     std::vector<ObserverId> observers_;
-    std::unique_ptr<Pool> pool_;
+    std::unique_ptr<ThreadPool> pool_;
     std::string_view isa_;
     std::vector<Move> moves_;
     std::vector<std::uint8_t> moved_;

@@ -85,6 +85,8 @@ class Slots {
     Vec3 place(Slot slot) const noexcept;
     /// Its entities have no place.
     bool is_unplaced(BlockIndex block) const noexcept;
+    /// Of an occupied lane; also between two ticks, when is_unplaced is still that of the last one.
+    bool has_place(Slot slot) const noexcept;
     /// Of an occupied lane.
     EntityId entity(Slot slot) const noexcept;
     /// Where an entity is, or no_slot.

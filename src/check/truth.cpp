@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t no_slot = ~std::size_t{0};
 /// Overrides in a row that are followed (BEHAVIOURS F12).
 constexpr unsigned overrides_max = 8;
+/// Few enough that what is said of them stays near the processor.
+constexpr std::size_t units_at_once = 256;
 /// A stay says nothing about strength; the pair has some.
 constexpr float strength_of_stay = 1;
 
@@ -66,9 +68,9 @@ struct TruthOracle::Asking {
     const ObserverView& observer;
     const ObserverState* before;  ///< null: never asked, or it was not ready since
     ObserverState& now;
-    std::vector<std::vector<CellId>> cover;  ///< [node], ascending
-    std::vector<bool> owned;                 ///< [entity index] units it owns a member of
-    std::vector<bool> shown_as_owned;        ///< of them, those with one that its owner sees
+    std::vector<std::vector<CellId>> cover;    ///< [node], ascending
+    std::vector<std::uint8_t> owned;           ///< [entity index] units it owns a member of
+    std::vector<std::uint8_t> shown_as_owned;  ///< of them, those with one that its owner sees
 };
 
 TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
@@ -136,6 +138,20 @@ bool TruthOracle::is_member(const NodeDesc& node, std::size_t number_of_node,
             return unit.nodes.empty() && !unit.orphaned;
     }
     return false;
+}
+
+/// The units, and whom each node has as its members, in this tick.
+void TruthOracle::gather() {
+    units_.clear();
+    for (const EntityView& view : history_.back().entities) {
+        if (view.is_unit) units_.push_back(&view);
+    }
+    in_node_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        in_node_[n].resize(entities_.size());
+        for (std::size_t i = 0; i < entities_.size(); ++i)
+            in_node_[n][i] = is_member(rules_.nodes[n], n, entities_[i]) ? 1 : 0;
+    }
 }
 
 // -- where everybody stands
@@ -266,11 +282,11 @@ void TruthOracle::spread() {
         const NodeDesc& node = rules_.nodes[n];
         if (node.type != NodeType::dispatcher) continue;
         cells_[n].resize(entities_.size());
-        for (const EntityView& unit : history_.back().entities) {
-            if (!unit.is_unit) continue;
-            std::vector<CellId>& cells = cells_[n][index_of(unit.id)];
+        for (const EntityView* unit : units_) {
+            std::vector<CellId>& cells = cells_[n][index_of(unit->id)];
             node.dispatcher->cells_of(
-                {unit.id, unit.place, unit.placed, unit.facts->flags, unit.facts->keys}, cells);
+                {unit->id, unit->place, unit->placed, unit->facts->flags, unit->facts->keys},
+                cells);
             make_set(cells);
         }
     }
@@ -285,9 +301,11 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     entities_ = entities;
     observers_ = observers;
     owned_.clear();
+    members_.clear();
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
-        if (entities_[i].id != EntityId::none && entities_[i].owner != ObserverId::none)
-            owned_.push_back(i);
+        if (entities_[i].id == EntityId::none) continue;
+        if (entities_[i].owner != ObserverId::none) owned_.push_back(i);
+        if (entities_[i].root != entities_[i].id) members_.push_back(i);
     }
     Snapshot snapshot;
     snapshot.tick = tick;
@@ -301,6 +319,7 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     }
     history_.push_back(std::move(snapshot));
     while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
+    gather();
     spread();
 }
 
@@ -324,11 +343,17 @@ bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t 
             return index < yes.size() && yes[index] != 0;
         }
         if (kernel.type == KernelType::custom) return false;
-        const Said said = say(frame_, kernel, false, observer->second, entity);
+        const EntityView* const one = &entity;
+        Said said;
+        say(frame_, kernel, {}, observer->second, std::span(&one, 1), std::span(&said, 1));
         if (said.unknown || said.zone == Zone::out) return false;
         if (said.zone == Zone::in) return true;
     }
     return false;  // not known before the records begin: it was not there
+}
+
+bool TruthOracle::counts(std::size_t node, std::uint32_t index) const {
+    return rules_.nodes[node].enabled && in_node_[node][index] != 0;
 }
 
 bool TruthOracle::shares_cell(const Asking& asking, std::size_t node, std::uint32_t index) const {
@@ -339,121 +364,146 @@ bool TruthOracle::shares_cell(const Asking& asking, std::size_t node, std::uint3
     });
 }
 
-TruthOracle::NodeAnswer TruthOracle::node_says(const Asking& asking, std::size_t number_of_node,
-                                               const EntityView& unit) const {
-    const NodeDesc& node = rules_.nodes[number_of_node];
-    const std::uint32_t index = index_of(unit.id);
-    const bool counts = node.enabled && is_member(node, number_of_node, *unit.facts);
-    NodeAnswer answer;
-    bool result = node.steps.empty();
-    if (node.type == NodeType::dispatcher)
-        result = counts && shares_cell(asking, number_of_node, index);
-    if (node.type == NodeType::custom) {
-        answer.yes = counts && custom_node_(node, asking.observer, unit);
-        answer.strength = answer.yes ? 1.0F : 0.0F;
-        return answer;
+/// What one step says of each of these units, with what was so before.
+void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
+                           std::vector<Said>& said) const {
+    const KernelDesc& kernel = rules_.nodes[node].steps[step].kernel;
+    const std::size_t slot = slot_at_[node][step];
+    said.assign(units.size(), {});
+    if (kernel.type != KernelType::custom)
+        say(frame_, kernel, asking.owned, asking.observer, units, said);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        const EntityView& unit = *units[i];
+        const std::uint32_t index = index_of(unit.id);
+        if (kernel.type == KernelType::custom) {
+            // A kernel that remembers does so whatever its node makes of it.
+            if (slot == no_slot && !counts(node, index)) continue;
+            const bool was = slot != no_slot && was_yes(asking, slot, index);
+            const CustomAnswer custom = custom_(kernel, asking.observer, unit, was);
+            said[i].unknown = custom == CustomAnswer::unknown;
+            said[i].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+        } else if (said[i].zone == Zone::margin) {
+            const bool was = slot != no_slot && was_yes(asking, slot, index);
+            said[i].zone = was ? Zone::in : Zone::out;
+        }
+        if (slot != no_slot)
+            asking.now.yes[slot][index] = said[i].zone == Zone::in && !said[i].unknown ? 1 : 0;
     }
-    float strength = result ? 1.0F : 0.0F;
+}
+
+/// What one node says of each of these units.
+void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Units units,
+                           std::vector<NodeAnswer>& answers) const {
+    const NodeDesc& node = rules_.nodes[number_of_node];
+    answers.assign(units.size(), {});
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        NodeAnswer& answer = answers[i];
+        const std::uint32_t index = index_of(units[i]->id);
+        answer.yes = node.steps.empty();
+        if (node.type == NodeType::dispatcher) {
+            answer.yes =
+                counts(number_of_node, index) && shares_cell(asking, number_of_node, index);
+        } else if (node.type == NodeType::custom) {
+            answer.yes =
+                counts(number_of_node, index) && custom_node_(node, asking.observer, *units[i]);
+        }
+        answer.strength = answer.yes ? 1.0F : 0.0F;
+    }
+    std::vector<Said> said;
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
         const StepDesc& step = node.steps[s];
-        const std::size_t slot = slot_at_[number_of_node][s];
-        // A kernel that remembers does so whatever its node makes of it.
-        if (!counts && slot == no_slot) continue;
-        Said said;
-        if (step.kernel.type == KernelType::custom) {
-            const bool was = slot != no_slot && was_yes(asking, slot, index);
-            const CustomAnswer custom = custom_(step.kernel, asking.observer, unit, was);
-            said.unknown = custom == CustomAnswer::unknown;
-            said.zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
-        } else {
-            said = say(frame_, step.kernel, asking.owned[index], asking.observer, unit);
+        const bool hides = reads_entity_alone(step.kernel);
+        ask_step(asking, number_of_node, s, units, said);
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            NodeAnswer& answer = answers[i];
+            const bool yes = said[i].zone == Zone::in && !said[i].unknown;
+            switch (step.op) {
+                case StepOp::add:
+                    if (!yes) break;
+                    answer.yes = true;
+                    answer.strength = std::max(answer.strength, said[i].strength);
+                    break;
+                case StepOp::require:
+                    answer.yes = answer.yes && yes;
+                    answer.strength = std::min(answer.strength, said[i].strength);
+                    break;
+                case StepOp::subtract:
+                    if (said[i].zone == Zone::in) answer.hides = answer.hides || hides;
+                    if (yes || said[i].unknown) answer.yes = false;
+                    break;
+            }
+            if (!answer.yes) answer.strength = 0;
         }
-        bool yes = said.zone == Zone::in;
-        if (said.zone == Zone::margin) yes = slot != no_slot && was_yes(asking, slot, index);
-        if (slot != no_slot) asking.now.yes[slot][index] = yes && !said.unknown ? 1 : 0;
-        switch (step.op) {
-            case StepOp::add:
-                if (!yes || said.unknown) break;
-                result = true;
-                strength = std::max(strength, said.strength);
-                break;
-            case StepOp::require:
-                result = result && yes && !said.unknown;
-                strength = std::min(strength, said.strength);
-                break;
-            case StepOp::subtract:
-                result = result && !yes && !said.unknown;
-                answer.hides = answer.hides || (counts && yes && reads_entity_alone(step.kernel));
-                break;
-        }
-        if (!result) strength = 0;
     }
-    answer.yes = counts && result;
-    answer.strength = answer.yes ? strength : 0;
-    return answer;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        if (!counts(number_of_node, index_of(units[i]->id))) answers[i] = {};
+    }
 }
 
-TruthOracle::NodeAnswer TruthOracle::nodes_say(const Asking& asking, const EntityView& unit) const {
-    NodeAnswer all;
+/// What all nodes together say of each of these units.
+void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const {
+    all.assign(units.size(), {});
+    std::vector<NodeAnswer> one;
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        const NodeAnswer one = node_says(asking, n, unit);
-        all.hides = all.hides || one.hides;
+        ask_node(asking, n, units, one);
         if (!rules_.nodes[n].enabled) continue;
-        if (one.yes && n < 32) all.nodes |= 1U << n;
-        switch (rules_.nodes[n].combine) {
-            case StepOp::add:
-                all.yes = all.yes || one.yes;
-                all.strength = std::max(all.strength, one.strength);
-                break;
-            case StepOp::require:
-                all.yes = all.yes && one.yes;
-                all.strength = std::min(all.strength, one.strength);
-                break;
-            case StepOp::subtract:
-                all.yes = all.yes && !one.yes;
-                break;
+        const StepOp combine = rules_.nodes[n].combine;
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            NodeAnswer& answer = all[i];
+            answer.hides = answer.hides || one[i].hides;
+            if (one[i].yes && n < 32) answer.nodes |= 1U << n;
+            switch (combine) {
+                case StepOp::add:
+                    answer.yes = answer.yes || one[i].yes;
+                    answer.strength = std::max(answer.strength, one[i].strength);
+                    break;
+                case StepOp::require:
+                    answer.yes = answer.yes && one[i].yes;
+                    answer.strength = std::min(answer.strength, one[i].strength);
+                    break;
+                case StepOp::subtract:
+                    answer.yes = answer.yes && !one[i].yes;
+                    break;
+            }
+            if (!answer.yes) answer.strength = 0;
         }
-        if (!all.yes) all.strength = 0;
     }
-    return all;
 }
 
-Verdict TruthOracle::verdict_of(const Asking& asking, const EntityView& unit) const {
+void TruthOracle::decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
+                         Verdict& verdict) const {
     const TruthEntity& truth = *unit.facts;
     const TruthObserver& observer = *asking.observer.facts;
-    const NodeAnswer nodes = nodes_say(asking, unit);
-    Verdict verdict;
     verdict.entity = unit.id;
     verdict.hides = nodes.hides;
     verdict.nodes = nodes.nodes;
     verdict.strength = 1;
-    const auto decide = [&](TruthStage stage, bool relevant) {
+    const auto set = [&](TruthStage stage, bool relevant) {
         verdict.stage = stage;
         verdict.relevant = relevant;
     };
     if (contains(observer.denied, unit.id)) {
-        decide(TruthStage::denied, false);
-    } else if (asking.shown_as_owned[index_of(unit.id)]) {
-        decide(TruthStage::owned, true);
+        set(TruthStage::denied, false);
+    } else if (asking.shown_as_owned[index_of(unit.id)] != 0) {
+        set(TruthStage::owned, true);
     } else if (truth.force_hidden) {
-        decide(TruthStage::force_hidden, false);
+        set(TruthStage::force_hidden, false);
     } else if (truth.shown_to_all || truth.mode == EntityMode::global) {
-        decide(TruthStage::shown_to_all, true);
+        set(TruthStage::shown_to_all, true);
     } else if (contains(observer.allowed, unit.id)) {
-        decide(TruthStage::allowed, true);
+        set(TruthStage::allowed, true);
     } else if (truth.mode == EntityMode::explicit_only) {
-        decide(TruthStage::explicit_only, false);
+        set(TruthStage::explicit_only, false);
     } else if (observer.sees_everything || def_.level != InterestLevel::full) {
-        decide(TruthStage::sees_everything, true);
+        set(TruthStage::sees_everything, true);
     } else {
-        decide(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
+        set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
         verdict.strength = nodes.strength;
     }
     // Whatever hides it ends its stay, even while something else shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
         truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
-    return verdict;
 }
 
 /// Whoever came by the nodes stays a while, unless something hides it.
@@ -491,51 +541,90 @@ const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
         states_.erase(number(id));
         return nobody;
     }
-    const Snapshot& snapshot = history_.back();
     ObserverState& state = states_[number(id)];
-    if (state.tick == snapshot.tick && !state.verdicts.empty()) return state.verdicts;
-    ObserverState before = std::move(state);
-    state = {};
-    state.tick = snapshot.tick;
-    state.times_ready = observer->times_ready;
-    state.yes.assign(slots_.size(), std::vector<std::uint8_t>(entities_.size(), 0));
+    if (state.tick != history_.back().tick || state.verdicts.empty()) {
+        pairs_evaluated_ += units_.size();
+        answer(*observer, state, before_);
+    }
+    return state.verdicts;
+}
+
+void TruthOracle::judge_all(std::span<const ObserverId> observers, const Executor& executor) {
+    struct Task {
+        TruthOracle* self;
+        std::vector<std::pair<const ObserverView*, ObserverState*>> asked;
+        std::vector<ObserverState> before;  ///< [worker]
+    };
+    Task task{this, {}, std::vector<ObserverState>(executor.run == nullptr ? 1 : executor.workers)};
+    for (const ObserverId id : observers) {
+        const ObserverView* observer = observer_view(id);
+        if (observer == nullptr) continue;
+        ObserverState& state = states_[number(id)];
+        if (state.tick == history_.back().tick && !state.verdicts.empty()) continue;
+        task.asked.emplace_back(observer, &state);
+    }
+    pairs_evaluated_ += units_.size() * task.asked.size();
+    const auto work = [](void* context, std::uint32_t worker) {
+        auto& [self, asked, before] = *static_cast<Task*>(context);
+        for (std::size_t i = worker; i < asked.size(); i += before.size())
+            self->answer(*asked[i].first, *asked[i].second, before[worker]);
+    };
+    if (executor.run == nullptr) {
+        work(&task, 0);
+    } else {
+        executor.run(executor.context, executor.workers, work, &task);
+    }
+}
+
+/// `before` gets the last answers.
+void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
+                         ObserverState& before) const {
+    std::swap(state, before);
+    state.tick = history_.back().tick;
+    state.times_ready = observer.times_ready;
+    state.yes.resize(slots_.size());
+    for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
     state.stays_until.assign(entities_.size(), 0);
     state.verdicts.assign(entities_.size(), {});
     const bool has_past = !before.verdicts.empty() && before.yes.size() == slots_.size();
-    Asking asking{*observer, has_past ? &before : nullptr, state, {}, {}, {}};
+    Asking asking{observer, has_past ? &before : nullptr, state, {}, {}, {}};
     asking.cover.resize(rules_.nodes.size());
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         if (rules_.nodes[n].type != NodeType::dispatcher) continue;
-        rules_.nodes[n].dispatcher->cover(
-            {id, observer->facts->main, observer->from(LookFrom::main_and_areas), observer->keys},
-            asking.cover[n]);
+        rules_.nodes[n].dispatcher->cover({observer.id, observer.facts->main,
+                                           observer.from(LookFrom::main_and_areas), observer.keys},
+                                          asking.cover[n]);
         make_set(asking.cover[n]);
     }
-    asking.owned.assign(entities_.size(), false);
-    asking.shown_as_owned.assign(entities_.size(), false);
-    for (const TruthEntity& entity : entities_) {
-        if (entity.id == EntityId::none || entity.owner != id) continue;
+    asking.owned.assign(entities_.size(), 0);
+    asking.shown_as_owned.assign(entities_.size(), 0);
+    for (const std::uint32_t index : owned_) {
+        const TruthEntity& entity = entities_[index];
+        if (entity.owner != observer.id) continue;
         const bool has_kind = index_of(entity.kind) < def_.kinds.size();
         const std::uint32_t root = index_of(entity.root);
-        asking.owned[root] = true;
+        asking.owned[root] = 1;
         if (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees)
-            asking.shown_as_owned[root] = true;
+            asking.shown_as_owned[root] = 1;
     }
-    for (const EntityView& unit : snapshot.entities) {
-        if (!unit.is_unit) continue;
-        ++pairs_evaluated_;
-        Verdict verdict = verdict_of(asking, unit);
-        if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(unit.id));
-        if (!verdict.relevant) verdict.strength = 0;
-        state.verdicts[index_of(unit.id)] = verdict;
+    std::vector<NodeAnswer> nodes;
+    for (std::size_t begin = 0; begin < units_.size(); begin += units_at_once) {
+        const Units units =
+            Units(units_).subspan(begin, std::min(units_at_once, units_.size() - begin));
+        ask_nodes(asking, units, nodes);
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            Verdict& verdict = state.verdicts[index_of(units[i]->id)];
+            decide(asking, *units[i], nodes[i], verdict);
+            if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
+            if (!verdict.relevant) verdict.strength = 0;
+        }
     }
-    for (const TruthEntity& entity : entities_) {
-        if (entity.id == EntityId::none || entity.root == entity.id) continue;
+    for (const std::uint32_t index : members_) {
+        const TruthEntity& entity = entities_[index];
         Verdict verdict = state.verdicts[index_of(entity.root)];
         verdict.entity = entity.id;
         state.verdicts[index_of(entity.id)] = verdict;
     }
-    return state.verdicts;
 }
 
 std::vector<EntityId> TruthOracle::relevant(ObserverId id) {

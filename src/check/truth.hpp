@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +76,9 @@ class TruthOracle {
     /// Of the last record, by index of the entity; a member's is its group's. Valid until the next
     /// record.
     const std::vector<Verdict>& judge(ObserverId observer);
+    /// The same of several at once; judge() then has their answers ready. Twins and dispatchers are
+    /// asked from any thread of the executor; without `run`, from this one.
+    void judge_all(std::span<const ObserverId> observers, const Executor& executor);
     /// Relevant entities of an observer of the last record, ascending by id.
     std::vector<EntityId> relevant(ObserverId observer);
 
@@ -134,12 +138,21 @@ class TruthOracle {
     ObserverView view_of(const TruthObserver& observer, Tick tick,
                          const std::vector<EntityView>& entities) const;
     void spread();
+    void gather();
 
     bool was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const;
+    bool counts(std::size_t node, std::uint32_t index) const;
     bool shares_cell(const Asking& asking, std::size_t node, std::uint32_t index) const;
-    NodeAnswer node_says(const Asking& asking, std::size_t node, const EntityView& unit) const;
-    NodeAnswer nodes_say(const Asking& asking, const EntityView& unit) const;
-    Verdict verdict_of(const Asking& asking, const EntityView& unit) const;
+    // Of some units at once: [i] of units[i].
+    using Units = std::span<const EntityView* const>;
+    void ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
+                  std::vector<Said>& said) const;
+    void ask_node(const Asking& asking, std::size_t node, Units units,
+                  std::vector<NodeAnswer>& answers) const;
+    void ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const;
+    void decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
+                Verdict& verdict) const;
+    void answer(const ObserverView& observer, ObserverState& state, ObserverState& before) const;
     void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 
     InterestRules rules_;
@@ -151,12 +164,16 @@ class TruthOracle {
     std::vector<Slot> slots_;
     std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
-    std::vector<std::uint32_t> owned_;  ///< indices of entities with an owner
+    std::vector<std::uint32_t> owned_;      ///< indices of entities with an owner
+    std::vector<std::uint32_t> members_;    ///< indices of those that are not their group's root
+    std::vector<const EntityView*> units_;  ///< of the last record
+    std::vector<std::vector<std::uint8_t>> in_node_;  ///< [node][entity index]: a member of it
     std::vector<TruthObserver> observers_;
     std::vector<Heard> heard_;                             ///< [entity index]
     std::deque<Snapshot> history_;                         ///< newest last
     std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
     std::unordered_map<std::uint32_t, ObserverState> states_;
+    ObserverState before_;  ///< of who is asked about: its last answers
     std::uint64_t pairs_evaluated_ = 0;
 };
 

@@ -202,11 +202,6 @@ Said say_from_places(const KernelDesc& kernel, const ObserverView& observer, Tes
     return yes_if(std::any_of(places.begin(), places.end(), test));
 }
 
-bool looks_from_places(KernelType type) {
-    return type == KernelType::distance || type == KernelType::neighbourhood ||
-           type == KernelType::hexagons || type == KernelType::line_of_sight;
-}
-
 }  // namespace
 
 Vec3 Frame::flat(Vec3 place) const {
@@ -236,42 +231,62 @@ ShapeView shape_view(const Area& area) {
     return shape;
 }
 
-Said say(const Frame& frame, const KernelDesc& kernel, bool owned, const ObserverView& observer,
-         const EntityView& entity) {
-    if (looks_from_places(kernel.type) && (observer.from(kernel.from).empty() || !entity.placed)) {
-        Said said;
-        said.unknown = true;
-        return said;
-    }
+void say(const Frame& frame, const KernelDesc& kernel, const std::vector<std::uint8_t>& owned,
+         const ObserverView& observer, std::span<const EntityView* const> entities,
+         std::span<Said> said) {
+    const auto each = [&](auto&& of) {
+        for (std::size_t i = 0; i < entities.size(); ++i) said[i] = of(*entities[i]);
+    };
+    const auto each_placed = [&](auto&& of) {
+        const bool from_nowhere = observer.from(kernel.from).empty();
+        each([&](const EntityView& entity) {
+            if (from_nowhere || !entity.placed) return Said{true, Zone::out, 1};
+            return of(entity);
+        });
+    };
     switch (kernel.type) {
         case KernelType::distance:
-            return say_distance(kernel, observer, entity);
+            return each_placed(
+                [&](const EntityView& entity) { return say_distance(kernel, observer, entity); });
         case KernelType::same_group:
-            return yes_if(same_group(kernel.domain, observer, *entity.facts));
+            return each([&](const EntityView& entity) {
+                return yes_if(same_group(kernel.domain, observer, *entity.facts));
+            });
         case KernelType::flag:
-            return yes_if(((entity.facts->flags >> index_of(kernel.flag)) & 1U) != 0);
+            return each([&](const EntityView& entity) {
+                return yes_if(((entity.facts->flags >> index_of(kernel.flag)) & 1U) != 0);
+            });
         case KernelType::area:
-            return say_area(kernel, observer, entity);
+            return each(
+                [&](const EntityView& entity) { return say_area(kernel, observer, entity); });
         case KernelType::owner:
-            return yes_if(owned);
-        case KernelType::value: {
-            const float value = entity.facts->values[index_of(kernel.value)];
-            return yes_if(kernel.value_min <= value && value <= kernel.value_max);
-        }
+            return each(
+                [&](const EntityView& entity) { return yes_if(owned[index_of(entity.id)] != 0); });
+        case KernelType::value:
+            return each([&](const EntityView& entity) {
+                const float value = entity.facts->values[index_of(kernel.value)];
+                return yes_if(kernel.value_min <= value && value <= kernel.value_max);
+            });
         case KernelType::neighbourhood:
-            return say_from_places(kernel, observer, [&](Vec3 place) {
-                return in_neighbourhood(frame, kernel.cells, place, entity.place);
+            return each_placed([&](const EntityView& entity) {
+                return say_from_places(kernel, observer, [&](Vec3 place) {
+                    return in_neighbourhood(frame, kernel.cells, place, entity.place);
+                });
             });
         case KernelType::hexagons:
-            return say_from_places(kernel, observer, [&](Vec3 place) {
-                return in_hexagons(frame, kernel.cells, place, entity.place);
+            return each_placed([&](const EntityView& entity) {
+                return say_from_places(kernel, observer, [&](Vec3 place) {
+                    return in_hexagons(frame, kernel.cells, place, entity.place);
+                });
             });
         case KernelType::line_of_sight:
-            return yes_if(has_sight(kernel, observer, entity));
+            return each_placed([&](const EntityView& entity) {
+                return yes_if(has_sight(kernel, observer, entity));
+            });
         case KernelType::custom:
             break;
     }
-    return {};
+    std::fill(said.begin(), said.end(), Said{});
 }
 
 }  // namespace purview::check

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "check/truth_records.hpp"
@@ -87,9 +88,11 @@ float squared(Vec3 a, Vec3 b);
 /// True if the kernel has a margin, so that its past counts.
 bool has_margin(const KernelDesc& kernel);
 
-/// Every kernel but custom ones.
-Said say(const Frame& frame, const KernelDesc& kernel, bool owned, const ObserverView& observer,
-         const EntityView& entity);
+/// What a kernel says of each of `entities`; every kernel but custom ones. `owned`: by index of the
+/// entity.
+void say(const Frame& frame, const KernelDesc& kernel, const std::vector<std::uint8_t>& owned,
+         const ObserverView& observer, std::span<const EntityView* const> entities,
+         std::span<Said> said);
 
 /// A cone's axis and angle made ready; `area` is flat and stands where it is now.
 ShapeView shape_view(const Area& area);

@@ -30,17 +30,17 @@ struct TruthKey {
 struct TruthEntity {
     EntityId id = EntityId::none;    ///< none: nobody lives under this index
     EntityId root = EntityId::none;  ///< itself, or the root of its group
-    Vec3 place;
+    ObserverId owner = ObserverId::none;
     bool placed = true;
     bool force_hidden = false;
     bool shown_to_all = false;
-    std::uint16_t flags = 0;
-    std::array<Key, Schema::keys_max> keys{};
-    ObserverId owner = ObserverId::none;
-    std::uint32_t joins = 0;  ///< how often it became a member of a group
-    KindId kind = EntityDef::no_kind;
     EntityMode mode = EntityMode::nodes;  ///< in force: its own, its kind's, or set since
-    float range_m = 0;                    ///< in force, as the mode; 0: the rule's
+    std::uint16_t flags = 0;
+    KindId kind = EntityDef::no_kind;
+    std::array<Key, Schema::keys_max> keys{};
+    std::uint32_t joins = 0;  ///< how often it became a member of a group
+    float range_m = 0;        ///< in force, as the mode; 0: the rule's
+    Vec3 place;
     std::array<float, values_max> values{};
     std::vector<TruthKey> more_keys;
     std::vector<NodeId> nodes;            ///< bound to these

@@ -29,7 +29,7 @@ std::uint32_t InterestData::observer_count(EntityId entity) const noexcept {
 
 Vec3 InterestData::place_of(EntityId entity) const noexcept {
     const Slot slot = table_.slot_of(unit_of(entity));
-    if (slot == no_slot || table_.is_unplaced(block_of(slot))) return {};
+    if (slot == no_slot || !table_.will_be_placed(slot)) return {};
     return exchanged(facts_table_.axes, table_.place(slot));
 }
 

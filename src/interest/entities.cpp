@@ -417,7 +417,7 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
         Vec3 own = table_.place(table_.slot_of(entity));
         if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
         overrides_[index_of(entity)] = {other, own,
-                                        table_.is_unplaced(block_of(table_.slot_of(entity)))};
+                                        !table_.will_be_placed(table_.slot_of(entity))};
         overriding_.push_back(entity);
     } else {
         had->other = other;
@@ -431,11 +431,9 @@ void InterestData::end_override(EntityId entity, Override was) {
     const Slot slot = table_.slot_of(entity);
     const float range = table_.number(facts_table_.columns.range, slot);
     const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_for(range);
-    if (table_.layer_of(block_of(slot)) == layer) {
-        write_place(entity, was.own_place);  // at once: others may stand where it stands
-    } else {
-        table_.change_layer(entity, layer, &was.own_place);
-    }
+    const bool is_there = table_.layer_of(block_of(slot)) == layer;
+    if (is_there) write_place(entity, was.own_place);
+    table_.change_layer(entity, layer, is_there ? nullptr : &was.own_place);
     if (has_cells_) cell_movers_.push_back(entity);
 }
 
@@ -456,12 +454,13 @@ void InterestData::apply_overrides() {
         }
         const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
         if (slot == no_slot || own == no_slot) continue;
-        const bool has_place = !table_.is_unplaced(block_of(slot));
+        const bool has_place = table_.will_be_placed(slot);
         const Vec3 there = table_.place(slot);
-        if (has_place == table_.is_unplaced(block_of(own))) {
+        if (has_place != table_.will_be_placed(own)) {
             // It has a place as long as the other has one.
             const float range = table_.number(facts_table_.columns.range, own);
             table_.change_layer(entity, has_place ? layer_for(range) : unplaced_layer_, &there);
+            if (has_cells_) cell_movers_.push_back(entity);
         } else if (has_place && !(there == table_.place(own))) {
             write_place(entity, there);
         }
@@ -552,7 +551,7 @@ Status InterestData::set_range(EntityId entity, float range_m) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::refused;
     table_.set_number(facts_table_.columns.range, slot, range_m);
-    if (!table_.is_unplaced(block_of(slot))) table_.change_layer(entity, layer_for(range_m));
+    if (table_.will_be_placed(slot)) table_.change_layer(entity, layer_for(range_m));
     return Status::ok;
 }
 

@@ -63,6 +63,7 @@ struct Case {
     std::vector<std::uint8_t> member;  ///< [nodes of the rules]
     std::vector<std::uint8_t> custom;  ///< [nodes of the rules] what a custom node said
     bool held = false;
+    bool stays = false;        ///< no node need say yes in the next tick, unless something hides it
     std::uint32_t memory = 0;  ///< bit p: plane p of the window remembers the entity
 };
 
@@ -125,10 +126,26 @@ class Judge {
             out.combine = combine;
             nodes->push_back(std::move(out));
         }
-        return c.facts.decide(yes || c.held);
+        if (nodes != nullptr) return c.facts.decide(yes || c.held);
+        return c.facts.decide(
+            yes || (c.stays && !is_hidden(c, Slots(table, data_.facts_table_, c.id), slot)));
     }
 
   private:
+    /// A step that subtracts by the entity alone applies.
+    bool is_hidden(const Case& c, const Slots& slots, Slot slot) const {
+        const auto hides = [&](const Step& step) {
+            return step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
+                   step.kernel->test_entity(slots, slot);
+        };
+        return std::any_of(data_.program_.whole.begin(), data_.program_.whole.end(),
+                           [&](const WholeNode& node) {
+                               const std::vector<Step>& steps = node.program.steps;
+                               return !node.is_custom && c.member[index_of(node.id)] != 0 &&
+                                      std::any_of(steps.begin(), steps.end(), hides);
+                           });
+    }
+
     ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node,
                        bool is_what_if, std::vector<StepTrace>& trace) const {
         const ScanInput now = data_.input_of(observer_, sight_);
@@ -330,6 +347,7 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     }
     const PairEntry* pair = pairs_.find(o, unit);
     now.held = pair != nullptr && pair->held;
+    now.stays = has_stay(o, unit, tick_ + 1);
     const std::size_t position = observer.window.find(block_of(slot), table_.cell_end());
     for (std::uint32_t p = 0; position < observer.window.size() && p < program_.plane_count; ++p) {
         const Mask mask = observer.window.masks()[(1 + p) * observer.window.size() + position];

@@ -154,16 +154,23 @@ void InterestData::tell_touched(EntityId unit) {
 
 // -- minimum stay ---------------------------------------------------------------------------------
 
+/// Its time is not over in tick `at`, and nothing has hidden it since it came.
+bool InterestData::has_stay(std::uint32_t o, EntityId unit, Tick at) const {
+    const Stays::Stay* stay = stays_.find(o, unit);
+    if (stay == nullptr || stay->until <= at) return false;
+    const bool was_hidden =
+        index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > stay->from;
+    return !was_hidden && stay->from > observers_[o].ready_since;
+}
+
 /// A pair that no node wants any more stays for the rest of its time, unless it is hidden.
 bool InterestData::hold(std::uint32_t o, EntityId unit) {
     if (def_.rules.min_stay_ticks == 0) return false;
     const Stays::Stay* stay = stays_.find(o, unit);
     const Slot slot = table_.slot_of(unit);
     if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
-    const bool was_hidden =
-        index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > stay->from;
-    if (was_hidden || stay->from <= observers_[o].ready_since ||
-        facts_of(o, unit, slot).decide(false) != Stage::no_node || is_hidden_by_rules(unit)) {
+    if (!has_stay(o, unit, tick_) || facts_of(o, unit, slot).decide(false) != Stage::no_node ||
+        is_hidden_by_rules(unit)) {
         stays_.end(o, unit);
         return false;
     }

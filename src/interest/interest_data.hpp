@@ -168,7 +168,7 @@ class InterestData {
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
     Status set_rules(const InterestRules& rules);
-    RuleTrial try_rules(const InterestRules& rules) const;
+    RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager) const;
     const InterestRules& rules() const noexcept { return def_.rules; }
     void set_level(InterestLevel level);
     // -- custom_nodes.cpp
@@ -177,7 +177,7 @@ class InterestData {
     // -- interest_tick.cpp
     void set_executor(const Executor& executor);
     void set_count_tested(bool value) noexcept;
-    void tick(const InterestManager* manager);
+    void tick(const InterestManager& manager);
     std::span<const RelevanceEvent> events() const noexcept { return events_; }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
     // -- answers.cpp
@@ -299,6 +299,7 @@ class InterestData {
     bool is_hidden_by_rules(EntityId unit) const;
     void note_hide(EntityId unit);
     void check_hides();
+    bool has_stay(std::uint32_t o, EntityId unit, Tick at) const;
     void end_hold(std::uint32_t observer, EntityId unit);
     void expire_stays();
     // -- entities.cpp

@@ -472,12 +472,12 @@ void InterestData::count_observers() {
     }
 }
 
-void InterestData::tick(const InterestManager* manager) {
+void InterestData::tick(const InterestManager& manager) {
     ++tick_;
     expire_areas();
     apply_overrides();
     update_cells();
-    if (manager != nullptr) update_custom_nodes(*manager);
+    update_custom_nodes(manager);
     check_hides();
     table_.settle_moves();
     shuffle_lanes();

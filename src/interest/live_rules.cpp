@@ -226,7 +226,8 @@ void InterestData::detach() {
     workers_.resize(1);
 }
 
-RuleTrial InterestData::try_rules(const InterestRules& wanted) const {
+RuleTrial InterestData::try_rules(const InterestRules& wanted,
+                                  const InterestManager& manager) const {
     RuleTrial trial;
     trial.problem = problem_of(wanted);
     if (trial.problem.empty() && !fits(wanted, def_))
@@ -237,8 +238,8 @@ RuleTrial InterestData::try_rules(const InterestRules& wanted) const {
     without.detach();
     (void)with.set_rules(wanted);
     trial.warnings = with.program_.warnings;
-    with.tick(nullptr);
-    without.tick(nullptr);
+    with.tick(manager);
+    without.tick(manager);
     std::vector<EntityId> a, b, only;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;

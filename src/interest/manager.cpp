@@ -120,7 +120,7 @@ Status InterestManager::rescan(ObserverId o) {
 }
 
 void InterestManager::tick() {
-    data_->tick(this);
+    data_->tick(*this);
 }
 std::span<const RelevanceEvent> InterestManager::events() const noexcept {
     return data_->events();
@@ -215,7 +215,7 @@ Status InterestManager::set_rules(const InterestRules& rules) {
     return data_->set_rules(rules);
 }
 RuleTrial InterestManager::try_rules(const InterestRules& rules) const {
-    return data_->try_rules(rules);
+    return data_->try_rules(rules, *this);
 }
 const InterestRules& InterestManager::rules() const noexcept {
     return data_->rules();

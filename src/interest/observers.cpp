@@ -391,7 +391,7 @@ void InterestData::collect(std::uint32_t o, Sight& sight) const {
         observer.main == EntityId::none ? EntityId::none : unit_of(observer.main);
     const auto put = [&](EntityId unit) {
         const Slot slot = table_.slot_of(unit);
-        if (slot == no_slot || table_.is_unplaced(block_of(slot))) return false;
+        if (slot == no_slot || !table_.will_be_placed(slot)) return false;
         sight.places.push_back(table_.place(slot));
         return true;
     };
@@ -407,7 +407,7 @@ void InterestData::collect(std::uint32_t o, Sight& sight) const {
         Vec3 centre = one.area.centre;
         if (one.area.follow != EntityId::none) {
             const Slot slot = table_.slot_of(unit_of(one.area.follow));
-            if (slot == no_slot || table_.is_unplaced(block_of(slot))) continue;
+            if (slot == no_slot || !table_.will_be_placed(slot)) continue;
             const Vec3 at = table_.place(slot);
             centre = {centre.x + at.x, centre.y + at.y, centre.z + at.z};
         }

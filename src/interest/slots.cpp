@@ -45,6 +45,9 @@ Vec3 Slots::place(Slot slot) const noexcept {
 bool Slots::is_unplaced(BlockIndex block) const noexcept {
     return table_->is_unplaced(block);
 }
+bool Slots::has_place(Slot slot) const noexcept {
+    return table_->will_be_placed(slot);
+}
 EntityId Slots::entity(Slot slot) const noexcept {
     return all_ != EntityId::none ? all_ : table_->entity(slot);
 }

@@ -211,19 +211,41 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
     return slot;
 }
 
+void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* place) {
+    const Slot slot = slot_of(entity);
+    if (place != nullptr) write_place(slot, *place);
+    const std::uint32_t* had = change_of_.find(index_of(entity));
+    if (had != nullptr && changes_[*had].entity == entity) {
+        changes_[*had].layer = layer;
+        return;
+    }
+    change_of_[index_of(entity)] = static_cast<std::uint32_t>(changes_.size());
+    changes_.push_back({entity, layer});
+}
+
+bool BlockTable::will_be_placed(Slot slot) const noexcept {
+    if (!changes_.empty()) {
+        const EntityId entity = this->entity(slot);
+        const std::uint32_t* found = change_of_.find(index_of(entity));
+        if (found != nullptr && changes_[*found].entity == entity)
+            return layers_[changes_[*found].layer].first_cell != unplaced_cell_;
+    }
+    return !is_unplaced(block_of(slot));
+}
+
 void BlockTable::settle_moves() {
     for (const LayerChange& change : changes_) {
         const Slot slot = slot_of(change.entity);
         if (slot == no_slot) continue;  // gone since
-        const Vec3 at = change.has_place ? change.place : place(slot);
+        const Vec3 at = place(slot);
         const BlockIndex cell = layers_[change.layer].cell_at(at);
         if (cell_[block_of(slot)] == cell) {
-            write_place(slot, at);
             mark_dirty(block_of(slot));
         } else {
             (void)relocate(slot, at, cell);
         }
     }
+    if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
     for (const EntityId entity : leaving_) {
         const Slot slot = slot_of(entity);

@@ -26,6 +26,7 @@
 
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
+#include "core/flat_map.hpp"
 #include "purview/ids.hpp"
 #include "purview/kernel.hpp"
 #include "purview/status.hpp"
@@ -212,10 +213,10 @@ class BlockTable {
     /// Whoever stands outside of its cell gets a lane of the right one.
     void settle_moves();
     void remove(Slot slot, bool silent);
-    /// With the next settle_moves it goes to another layer, where it stands then or at `place`.
-    void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr) {
-        changes_.push_back({entity, layer, place == nullptr ? Vec3{} : *place, place != nullptr});
-    }
+    /// With the next settle_moves it goes to another layer; it stands where it is, or at `place`.
+    void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr);
+    /// What is_unplaced will say once layers have changed.
+    bool will_be_placed(Slot slot) const noexcept;
     void set_number(std::uint32_t column, Slot slot, float number);
     /// Nobody has the flag any more.
     void clear_flag_column(std::uint32_t column);
@@ -294,10 +295,9 @@ class BlockTable {
     struct LayerChange {
         EntityId entity;
         std::uint32_t layer;
-        Vec3 place;
-        bool has_place;
     };
     LineVector<LayerChange> changes_;
+    FlatMap<std::uint32_t, std::uint32_t> change_of_;  ///< entity index to index in changes_
     LineVector<EntityId> leaving_;  ///< stand outside of their cell; some twice
     LineVector<BlockIndex> next_;
     LineVector<BlockIndex> previous_;

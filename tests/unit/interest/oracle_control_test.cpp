@@ -51,16 +51,19 @@ RandomWorldDef plain_world(Features features) {
     return def;
 }
 
-/// The checks that complained within so many ticks.
+/// The checks that complained within so many ticks of the first world that had something to spoil.
 std::set<std::string> complaints(Spoil spoil, Features features) {
     RandomWorldDef def = plain_world(features);
     def.spoil = spoil;
-    RandomWorld world(def);
-    for (int tick = 0; tick < 150; ++tick) {
-        if (!world.step().empty()) break;
-        if (spoil == Spoil::suggestion && !world.check_explain(3).empty()) break;
+    for (int worlds = 0; worlds < 10; ++worlds, ++def.seed) {
+        RandomWorld world(def);
+        for (int tick = 0; tick < 150 && world.complaints.empty(); ++tick) {
+            (void)world.step();
+            if (spoil == Spoil::suggestion) (void)world.check_explain(3);
+        }
+        if (!world.complaints.empty()) return world.complaints;
     }
-    return world.complaints;
+    return {};
 }
 
 struct Control {

@@ -93,11 +93,11 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"set_observer_key", 5, &W::set_observer_key},
         {"set_sees_everything", 4, &W::set_sees_everything},
         {"rescan", 4, &W::rescan, Feature::own_kernels},
-        {"rescan_node", 5, &W::rescan_node, Feature::custom_nodes},
+        {"rescan_node", 7, &W::rescan_node, Feature::custom_nodes},
         {"allow or deny", 9, &W::allow_or_deny},
         {"set_rules", 3, &W::set_rules, Feature::new_rules},
         {"set_level", 2, &W::set_level, Feature::level},
-        {"set_node_pair", 12, &W::set_node_pair, Feature::custom_nodes},
+        {"set_node_pair", 14, &W::set_node_pair, Feature::custom_nodes},
         {"set_executor", 3, &W::set_executor, Feature::executors},
         {"bad call", 5, &W::bad_call},
     };

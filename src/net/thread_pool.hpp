@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A few threads for InterestManager::set_executor: they sleep until there is something to do, and
-// take the tasks of one call in turn.
+// A few threads behind an Executor: they sleep until there is something to do, and take the tasks
+// of one call in turn.
 #pragma once
 
 #include <atomic>
@@ -13,17 +13,17 @@
 
 #include "purview/interest.hpp"
 
-namespace purview::bench {
+namespace purview {
 
-class Pool {
+class ThreadPool {
   public:
     /// The caller is one of the workers.
-    explicit Pool(std::uint32_t workers) {
+    explicit ThreadPool(std::uint32_t workers) {
         for (std::uint32_t i = 1; i < workers; ++i) threads_.emplace_back([this] { serve(); });
     }
-    Pool(const Pool&) = delete;
-    Pool& operator=(const Pool&) = delete;
-    ~Pool() {
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+    ~ThreadPool() {
         {
             const std::lock_guard lock(mutex_);
             ends_ = true;
@@ -33,7 +33,7 @@ class Pool {
     }
     Executor executor() {
         return {[](void* self, std::uint32_t count, void (*task)(void*, std::uint32_t),
-                   void* context) { static_cast<Pool*>(self)->run(count, task, context); },
+                   void* context) { static_cast<ThreadPool*>(self)->run(count, task, context); },
                 this, static_cast<std::uint32_t>(threads_.size()) + 1};
     }
 
@@ -82,4 +82,4 @@ class Pool {
     std::vector<std::thread> threads_;
 };
 
-}  // namespace purview::bench
+}  // namespace purview
