@@ -300,7 +300,7 @@ class NodeClient {
 
 void announce(const ServerApp& app) {
     for (const std::string& warning : app.warnings()) spdlog::warn("{}", warning);
-    for (const std::string& warning : app.operators->rules().warnings())
+    for (const std::string& warning : app.server->interest().warnings())
         spdlog::warn("rules: {}", warning);
     spdlog::info("{}", app.summary());
     if (app.world->file.map && app.world->file.area_width_tiles > 0) {

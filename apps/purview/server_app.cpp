@@ -168,7 +168,7 @@ void ServerApp::reload_rules() {
     operators->rules().set_sight_def(interest->sight);
     spdlog::info("{}: rules read again: revision {}, nodes: {}", reload_path_,
                  server->rules_revision(), server->rules().nodes.size());
-    for (const std::string& warning : operators->rules().warnings())
+    for (const std::string& warning : server->interest().warnings())
         spdlog::warn("rules: {}", warning);
 }
 

@@ -255,6 +255,8 @@ class InterestManager {
     /// The entity that stands for the observer: it looks from there and has its keys. none:
     /// nowhere.
     Status set_main_entity(ObserverId observer, EntityId entity);
+    /// none: it has none, or the observer is not there.
+    EntityId main_entity(ObserverId observer) const noexcept;
     /// An area of interest under a key of the caller; replaces the one with that key. capacity:
     /// areas_max. bad_position: not finite. bad_argument: a radius, side or angle out of range.
     /// stale_id: it follows nobody. Nothing was changed then.
@@ -293,6 +295,8 @@ class InterestManager {
     /// What set_rules and a tick would change, without doing it. Nodes of the caller's own are asked,
     /// during this call, about the world as it is.
     RuleTrial try_rules(const InterestRules& rules) const;
+    /// What about the rules in force is dear, or never true; in words.
+    const std::vector<std::string>& warnings() const noexcept;
     const InterestRules& rules() const noexcept;
     void set_level(InterestLevel level);
     /// One pair of a custom node, for schemes that know what changed (M31); counted by nobody: true

@@ -89,23 +89,6 @@ void RuleDesk::name_kernels() {
     }
 }
 
-/// Warnings are about rules alone: an empty world gives them, and costs nothing.
-std::vector<std::string> RuleDesk::warnings() const {
-    const Schema& schema = server_->world().schema();
-    InterestDef def;
-    def.rules = server_->rules();
-    def.rules.bounds_min = {0, 0, 0};
-    def.rules.bounds_max = {1, 1, 1};
-    def.rules.cell_m = 1;
-    def.rules.entities_expected = 1;
-    def.flag_count = static_cast<std::uint32_t>(schema.flags().size());
-    def.key_count = static_cast<std::uint32_t>(schema.keys().size());
-    def.value_count = static_cast<std::uint32_t>(schema.values().size());
-    def.observers_max = 1;
-    const auto empty = InterestManager::create(def);
-    return empty ? empty->try_rules(def.rules).warnings : std::vector<std::string>();
-}
-
 json RuleDesk::rules() {
     name_kernels();
     json nodes = json::array();
@@ -115,7 +98,7 @@ json RuleDesk::rules() {
             {"revision", server_->rules_revision()},
             {"editable", !read_only_},
             {"nodes", nodes},
-            {"warnings", warnings()},
+            {"warnings", server_->interest().warnings()},
             {"names",
              {{"flags", names_in(names_.flags)},
               {"keys", names_in(names_.keys)},

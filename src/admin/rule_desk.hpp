@@ -20,7 +20,6 @@ class RuleDesk {
     /// {"op": "rules", ...}
     nlohmann::json rules();
     /// What about the rules that run is dear, or never true.
-    std::vector<std::string> warnings() const;
     /// {"op": "try_rules", ...} or {"op": "error", ...}
     nlohmann::json try_rules(const nlohmann::json& message);
     /// Null: they are set; else {"op": "error", ...}, and nothing was changed.

@@ -33,76 +33,109 @@ Vec3 InterestData::place_of(EntityId entity) const noexcept {
     return exchanged(facts_table_.axes, table_.place(slot));
 }
 
+namespace {
+
+/// Room to work in for strength(): of each thread its own, so that several may ask at once.
+struct StrengthRoom {
+    /// Somebody about whom the nodes decide.
+    struct Asked {
+        std::uint32_t at;        ///< where the answer goes
+        std::uint32_t position;  ///< of its block in `blocks`
+        Slot slot;
+        EntityId unit;
+        float best;
+    };
+    std::vector<Slot> slots;  ///< [entities]
+    std::vector<Asked> who;
+    std::vector<BlockIndex> blocks;        ///< each once
+    std::vector<std::uint32_t> in_window;  ///< [blocks] position in the window, or its size
+    std::vector<std::uint32_t> position;   ///< by position in the window: in `blocks` + 1, else 0
+    FlatMap<std::uint32_t, std::uint32_t> elsewhere;  ///< the same of blocks beside the window
+    std::vector<Mask> masks;
+    std::vector<Mask> asked;  ///< [blocks]
+    std::vector<float> by_lane;
+    Sight sight;
+    MeasureScratch measure;
+};
+
+}  // namespace
+
 void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
                             std::span<float> strength) const {
     PURVIEW_ASSERT(entities.size() == strength.size());
     std::fill(strength.begin(), strength.end(), 0.0F);
-    if (!is_observer(id)) return;
+    if (!is_observer(id) || !observers_[index_of(id)].ready) return;
     const std::uint32_t o = index_of(id);
-    Sight sight;
-    collect(o, sight);
-    ScanInput input = input_of(o, sight);
+    const Window& window = observers_[o].window;
+    static thread_local StrengthRoom room_of_thread;
+    StrengthRoom& room = room_of_thread;
+    room.who.clear();
+    room.blocks.clear();
+    room.in_window.clear();
+    room.asked.clear();
+    room.position.assign(window.size() + 1, 0);
+    room.elsewhere.clear();
+    room.slots.resize(entities.size());
+    for (std::size_t i = 0; i < entities.size(); ++i)  // on its own: their memory is far apart
+        room.slots[i] = table_.slot_of(unit_of(entities[i]));
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        const EntityId unit = unit_of(entities[i]);
+        const Slot slot = room.slots[i];
+        if (slot == no_slot) continue;
+        const BlockIndex block = block_of(slot);
+        const Mask bit = lane_bit(lane_of(slot));
+        const std::size_t at = window.find(block, table_.cell_end());
+        const bool is_inside = at < window.size();
+        if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
+        strength[i] = 1;  // by other means than nodes, or for the rest of its time
+        if (facts_of(o, unit, slot).decide(false) != Stage::no_node) continue;
+        std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
+        if (position == 0) {
+            room.blocks.push_back(block);
+            room.in_window.push_back(static_cast<std::uint32_t>(at));
+            room.asked.push_back(0);
+            position = static_cast<std::uint32_t>(room.blocks.size());
+        }
+        room.asked[position - 1] |= bit;
+        room.who.push_back({static_cast<std::uint32_t>(i), position - 1, slot, unit, 0});
+    }
+    if (room.who.empty()) return;
+    const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
+    room.masks.assign(planes * n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t p = 0; room.in_window[i] < window.size() && p < planes; ++p)
+            room.masks[p * n + i] = window.masks()[p * window.size() + room.in_window[i]];
+    }
+    collect(o, room.sight);
+    ScanInput input = input_of(o, room.sight);
     input.may_be_unplaced = true;
     input.asker.again = true;
-    // Blocks that are asked about, each once, with the masks that the window has of them.
-    FlatMap<std::uint32_t, std::uint32_t> position;
-    std::vector<BlockIndex> blocks;
-    const auto wants = [&](std::size_t i) {
-        if (!is_known(entities[i]) || !is_seen(o, unit_of(entities[i]))) return no_slot;
-        const Slot slot = table_.slot_of(unit_of(entities[i]));
-        return facts_of(o, unit_of(entities[i]), slot).decide(false) == Stage::no_node ? slot
-                                                                                       : no_slot;
-    };
-    for (std::size_t i = 0; i < entities.size(); ++i) {
-        if (!is_known(entities[i]) || !is_seen(o, unit_of(entities[i]))) continue;
-        strength[i] = 1;  // by other means than nodes
-        const Slot slot = wants(i);
-        if (slot == no_slot || position.contains(block_of(slot))) continue;
-        position[block_of(slot)] = static_cast<std::uint32_t>(blocks.size());
-        blocks.push_back(block_of(slot));
-    }
-    const std::size_t n = blocks.size(), planes = 1 + program_.plane_count;
-    if (n == 0) return;
-    const Window& window = observers_[o].window;
-    std::vector<Mask> masks(planes * n), asked(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t at = window.find(blocks[i], table_.cell_end());
-        for (std::size_t p = 0; at < window.size() && p < planes; ++p)
-            masks[p * n + i] = window.masks()[p * window.size() + at];
-        asked[i] = table_.occupied(blocks[i]);
-    }
     // Node by node, rows too: whole nodes, not only what runs over windows.
-    std::vector<float> by_lane(n * lanes_per_block), best(entities.size());
-    ScanScratch scratch;
+    room.by_lane.resize(n * lanes_per_block);
     for (const WholeNode& node : program_.whole) {
         const NodeMembers members = def_.rules.nodes.empty()
                                         ? NodeMembers::unbound
                                         : def_.rules.nodes[index_of(node.id)].members;
-        NodeProgram alone = node.program;
-        alone.combine = StepOp::add;
-        input.nodes = {&alone, 1};
-        if (!node.is_custom && !node.everything)
-            measure(input, blocks, masks, asked, by_lane, scratch);
-        for (std::size_t i = 0; i < entities.size(); ++i) {
-            const Slot slot = wants(i);
-            if (slot == no_slot) continue;
-            const EntityId unit = unit_of(entities[i]);
+        const bool is_measured = !node.is_custom && !node.everything;
+        if (is_measured) {
+            measure(input, node.program, room.blocks, room.masks, room.asked, room.by_lane,
+                    room.measure);
+        }
+        for (StrengthRoom::Asked& one : room.who) {
             float its = 0;
-            if (facts_table_.bindings.is_member(node.id, members, unit)) {
-                const PairEntry* pair = pairs_.find(o, unit);
-                const bool named = node.is_custom && pair != nullptr && pair->nodes > 0;
-                its =
-                    node.everything || named ? 1
-                    : node.is_custom
-                        ? 0
-                        : by_lane[*position.find(block_of(slot)) * lanes_per_block + lane_of(slot)];
+            if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
+                const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
+                const bool named = pair != nullptr && pair->nodes > 0;
+                its = node.everything || named ? 1
+                      : is_measured
+                          ? room.by_lane[one.position * lanes_per_block + lane_of(one.slot)]
+                          : 0;
             }
-            best[i] = joined_strength(node.program.combine, best[i], its);
+            one.best = joined_strength(node.program.combine, one.best, its);
         }
     }
-    for (std::size_t i = 0; i < entities.size(); ++i) {
-        // Whoever only stays for the rest of his time is not measured.
-        if (wants(i) != no_slot && best[i] > 0) strength[i] = best[i];
+    for (const StrengthRoom::Asked& one : room.who) {
+        if (one.best > 0) strength[one.at] = one.best;
     }
 }
 

@@ -196,19 +196,21 @@ namespace {
 /// One step's measure of the lanes that it says yes to; memory says what it said, or it is asked
 /// again.
 void measure_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-                  std::span<const Mask> masks, std::span<const Mask> asked, ScanScratch& scratch,
-                  std::span<Mask> yes, std::span<float> out) {
+                  std::span<const Mask> masks, std::span<const Mask> asked,
+                  MeasureScratch& scratch) {
     const std::size_t n = blocks.size();
-    std::vector<Mask> memory;
+    scratch.memory.clear();
     if (step.plane != no_plane) {
         const auto kept = masks.subspan((1 + step.plane) * n, step.planes * n);
-        memory.assign(kept.begin(), kept.end());
+        scratch.memory.assign(kept.begin(), kept.end());
     }
-    const bool any_unknown = ask(input, step, blocks, 0, memory, asked, scratch, yes);
+    std::span<Mask> yes = scratch.yes;
+    const bool any_unknown = ask(input, step, blocks, 0, scratch.memory, asked, scratch.scan, yes);
     for (std::size_t i = 0; i < n; ++i) {
         if (any_unknown) {  // it adds nothing, and subtracts
-            yes[i] = static_cast<Mask>(step.op == StepOp::subtract ? yes[i] | scratch.unknown[i]
-                                                                   : yes[i] & ~scratch.unknown[i]);
+            const Mask unknown = scratch.scan.unknown[i];
+            yes[i] = static_cast<Mask>(step.op == StepOp::subtract ? yes[i] | unknown
+                                                                   : yes[i] & ~unknown);
         }
         yes[i] &= asked[i];
     }
@@ -217,7 +219,7 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
     const Slots slots(input.table, input.facts, input.stands_for);
     step.kernel->strength(
         {input.observer, places, input.keys, blocks, {}, asked, 0, slots, input.asker, {}}, yes,
-        out);
+        scratch.one);
 }
 
 }  // namespace
@@ -227,39 +229,28 @@ float joined_strength(StepOp op, float so_far, float more) noexcept {
     return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
 }
 
-void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
+void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
-             ScanScratch& scratch) {
+             MeasureScratch& scratch) {
     const std::size_t n = blocks.size();
-    std::vector<Mask> yes(n);
-    std::vector<float> one(n * lanes_per_block), node(n * lanes_per_block);
+    scratch.yes.resize(n);
+    scratch.one.resize(n * lanes_per_block);
     std::fill(strength.begin(), strength.end(), 0.0F);
-    const auto for_each_asked = [&](auto&& visit) {
+    const auto members = node.member_column == no_column ? std::span<const Mask>{}
+                                                         : input.table.flags(node.member_column);
+    if (node.member_column != no_column && members.empty()) return;
+    for (const Step& step : node.steps) {
+        measure_step(input, step, blocks, masks, asked, scratch);
         for (std::size_t i = 0; i < n; ++i) {
-            for (Mask rest = asked[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Mask of = members.empty() ? all_lanes : members[blocks[i]];
+            for (Mask rest = asked[i] & of; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                visit(i, lane, i * lanes_per_block + lane);
+                const std::size_t at = i * lanes_per_block + lane;
+                const bool applies = (scratch.yes[i] & lane_bit(lane)) != 0;
+                const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : scratch.one[at];
+                strength[at] = joined_strength(step.op, strength[at], said);
             }
         }
-    };
-    for (const NodeProgram& program : input.nodes) {
-        std::fill(node.begin(), node.end(), 0.0F);
-        for (const Step& step : program.steps) {
-            measure_step(input, step, blocks, masks, asked, scratch, yes, one);
-            for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
-                const bool applies = (yes[i] & lane_bit(lane)) != 0;
-                const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : one[at];
-                node[at] = joined_strength(step.op, node[at], said);
-            });
-        }
-        const auto members = program.member_column == no_column
-                                 ? std::span<const Mask>{}
-                                 : input.table.flags(program.member_column);
-        for_each_asked([&](std::size_t i, unsigned lane, std::size_t at) {
-            const bool is_member = program.member_column == no_column ||
-                                   (!members.empty() && (members[blocks[i]] & lane_bit(lane)) != 0);
-            strength[at] = joined_strength(program.combine, strength[at], is_member ? node[at] : 0);
-        });
     }
 }
 

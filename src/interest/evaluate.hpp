@@ -137,9 +137,18 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
 /// add: the larger; require: the smaller; subtract: nothing is left of what it says yes to.
 float joined_strength(StepOp op, float so_far, float more) noexcept;
 
-/// How relevant the lanes of `asked` are by the nodes: strength[16 n]. `masks` as after evaluate.
-void measure(const ScanInput& input, std::span<const BlockIndex> blocks,
+/// Room to work in for measure().
+struct MeasureScratch {
+    ScanScratch scan;
+    std::vector<Mask> memory;
+    std::vector<Mask> yes;   ///< [blocks] of one step
+    std::vector<float> one;  ///< [16 blocks] of one step
+};
+
+/// How relevant the lanes of `asked` are by one node: strength[16 n], 0 for those that it says no
+/// to. `masks` as after evaluate.
+void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
-             ScanScratch& scratch);
+             MeasureScratch& scratch);
 
 }  // namespace purview

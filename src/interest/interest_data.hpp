@@ -156,6 +156,9 @@ class InterestData {
     Status remove_observer(ObserverId observer);
     Status set_ready(ObserverId observer, bool ready);
     Status set_main_entity(ObserverId observer, EntityId entity);
+    EntityId main_entity(ObserverId observer) const noexcept {
+        return is_observer(observer) ? observers_[index_of(observer)].main : EntityId::none;
+    }
     Status set_area(ObserverId observer, std::uint32_t key, const Area& area);
     Status set_areas(ObserverId observer, std::span<const Area> areas);
     Status remove_area(ObserverId observer, std::uint32_t key);
@@ -168,6 +171,7 @@ class InterestData {
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
     Status set_rules(const InterestRules& rules);
+    const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
     RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager) const;
     const InterestRules& rules() const noexcept { return def_.rules; }
     void set_level(InterestLevel level);

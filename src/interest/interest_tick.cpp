@@ -91,7 +91,7 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     input.asker.range_m = observer.range_m;
     input.asker.lookahead_s = observer.lookahead_s;
     if (observer.main != EntityId::none && !facts_table_.velocities.empty())
-        input.asker.velocity = facts_table_.velocity(observer.main);
+        input.asker.velocity = facts_table_.velocity(unit_of(observer.main));
     input.asker.tick = tick_;
     input.asker.owned = sight.owned;
     input.nodes = program_.nodes;

@@ -13,10 +13,11 @@ namespace purview {
 namespace {
 
 /// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
-/// far more, as then changing cells costs more than testing. Never so small that the table outgrows
-/// its use.
+/// far more, as then changing cells costs more than testing. Never so small that there are more than
+/// a few cells to an entity, or that the table outgrows its use.
 float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
     constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
+    constexpr double cells_per_entity = 4, cells_min = 4096;
     const Vec3 min = exchanged(rules.axes, rules.bounds_min);
     const Vec3 max = exchanged(rules.axes, rules.bounds_max);
     const double room =
@@ -32,6 +33,8 @@ float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
         const double per_cell = seen < crowd ? entities_per_cell : seen * crowd_share;
         cell = std::pow(per_cell * room / expected, root);
         if (reach_m > 0) cell = std::clamp(cell, reach_m / 16.0, reach_m * 1.0);
+        const double cells = std::max(cells_min, expected * cells_per_entity);
+        cell = std::max(cell, std::pow(room / cells, root));
     }
     return static_cast<float>(std::max(cell, smallest));
 }

@@ -93,6 +93,9 @@ Status InterestManager::set_ready(ObserverId o, bool ready) {
 Status InterestManager::set_main_entity(ObserverId o, EntityId e) {
     return data_->set_main_entity(o, e);
 }
+EntityId InterestManager::main_entity(ObserverId o) const noexcept {
+    return data_->main_entity(o);
+}
 Status InterestManager::set_area(ObserverId o, std::uint32_t area_key, const Area& area) {
     return data_->set_area(o, area_key, area);
 }
@@ -213,6 +216,9 @@ Status InterestManager::rescan_node(NodeId node) {
 }
 Status InterestManager::set_rules(const InterestRules& rules) {
     return data_->set_rules(rules);
+}
+const std::vector<std::string>& InterestManager::warnings() const noexcept {
+    return data_->warnings();
 }
 RuleTrial InterestManager::try_rules(const InterestRules& rules) const {
     return data_->try_rules(rules, *this);

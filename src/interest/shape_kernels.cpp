@@ -102,6 +102,8 @@ class AreaKernel final : public InterestKernel {
 float first_of_cell(double i, float origin, float side) noexcept {
     const auto cell_of = [&](float v) { return std::floor((v - origin) / side); };
     constexpr float infinity = std::numeric_limits<float>::infinity();
+    // Beyond what a cell's number can be: nobody is in such a cell.
+    if (!std::isfinite(i)) return static_cast<float>(i);
     auto at = static_cast<float>(origin + i * static_cast<double>(side));
     while (cell_of(at) >= i) at = std::nextafter(at, -infinity);
     while (cell_of(at) < i) at = std::nextafter(at, infinity);
