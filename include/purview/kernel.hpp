@@ -82,7 +82,11 @@ class Slots {
     std::uint32_t flag_count() const noexcept;
     std::uint32_t key_count() const noexcept;
     bool flag(FlagId flag, Slot slot) const noexcept;
-    Vec3 place(Slot slot) const noexcept;
+    Vec3 place(Slot slot) const noexcept {
+        const float* at =
+            coordinates_ + std::size_t{block_of(slot)} * axes_ * lanes_per_block + lane_of(slot);
+        return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
+    }
     /// Its entities have no place.
     bool is_unplaced(BlockIndex block) const noexcept;
     /// Of an occupied lane; also between two ticks, when is_unplaced is still that of the last one.
@@ -94,7 +98,9 @@ class Slots {
     /// See set_velocity.
     Vec3 velocity(EntityId entity) const noexcept;
     /// A place as the caller of the manager knows it.
-    Vec3 outer(Vec3 place) const noexcept;
+    Vec3 outer(Vec3 place) const noexcept {
+        return is_y_up_ ? Vec3{place.x, place.z, place.y} : place;
+    }
 
   private:
     const BlockTable* table_;
@@ -102,6 +108,7 @@ class Slots {
     const float* coordinates_;
     std::span<const Mask> occupied_;
     unsigned axes_;
+    bool is_y_up_;
     EntityId all_;  ///< explain judges a copy: the entity that it stands for
 };
 
@@ -245,17 +252,29 @@ class PairKernel final : public InterestKernel {
         : def_(std::move(def)), predicate_(std::move(predicate)) {}
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::span<const Mask> occupied = q.slots.occupied();
+        const unsigned axes = q.slots.axes();
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
-            Mask rest = occupied[q.blocks[i]];
-            if (!q.asked.empty()) rest &= q.asked[i];
-            for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const BlockIndex block = q.blocks[i];
+            const float* at = q.slots.coordinates() + std::size_t{block} * axes * lanes_per_block;
+            const Mask was = i < q.was.size() ? q.was[i] : Mask{0};
+            unsigned yes = 0;
+            unsigned rest = occupied[block] & (q.asked.empty() ? all_lanes : q.asked[i]);
+            for (; rest != 0; rest &= rest - 1) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                if (predicate_(pair_at(q, i, lane))) out[i] |= lane_bit(lane);
+                const Vec3 place{at[lane], at[lanes_per_block + lane],
+                                 axes == 3 ? at[2 * lanes_per_block + lane] : 0};
+                const Pair pair(q, slot_at(block, lane), q.slots.outer(place),
+                                (was >> lane & 1U) != 0);
+                yes |= predicate_(pair) ? 1U << lane : 0U;
             }
+            out[i] = static_cast<Mask>(out[i] | yes);
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        return def_.name + (predicate_(pair_at(q, 0, lane)) ? " says yes" : " says no");
+        const Slot slot = slot_at(q.blocks[0], lane);
+        const bool was = !q.was.empty() && (q.was[0] & lane_bit(lane)) != 0;
+        const Pair pair(q, slot, q.slots.outer(q.slots.place(slot)), was);
+        return def_.name + (predicate_(pair) ? " says yes" : " says no");
     }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return def_.remembers; }
@@ -263,15 +282,6 @@ class PairKernel final : public InterestKernel {
     bool reads_places() const noexcept override { return def_.reads_places; }
 
   private:
-    static Pair pair_at(const Question& q, std::size_t i, unsigned lane) noexcept {
-        const unsigned axes = q.slots.axes();
-        const float* at =
-            q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block + lane;
-        const Vec3 place{at[0], at[lanes_per_block], axes == 3 ? at[2 * lanes_per_block] : 0};
-        const bool was = i < q.was.size() && (q.was[i] & lane_bit(lane)) != 0;
-        return {q, slot_at(q.blocks[i], lane), q.slots.outer(place), was};
-    }
-
     PairKernelDef def_;
     Predicate predicate_;
 };

@@ -72,8 +72,11 @@ class ServerData {
     ReplicationInput replication_input() noexcept;
     void encode_session(Session& session, Micros now);
     void encode_probe(Session& session);
-    std::size_t write_packet(Session& session, std::span<std::byte> out, Micros now,
-                             bool must_send);
+    struct Written {
+        std::size_t bytes = 0;
+        bool has_fragments = false;  ///< of the stream
+    };
+    Written write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
 
     void receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now);
     void receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now);

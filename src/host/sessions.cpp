@@ -47,15 +47,16 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
     return true;
 }
 
-std::size_t ServerData::write_packet(Session& session, std::span<std::byte> buffer, Micros now,
-                                     bool must_send) {
+ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
+                                             Micros now, bool must_send) {
     const bool has_items = session.plan.next < session.plan.items.size();
-    if (!session.link.can_send()) return 0;
-    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return 0;
+    if (!session.link.can_send()) return {};
+    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
-    if (out.bits_left() > 16) session.stream_out.write(sequence, out.bits_left() - 16, out);
+    const bool has_fragments =
+        out.bits_left() > 16 && session.stream_out.write(sequence, out.bits_left() - 16, out);
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
     if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
@@ -67,7 +68,7 @@ std::size_t ServerData::write_packet(Session& session, std::span<std::byte> buff
     PURVIEW_ASSERT(out.ok());
     session.sent_at[sequence % session.sent_at.size()] = now;
     seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
-    return out.bytes_written();
+    return {out.bytes_written(), has_fragments};
 }
 
 void ServerData::encode_session(Session& session, Micros now) {
@@ -80,7 +81,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         const bool must_send = !sent && (session.link.owes_acknowledgement() ||
                                          session.silent_ticks >= silent_ticks_max);
         const std::size_t items_before = session.plan.next;
-        const std::size_t size =
+        const auto [size, has_fragments] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
         if (size == 0) break;
         PURVIEW_ASSERT(size <= budget);
@@ -89,7 +90,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         queue(session.address, std::span<const std::byte>(packet_).first(size));
         sent = true;
         session.plan.skip_taken();
-        if (session.plan.next == items_before && !session.stream_out.wants_to_send()) break;
+        if (session.plan.next == items_before && !has_fragments) break;
     }
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }

@@ -35,21 +35,18 @@ bool InterestData::in_window(std::uint32_t observer, EntityId unit) const noexce
 
 bool InterestData::in_rows(std::uint32_t o, EntityId unit) const noexcept {
     const auto& mine = observers_[o].rows;
-    for (std::size_t i = 0; i < mine.size();) {
-        const std::uint32_t source = mine[i].source;
-        std::size_t end = i;
-        while (end < mine.size() && mine[end].source == source) ++end;
-        if (!program_.rows[source].pulled) {
-            for (const auto at : rows_[source].memberships(unit)) {
-                if (!rows_[source].is_live(at)) continue;
-                for (std::size_t k = i; k < end; ++k) {
-                    if (mine[k].row == at.row) return true;
-                }
-            }
+    if (mine.empty()) return false;
+    bool found = false;
+    // By the entity's nodes: it has few, an observer may look into thousands.
+    for_each_source_of(unit, {}, [&](std::uint32_t source) {
+        if (found || program_.rows[source].pulled) return;
+        for (const auto at : rows_[source].memberships(unit)) {
+            if (!rows_[source].is_live(at)) continue;
+            found =
+                found || std::binary_search(mine.begin(), mine.end(), SourceRow{source, at.row});
         }
-        i = end;
-    }
-    return false;
+    });
+    return found;
 }
 
 PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) const noexcept {

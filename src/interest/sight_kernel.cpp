@@ -13,6 +13,7 @@
 
 #include "interest/kernel.hpp"
 #include "purview/sight.hpp"
+#include "spatial/lane_test.hpp"
 
 namespace purview {
 
@@ -45,7 +46,9 @@ class SightKernel final : public InterestKernel {
         if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
             return "line of sight: farther than " + number_text(reach_m_);
         Mask fresh = 0, out = 0;
-        (void)test_block(q, 0, lane_bit(lane), 1, fresh, out);
+        Batch batch(*sight_, q.observer, {&out, 1});
+        (void)test_block(q, 0, lane_bit(lane), 1, fresh, batch);
+        batch.ask();
         const bool said = (q.was[0] & lane_bit(lane)) != 0;
         const bool sees = (out & lane_bit(lane)) != 0;
         return std::string("line of sight: ") + (sees ? "nothing" : "something") +
@@ -76,12 +79,13 @@ class SightKernel final : public InterestKernel {
     void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
                     std::span<Mask> out) const noexcept {
         const std::size_t n = fresh.size();
-        std::size_t asked = 0;
-        for (std::size_t i = 0; i < n; ++i)
+        std::size_t asked = 0;  // all, or more than may be tested
+        for (std::size_t i = 0; i < n && asked <= def_.tests_per_tick; ++i)
             asked += static_cast<std::size_t>(std::popcount(asked_of(q, i)));
         std::uint32_t left = def_.tests_per_tick;
+        Batch batch(*sight_, q.observer, out);
         const auto test = [&](std::size_t i, int wanted) {
-            left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], out[i]);
+            left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], batch);
         };
         for (std::size_t i = 0; asked > left && i < n; ++i)
             test(i, asked_of(q, i) & ~(fresh[i] | before[i]));
@@ -92,19 +96,15 @@ class SightKernel final : public InterestKernel {
             const std::size_t i = (from + k) % n;
             test(i, asked_of(q, i));
         }
+        batch.ask();
     }
     Mask within(const Question& q, std::size_t i) const noexcept {
         const Slots& slots = q.slots;
+        const LaneCoordinates at{slots.coordinates(), slots.axes()};
         Mask near = 0;
-        for (Mask rest = slots.occupied()[q.blocks[i]]; rest != 0;
-             rest &= static_cast<Mask>(rest - 1)) {
-            const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-            const Vec3 at = slots.place(slot_at(q.blocks[i], lane));
-            for (const Vec3 place : q.places) {
-                if (is_near(slots, at, place)) near |= lane_bit(lane);
-            }
-        }
-        return near;
+        for (const Vec3 place : q.places)
+            add_lanes_within(at, q.blocks.subspan(i, 1), place, reach_m_ * reach_m_, {&near, 1});
+        return static_cast<Mask>(near & slots.occupied()[q.blocks[i]]);
     }
     bool is_near(const Slots& slots, Vec3 a, Vec3 b) const noexcept {
         if (!(reach_m_ > 0)) return true;
@@ -118,47 +118,65 @@ class SightKernel final : public InterestKernel {
                 at.z + velocity.z * seconds};
     }
 
+    /// Questions on their way to the caller, of one observer; answers are added to `out`.
+    class Batch {
+      public:
+        Batch(const SightTest& sight, ObserverId observer, std::span<Mask> out) noexcept
+            : sight_(sight), observer_(observer), out_(out) {}
+        void clear(std::size_t block, unsigned lane) noexcept {
+            out_[block] = static_cast<Mask>(out_[block] & ~lane_bit(lane));
+        }
+        void put(std::size_t block, unsigned lane, EntityId entity, Vec3 from, Vec3 to) noexcept {
+            if (n_ == queries_.size()) ask();
+            blocks_[n_] = static_cast<std::uint32_t>(block);
+            lanes_[n_] = static_cast<std::uint8_t>(lane);
+            queries_[n_++] = {entity, from, to};
+        }
+        void ask() noexcept {
+            if (n_ == 0) return;
+            visible_.fill(0);
+            sight_.test(observer_, std::span(queries_).first(n_), std::span(visible_).first(n_));
+            for (std::size_t k = 0; k < n_; ++k) {
+                if (visible_[k] != 0) out_[blocks_[k]] |= lane_bit(lanes_[k]);
+            }
+            n_ = 0;
+        }
+
+      private:
+        static constexpr std::size_t queries_max = 64;
+        const SightTest& sight_;
+        ObserverId observer_;
+        std::span<Mask> out_;
+        std::size_t n_ = 0;
+        std::array<SightQuery, queries_max> queries_;
+        std::array<std::uint32_t, queries_max> blocks_;
+        std::array<std::uint8_t, queries_max> lanes_;
+        std::array<std::uint8_t, queries_max> visible_;
+    };
+
     /// Tests at most `budget` of the wanted lanes; returns how many.
     std::uint32_t test_block(const Question& q, std::size_t i, Mask wanted, std::uint32_t budget,
-                             Mask& fresh, Mask& out) const noexcept {
-        constexpr std::size_t queries_max = 64;
-        std::array<SightQuery, queries_max> queries;
-        std::array<unsigned, queries_max> lanes{};
-        std::array<std::uint8_t, queries_max> visible{};
+                             Mask& fresh, Batch& batch) const noexcept {
         std::uint32_t tested = 0;
-        std::size_t n = 0;
-        const auto ask = [&] {
-            sight_->test(q.observer, std::span(queries).first(n), std::span(visible).first(n));
-            for (std::size_t k = 0; k < n; ++k) {
-                if (visible[k] != 0) out |= lane_bit(lanes[k]);
-                visible[k] = 0;
-            }
-            n = 0;
-        };
-        const auto put = [&](EntityId entity, unsigned lane, Vec3 from, Vec3 to) {
-            if (n == queries_max) ask();
-            lanes[n] = lane;
-            queries[n++] = {entity, q.slots.outer(from), q.slots.outer(to)};
-        };
         for (Mask rest = wanted; rest != 0 && tested < budget;
              rest &= static_cast<Mask>(rest - 1)) {
             const auto lane = static_cast<unsigned>(std::countr_zero(rest));
             const Slot slot = slot_at(q.blocks[i], lane);
             const EntityId entity = q.slots.entity(slot);
             const Vec3 at = q.slots.place(slot);
-            out = static_cast<Mask>(out & ~lane_bit(lane));
+            const Vec3 outer = q.slots.outer(at);
+            batch.clear(i, lane);
             fresh |= lane_bit(lane);
             ++tested;
             for (const Vec3 place : q.places) {
                 if (!is_near(q.slots, at, place)) continue;
-                put(entity, lane, place, at);
+                batch.put(i, lane, entity, q.slots.outer(place), outer);
                 if (!def_.predict) continue;
                 const float seconds = q.asker.lookahead_s;
-                put(entity, lane, ahead(place, q.asker.velocity, seconds),
-                    ahead(at, q.slots.velocity(entity), seconds));
+                batch.put(i, lane, entity, q.slots.outer(ahead(place, q.asker.velocity, seconds)),
+                          q.slots.outer(ahead(at, q.slots.velocity(entity), seconds)));
             }
         }
-        if (n > 0) ask();
         return tested;
     }
 

@@ -11,6 +11,7 @@ Slots::Slots(const BlockTable& table, const EntityFacts& facts, EntityId all) no
       coordinates_(table.coordinates(0)),
       occupied_(table.occupied()),
       axes_(table.is_three_d() ? 3 : 2),
+      is_y_up_(facts.axes == Axes::xz),
       all_(all) {}
 std::span<const Mask> Slots::flags(FlagId flag) const noexcept {
     return table_->flags(index_of(flag));
@@ -39,9 +40,6 @@ std::uint32_t Slots::key_count() const noexcept {
 bool Slots::flag(FlagId flag, Slot slot) const noexcept {
     return table_->flag(index_of(flag), slot);
 }
-Vec3 Slots::place(Slot slot) const noexcept {
-    return table_->place(slot);
-}
 bool Slots::is_unplaced(BlockIndex block) const noexcept {
     return table_->is_unplaced(block);
 }
@@ -53,9 +51,6 @@ EntityId Slots::entity(Slot slot) const noexcept {
 }
 Vec3 Slots::velocity(EntityId entity) const noexcept {
     return facts_->velocity(entity);
-}
-Vec3 Slots::outer(Vec3 place) const noexcept {
-    return exchanged(facts_->axes, place);
 }
 Slot Slots::slot_of(EntityId entity) const noexcept {
     if (all_ == EntityId::none) return table_->slot_of(entity);

@@ -13,6 +13,8 @@ constexpr std::size_t length_bytes = 2;
 constexpr unsigned fragment_size_bits = 10;
 /// More bit, offset, size, and the padding before whole bytes.
 constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7;
+/// Of a fragment that is split again: less is not worth a header.
+constexpr std::uint64_t piece_bytes_min = 16;
 
 }  // namespace
 
@@ -48,21 +50,37 @@ bool StreamSender::write_one(Fragment& fragment, std::uint32_t sequence, std::ui
     return true;
 }
 
-void StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out) {
-    for (Fragment& fragment : fragments_) {
-        if (fragment.state == State::waiting && !write_one(fragment, sequence, bits_left, out))
-            return;
+bool StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out) {
+    bool wrote = false;
+    for (std::size_t i = 0; i < fragments_.size(); ++i) {
+        if (fragments_[i].state != State::waiting) continue;
+        // It was cut for a packet with more room: a piece goes now, the rest waits on.
+        const std::uint64_t fits =
+            bits_left > fragment_overhead_bits ? (bits_left - fragment_overhead_bits) / 8 : 0;
+        if (fits < fragments_[i].size) {
+            if (fits < piece_bytes_min) return wrote;
+            Fragment rest = fragments_[i];
+            rest.offset += static_cast<std::uint32_t>(fits);
+            rest.size = static_cast<std::uint16_t>(rest.size - fits);
+            fragments_[i].size = static_cast<std::uint16_t>(fits);
+            fragments_.insert(fragments_.begin() + static_cast<std::ptrdiff_t>(i) + 1, rest);
+        }
+        if (!write_one(fragments_[i], sequence, bits_left, out)) return wrote;
+        wrote = true;
     }
     const std::uint32_t end = begin_ + static_cast<std::uint32_t>(buffer_.size());
     while (cut_ != end && cut_ - begin_ < stream_window_bytes) {
-        if (bits_left < fragment_overhead_bits + 8) return;
+        const std::uint64_t least = std::min<std::uint64_t>(end - cut_, piece_bytes_min);
+        if (bits_left < fragment_overhead_bits + least * 8) return wrote;
         std::uint64_t size = std::min<std::uint64_t>(end - cut_, fragment_bytes_max);
         size = std::min(size, (bits_left - fragment_overhead_bits) / 8);
         Fragment fragment{cut_, static_cast<std::uint16_t>(size), State::waiting, 0};
-        if (!write_one(fragment, sequence, bits_left, out)) return;
+        if (!write_one(fragment, sequence, bits_left, out)) return wrote;
         fragments_.push_back(fragment);
         cut_ += static_cast<std::uint32_t>(size);
+        wrote = true;
     }
+    return wrote;
 }
 
 void StreamSender::resolve(std::uint32_t sequence, bool delivered) {

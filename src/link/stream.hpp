@@ -33,8 +33,8 @@ class StreamSender {
     bool wants_to_send() const noexcept;
 
     /// Writes fragments, each preceded by a one bit, that fit into `bits_left`, and notes them
-    /// under the packet's number. The closing zero bit is the caller's.
-    void write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out);
+    /// under the packet's number. The closing zero bit is the caller's. True: at least one.
+    bool write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out);
     void resolve(std::uint32_t sequence, bool delivered);
 
   private:

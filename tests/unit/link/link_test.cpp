@@ -181,6 +181,35 @@ TEST_CASE("link: a stream refuses what is too large and what does not fit, and s
     CHECK(out.send(large) == Status::capacity);
 }
 
+TEST_CASE("link: a fragment that was cut for a large packet and lost goes on in small ones") {
+    StreamSender out;
+    StreamReceiver in;
+    const std::vector<std::byte> message(300, std::byte{7});
+    REQUIRE(out.send(message) == Status::ok);
+    const auto carry = [&](std::uint32_t sequence, std::size_t packet_bytes, bool arrives) {
+        std::vector<std::byte> bytes(packet_bytes);
+        BitWriter writer(bytes);
+        const bool wrote = out.write(sequence, writer.bits_left() - 16, writer);
+        writer.boolean(false);
+        REQUIRE(writer.ok());
+        if (arrives) {
+            BitReader reader(bytes);
+            REQUIRE(in.read(reader));
+            in.accept();
+        }
+        out.resolve(sequence, arrives);
+        return wrote;
+    };
+    CHECK(carry(1, 600, false));
+    std::span<const std::byte> got;
+    std::uint32_t sequence = 2;
+    while (!in.next_message(got) && sequence < 40) CHECK(carry(sequence++, 64, true));
+    REQUIRE(got.size() == message.size());
+    CHECK(std::equal(got.begin(), got.end(), message.begin()));
+    CHECK(!out.wants_to_send());
+    CHECK(!carry(sequence, 64, true));  // nothing is left to write
+}
+
 TEST_CASE("link: handshake packets come back as they went, and no other bytes pass for one") {
     SplitMix random(2);
     std::array<std::byte, 64> bytes{};

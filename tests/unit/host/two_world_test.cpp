@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The same run twice; the second changes only what one client may not see: positions, values,
+// counts, spawns and despawns of entities that are cloaked, too far away or explicit only, many of
+// them in the cells of what it sees. Every datagram to that client, its length and its tick must be
+// the same.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+#include "support/faulty_network.hpp"
+#include "support/small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t clients = 4;  // the first is the one that is watched
+constexpr std::uint32_t ticks = 90;
+constexpr float side_m = SmallGame::side_m;
+constexpr std::uint8_t watched_team = 1;
+
+/// What happens to the visible ones depends on who they are and on the tick, so that nothing that
+/// happens to hidden ones can change it.
+class TwoWorldGame final : public Game {
+  public:
+    TwoWorldGame(const SmallSchema& schema, std::uint64_t seed, std::uint32_t variant)
+        : schema_(&schema), seed_(seed), hidden_random_(mix64(seed) + variant) {}
+
+    /// One more entity that is not hidden, in this tick: the control.
+    Tick adds_seen_at = 0;
+    std::uint64_t hidden_edits = 0;
+
+    void populate(World& world) {
+        for (std::uint32_t who = 0; who < seen_count; ++who) {
+            edit_hidden(world);
+            SplitMix random = random_of(who, 0);
+            seen_.push_back(spawn_seen(world, who, random));
+        }
+    }
+
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
+        const auto who = static_cast<std::uint32_t>(request.name.front() - '0');
+        SplitMix random = random_of(1'000 + who, 0);
+        const EntityId player = spawn(server.world(), schema_->player, watched_place(random));
+        Body* body = server.world().edit(player, schema_->body);
+        body->team = static_cast<std::uint8_t>(who == 0 ? watched_team : 1 + random.below(3));
+        (void)server.world().set_owner(player, observer);
+        players_[who] = player;
+        return server.interest().set_main_entity(observer, player) == Status::ok;
+    }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+
+    void simulate(Server& server, Tick tick) override {
+        World& world = server.world();
+        for (std::uint32_t who = 0; who < clients; ++who) {
+            edit_hidden(world);
+            if (players_[who] == EntityId::none) continue;
+            SplitMix random = random_of(1'000 + who, tick);
+            wander(world, players_[who], random, 3, true);
+        }
+        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
+            edit_hidden(world);
+            SplitMix random = random_of(who, tick);
+            if (random.chance(0.01F)) {
+                (void)world.despawn(seen_[who]);
+                seen_[who] = spawn_seen(world, who, random);
+            }
+            if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
+            if (random.chance(0.1F)) edit_body(world, seen_[who], random);
+        }
+        if (adds_seen_at > 0 && tick >= adds_seen_at && players_.front() != EntityId::none) {
+            adds_seen_at = 0;
+            const Vec3 near = world.place_of(players_.front());
+            (void)spawn(world, schema_->animal, {near.x + 1, near.y, 0});
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t seen_count = 200;
+    static constexpr std::size_t hidden_max = 400;
+
+    SplitMix random_of(std::uint32_t who, Tick tick) const {
+        return SplitMix(mix64(seed_ ^ (std::uint64_t{who} << 32 | tick)));
+    }
+    /// Of the watched one, and around it: far from where the far ones are.
+    static Vec3 watched_place(SplitMix& random) {
+        return {random.between(40, 110), random.between(0, side_m), 0};
+    }
+    static EntityId spawn(World& world, KindId kind, Vec3 at) {
+        const auto made = world.spawn(kind, at);
+        if (!made) std::abort();
+        return *made;
+    }
+    EntityId spawn_seen(World& world, std::uint32_t who, SplitMix& random) const {
+        const EntityId made = spawn(world, who % 5 == 0 ? schema_->wagon : schema_->animal,
+                                    {random.between(0, side_m), random.between(0, side_m), 0});
+        edit_body(world, made, random);
+        return made;
+    }
+    void edit_body(World& world, EntityId entity, SplitMix& random) const {
+        Body* body = world.edit(entity, schema_->body);
+        body->hp = static_cast<std::uint16_t>(random.below(1000));
+        body->facing = random.between(-3, 3);
+        body->team = static_cast<std::uint8_t>(random.below(4));
+        body->cloaked = random.chance(0.1F);
+    }
+    static void wander(World& world, EntityId entity, SplitMix& random, float step, bool stays) {
+        Vec3 at = world.place_of(entity);
+        at.x = std::clamp(at.x + random.between(-step, step), stays ? 40.0F : 0.0F,
+                          stays ? 110.0F : side_m);
+        at.y = std::clamp(at.y + random.between(-step, step), 0.0F, side_m);
+        (void)world.move(entity, at);
+    }
+
+    // -- what the watched client may not know ---------------------------------------------------
+    enum class Hidden { cloaked, far, explicit_only };
+    struct Shadow {
+        EntityId id;
+        Hidden how;
+        EntityId crate = EntityId::none;
+    };
+    Vec3 hidden_place(Hidden how) {
+        SplitMix& random = hidden_random_;
+        if (how == Hidden::far) return {random.between(200, side_m), random.between(0, side_m), 0};
+        return watched_place(random);
+    }
+    void fill_hidden(World& world, const Shadow& shadow) {
+        if (shadow.how == Hidden::explicit_only) return;
+        Body* body = world.edit(shadow.id, schema_->body);
+        body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
+        body->facing = hidden_random_.between(-3, 3);
+        body->cloaked = shadow.how == Hidden::cloaked;
+        body->team = static_cast<std::uint8_t>(shadow.how == Hidden::cloaked
+                                                   ? watched_team
+                                                   : watched_team + 1 + hidden_random_.below(2));
+    }
+    /// Any number of hidden ones come, go, move and change.
+    void edit_hidden(World& world) {
+        SplitMix& random = hidden_random_;
+        for (std::uint32_t n = random.below(3); n > 0; --n) {
+            ++hidden_edits;
+            const bool comes =
+                hidden_.empty() || (hidden_.size() < hidden_max && random.chance(0.4F));
+            if (comes) {
+                const auto how = static_cast<Hidden>(random.below(3));
+                const KindId kind = how == Hidden::explicit_only ? schema_->tree
+                                    : random.chance(0.3F)        ? schema_->wagon
+                                                                 : schema_->animal;
+                hidden_.push_back({spawn(world, kind, hidden_place(how)), how, EntityId::none});
+                fill_hidden(world, hidden_.back());
+                if (kind == schema_->wagon) {
+                    const EntityId crate =
+                        spawn(world, schema_->crate, world.place_of(hidden_.back().id));
+                    if (world.attach(crate, hidden_.back().id) != Status::ok) std::abort();
+                    hidden_.back().crate = crate;
+                }
+                continue;
+            }
+            const std::size_t at = random.below(static_cast<std::uint32_t>(hidden_.size()));
+            if (random.chance(0.3F)) {
+                if (hidden_[at].crate != EntityId::none) (void)world.despawn(hidden_[at].crate);
+                (void)world.despawn(hidden_[at].id);
+                hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
+            } else if (random.chance(0.5F)) {
+                (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
+            } else {
+                fill_hidden(world, hidden_[at]);
+            }
+        }
+    }
+    const SmallSchema* schema_;
+    std::uint64_t seed_;
+    SplitMix hidden_random_;
+    std::array<EntityId, clients> players_{};  ///< by name
+    std::vector<EntityId> seen_;
+    std::vector<Shadow> hidden_;
+};
+
+struct Sent {
+    Tick tick;
+    std::vector<std::byte> bytes;
+    friend bool operator==(const Sent&, const Sent&) = default;
+};
+
+struct Run {
+    std::vector<Sent> to_watched;
+    std::uint64_t ghosts_seen = 0;  ///< of the watched client, over all ticks
+    std::uint64_t hidden_edits = 0;
+    std::uint64_t backlog_ticks = 0;  ///< in which the budget bound
+};
+
+Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
+    const SmallSchema schema;
+    TwoWorldGame game(schema, seed, variant);
+    game.adds_seen_at = adds_seen_at;
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.rules = small_rules(schema);
+    def.kinds.resize(schema.schema.kinds().size());
+    def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
+    def.world_name = "two";
+    def.budget_bytes_per_tick = seed % 2 == 0 ? 4'800 : 150;
+    def.mac = &test_mac;
+    auto made = Server::create(def, game);
+    REQUIRE(made);
+    Server server = std::move(made).value();
+    game.populate(server.world());
+    struct Peer {
+        Client client;
+        FaultyNetwork up, down;
+        Address address;
+    };
+    std::vector<std::unique_ptr<Peer>> peers;
+    const Faults faults{0.05F, 0.02F, 0, 20'000, 30'000};
+    for (std::uint32_t i = 0; i < clients; ++i) {
+        ClientDef client;
+        client.nonce = mix64(seed + i);
+        client.name = std::to_string(i);
+        client.digest_every = 1;
+        peers.push_back(std::make_unique<Peer>(Peer{Client(client),
+                                                    FaultyNetwork(mix64(seed * 8 + i), faults),
+                                                    FaultyNetwork(mix64(seed * 16 + i), faults),
+                                                    {}}));
+        peers.back()->address.carrier = Address::Carrier::memory;
+        peers.back()->address.port = static_cast<std::uint16_t>(i + 1);
+    }
+    Run out;
+    Micros now = 1'000'000;
+    std::vector<std::byte> bytes;
+    for (Tick tick = 0; tick < ticks; ++tick) {
+        now += 1'000'000 / def.tick_hz;
+        for (auto& peer : peers) {
+            peer->client.tick(now);
+            std::span<const std::byte> datagram;
+            while (peer->client.next_datagram(datagram)) peer->up.send(datagram, now);
+            while (peer->up.receive(bytes, now)) server.receive(bytes, peer->address, now);
+        }
+        server.tick(now);
+        OutgoingDatagram datagram;
+        while (server.next_datagram(datagram)) {
+            const std::size_t to = datagram.to.port - 1U;
+            if (to == 0)
+                out.to_watched.push_back({tick, {datagram.bytes.begin(), datagram.bytes.end()}});
+            peers[to]->down.send(datagram.bytes, now);
+        }
+        for (auto& peer : peers) {
+            while (peer->down.receive(bytes, now)) peer->client.receive(bytes, now);
+        }
+        out.ghosts_seen += peers.front()->client.ghost_count();
+        std::vector<SessionStats> sessions;
+        server.sessions(sessions);
+        for (const SessionStats& session : sessions)
+            out.backlog_ticks += session.address == peers.front()->address && session.backlog > 0;
+    }
+    out.hidden_edits = game.hidden_edits;
+    return out;
+}
+
+std::string difference(const Run& a, const Run& b) {
+    const std::size_t n = std::min(a.to_watched.size(), b.to_watched.size());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Sent &one = a.to_watched[i], &other = b.to_watched[i];
+        if (one == other) continue;
+        std::size_t at = 0;
+        while (at < std::min(one.bytes.size(), other.bytes.size()) &&
+               one.bytes[at] == other.bytes[at]) {
+            ++at;
+        }
+        return "datagram " + std::to_string(i) + ": tick " + std::to_string(one.tick) + " and " +
+               std::to_string(other.tick) + ", " + std::to_string(one.bytes.size()) + " and " +
+               std::to_string(other.bytes.size()) + " bytes, from byte " + std::to_string(at);
+    }
+    if (a.to_watched.size() == b.to_watched.size()) return "";
+    return std::to_string(a.to_watched.size()) + " and " + std::to_string(b.to_watched.size()) +
+           " datagrams";
+}
+
+}  // namespace
+
+TEST_CASE("two-world: what a client may not see does not change one byte that it is sent") {
+    constexpr std::uint64_t seeds = 200;
+    std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const Run one = run(seed, 0), other = run(seed, 1);
+        INFO("seed " << seed);
+        REQUIRE(difference(one, other) == "");
+        REQUIRE(one.hidden_edits != other.hidden_edits);
+        datagrams += one.to_watched.size();
+        for (const Sent& sent : one.to_watched) bytes += sent.bytes.size();
+        ghosts += one.ghosts_seen;
+        edits += one.hidden_edits + other.hidden_edits;
+        bound += one.backlog_ticks > ticks / 4 ? 1 : 0;
+    }
+    MESSAGE(seeds << " seeds, " << datagrams << " datagrams and " << bytes
+                  << " bytes the same while hidden entities were changed " << edits << " times; "
+                  << ghosts / (seeds * ticks) << " ghosts each, the budget bound in " << bound);
+    CHECK(ghosts / (seeds * ticks) >= 5);
+    CHECK(bound >= seeds / 3);
+    CHECK(bytes > 1'000'000);
+}
+
+TEST_CASE("two-world: one entity more that is not hidden is a difference") {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        CAPTURE(seed);
+        CHECK(difference(run(seed, 0), run(seed, 0)) == "");
+        CHECK(difference(run(seed, 0), run(seed, 0, ticks / 2)) != "");
+    }
+}
+
+}  // namespace purview::test
