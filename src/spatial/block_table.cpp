@@ -67,11 +67,6 @@ std::uint32_t BlockTable::add_float_column() {
     return static_cast<std::uint32_t>(floats_.size() - 1);
 }
 
-Vec3 BlockTable::place(Slot slot) const noexcept {
-    const float* at = coordinates(block_of(slot)) + lane_of(slot);
-    return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
-}
-
 void BlockTable::reserve(std::size_t entities) {
     // At twelve to a cell one cell in ten overflows.
     const std::size_t blocks = block_end() + std::min<std::size_t>(block_end(), entities / 12) / 9;
@@ -223,13 +218,11 @@ void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* 
     changes_.push_back({entity, layer});
 }
 
-bool BlockTable::will_be_placed(Slot slot) const noexcept {
-    if (!changes_.empty()) {
-        const EntityId entity = this->entity(slot);
-        const std::uint32_t* found = change_of_.find(index_of(entity));
-        if (found != nullptr && changes_[*found].entity == entity)
-            return layers_[changes_[*found].layer].first_cell != unplaced_cell_;
-    }
+bool BlockTable::changes_to_placed(Slot slot) const noexcept {
+    const EntityId entity = this->entity(slot);
+    const std::uint32_t* found = change_of_.find(index_of(entity));
+    if (found != nullptr && changes_[*found].entity == entity)
+        return layers_[changes_[*found].layer].first_cell != unplaced_cell_;
     return !is_unplaced(block_of(slot));
 }
 

@@ -114,7 +114,10 @@ class BlockTable {
     const float* coordinates(BlockIndex block) const noexcept {
         return coordinates_.data() + std::size_t{block} * floats_per_block();
     }
-    Vec3 place(Slot slot) const noexcept;
+    Vec3 place(Slot slot) const noexcept {
+        const float* at = coordinates(block_of(slot)) + lane_of(slot);
+        return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
+    }
     Mask occupied(BlockIndex block) const noexcept { return occupied_[block]; }
     Mask vacated(BlockIndex block) const noexcept { return vacated_[block]; }
     /// Its entities have no place.
@@ -216,7 +219,9 @@ class BlockTable {
     /// With the next settle_moves it goes to another layer; it stands where it is, or at `place`.
     void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr);
     /// What is_unplaced will say once layers have changed.
-    bool will_be_placed(Slot slot) const noexcept;
+    bool will_be_placed(Slot slot) const noexcept {
+        return changes_.empty() ? !is_unplaced(block_of(slot)) : changes_to_placed(slot);
+    }
     void set_number(std::uint32_t column, Slot slot, float number);
     /// Nobody has the flag any more.
     void clear_flag_column(std::uint32_t column);
@@ -253,6 +258,7 @@ class BlockTable {
     Slot relocate(Slot slot, Vec3 place, BlockIndex cell);
     void vacate(Slot slot, Slot to, bool silent);
     void write_place(Slot slot, Vec3 place) noexcept;
+    bool changes_to_placed(Slot slot) const noexcept;
     BlockIndex new_block(BlockIndex cell);
     void append_block();
     void link_after(BlockIndex block, BlockIndex position) noexcept;
@@ -298,7 +304,7 @@ class BlockTable {
     };
     LineVector<LayerChange> changes_;
     FlatMap<std::uint32_t, std::uint32_t> change_of_;  ///< entity index to index in changes_
-    LineVector<EntityId> leaving_;  ///< stand outside of their cell; some twice
+    LineVector<EntityId> leaving_;                     ///< stand outside of their cell; some twice
     LineVector<BlockIndex> next_;
     LineVector<BlockIndex> previous_;
     LineVector<BlockIndex> cell_;
