@@ -47,10 +47,13 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         item.bits_max += kind_bits(input.schema) + link_bits;
     } else {
         const Tick baseline = ghosts.baseline(lane);
-        const FieldMask mask = input.fields.changed_since(index, kind, baseline);
+        FieldMask mask = input.fields.changed_since(index, kind, baseline);
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
         if (mask == 0 && !item.relink) return false;
+        // A body of one component cannot say that nothing changed.
+        if (mask == 0 && input.schema.kinds()[index_of(kind)].components.size() == 1)
+            mask = ~FieldMask{0};
         item.type = item.relink || !ghosts.is_held(lane) ? ItemType::verbose : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
         if (item.type == ItemType::verbose) {

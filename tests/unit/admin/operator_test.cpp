@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admin/operator_channel.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "host/server_data.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

@@ -6,7 +6,7 @@
 
 #include "host/server_data.hpp"
 #include "link/handshake.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

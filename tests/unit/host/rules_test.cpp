@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "host/server_data.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

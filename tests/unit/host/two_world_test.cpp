@@ -14,8 +14,8 @@
 
 #include "purview/client.hpp"
 #include "purview/server.hpp"
-#include "support/faulty_network.hpp"
-#include "support/small_game.hpp"
+#include "faulty_network.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

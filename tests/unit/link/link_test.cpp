@@ -10,7 +10,7 @@
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

@@ -6,7 +6,7 @@
 #include "replication/ghost_table.hpp"
 #include "replication/schema_codec.hpp"
 #include "replication/snapshot_writer.hpp"
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 
 namespace purview::test {
 

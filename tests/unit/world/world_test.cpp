@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "support/small_game.hpp"
+#include "small_game.hpp"
 #include "world/world_data.hpp"
 
 namespace purview::test {

@@ -62,13 +62,13 @@ void SmallGame::populate(World& world) {
         if (!made) std::abort();
         return *made;
     };
-    for (int i = 0; i < 200; ++i) add(schema_->tree, random_place());
-    for (int i = 0; i < 150; ++i) {
+    for (std::uint32_t i = 0; i < scale_.trees; ++i) add(schema_->tree, random_place());
+    for (std::uint32_t i = 0; i < scale_.animals; ++i) {
         const EntityId animal = add(schema_->animal, random_place());
         if (random_.chance(0.1F)) world.edit(animal, schema_->body)->cloaked = true;
         movers.push_back(animal);
     }
-    for (int i = 0; i < 10; ++i) {
+    for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
         const EntityId wagon = add(schema_->wagon, random_place());
         wagons_.push_back(wagon);
         movers.push_back(wagon);
@@ -138,7 +138,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
                                wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))]);
     }
     if (tick % 3 == 0 && movers.size() > 20) {
-        const std::size_t at = random_.below(140);
+        const std::size_t at = random_.below(scale_.animals);
         if (world.kind_of(movers[at]) == schema_->animal) {
             (void)world.despawn(movers[at]);
             movers[at] = *world.spawn(schema_->animal, random_place());
@@ -162,8 +162,9 @@ check::TruthObserver SmallGame::describe(ObserverId observer) const {
     return truth;
 }
 
-SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t budget_bytes)
-    : game(schema, seed), faults(network_faults), random_(seed + 1) {
+SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t budget_bytes,
+                       SmallScale scale, std::uint32_t truth_every_ticks)
+    : game(schema, seed, scale), faults(network_faults), random_(seed + 1) {
     def.schema = &schema.schema;
     def.rules = small_rules(schema);
     def.world_name = "small";
@@ -175,7 +176,20 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     server = std::make_unique<Server>(std::move(made).value());
     game.populate(server->world());
     proof = std::make_unique<Proof>(
-        *server, [this](ObserverId o) { return game.describe(o); }, 1);
+        *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks);
+}
+
+Address SmallWorld::next_address() {
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.host[0] = static_cast<std::uint8_t>(addresses_ & 0xff);
+    address.host[1] = static_cast<std::uint8_t>(addresses_ >> 8);
+    address.port = ++addresses_;
+    return address;
+}
+
+void SmallWorld::change_address(SmallClient& client) {
+    client.address = next_address();
 }
 
 SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
@@ -188,9 +202,7 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     auto client = std::make_unique<SmallClient>(client_def);
     client->up = std::make_unique<FaultyNetwork>(random_.next(), faults);
     client->down = std::make_unique<FaultyNetwork>(random_.next(), faults);
-    client->address.carrier = Address::Carrier::memory;
-    client->address.host[0] = static_cast<std::uint8_t>(clients.size());
-    client->address.port = static_cast<std::uint16_t>(clients.size() + 1);
+    client->address = next_address();
     clients.push_back(std::move(client));
     return *clients.back();
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A network in memory: loses, doubles, delays, reorders and damages datagrams on a seed.
+// A network in memory, in one direction: loses datagrams singly and in bursts, doubles, delays,
+// reorders, damages and cuts them short, on a seed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <queue>
@@ -19,8 +21,30 @@ struct Faults {
     float loss = 0;
     float duplicate = 0;
     float corrupt = 0;
+    float burst = 0;                  ///< that a burst of losses begins with a datagram
+    std::uint32_t burst_length = 10;  ///< datagrams
     Micros delay_us = 0;
     Micros jitter_us = 0;
+};
+
+/// What happened to datagrams, so that nobody calls a quiet network a hard one.
+struct FaultCounts {
+    std::uint64_t sent = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t doubled = 0;
+    std::uint64_t reordered = 0;  ///< arrived after a later one
+    std::uint64_t damaged = 0;
+    std::uint64_t cut_short = 0;
+
+    FaultCounts& operator+=(const FaultCounts& more) noexcept {
+        sent += more.sent;
+        lost += more.lost;
+        doubled += more.doubled;
+        reordered += more.reordered;
+        damaged += more.damaged;
+        cut_short += more.cut_short;
+        return *this;
+    }
 };
 
 class FaultyNetwork {
@@ -28,8 +52,16 @@ class FaultyNetwork {
     FaultyNetwork(std::uint64_t seed, Faults with) : random_(seed), faults(with) {}
 
     void send(std::span<const std::byte> bytes, Micros now) {
-        if (random_.chance(faults.loss) || blackout) return;
+        ++counts.sent;
+        if (burst_left_ == 0 && faults.burst > 0 && random_.chance(faults.burst))
+            burst_left_ = faults.burst_length;
+        if (random_.chance(faults.loss) || blackout || burst_left_ > 0) {
+            ++counts.lost;
+            if (burst_left_ > 0) --burst_left_;
+            return;
+        }
         const unsigned copies = random_.chance(faults.duplicate) ? 2 : 1;
+        counts.doubled += copies - 1;
         for (unsigned i = 0; i < copies; ++i) {
             Flight flight;
             flight.arrives =
@@ -38,12 +70,15 @@ class FaultyNetwork {
             flight.order = next_order_++;
             flight.bytes.assign(bytes.begin(), bytes.end());
             if (random_.chance(faults.corrupt)) {
+                ++counts.damaged;
                 auto& byte =
                     flight.bytes[random_.below(static_cast<std::uint32_t>(flight.bytes.size()))];
                 byte ^= static_cast<std::byte>(1U << random_.below(8));
-                if (random_.chance(0.3F))
+                if (random_.chance(0.3F)) {
                     flight.bytes.resize(
                         random_.below(static_cast<std::uint32_t>(flight.bytes.size())) + 1);
+                    ++counts.cut_short;
+                }
             }
             flights_.push(std::move(flight));
         }
@@ -51,6 +86,8 @@ class FaultyNetwork {
     bool receive(std::vector<std::byte>& bytes, Micros now) {
         if (flights_.empty() || flights_.top().arrives > now) return false;
         bytes = flights_.top().bytes;
+        if (flights_.top().order < newest_) ++counts.reordered;
+        newest_ = std::max(newest_, flights_.top().order);
         flights_.pop();
         return true;
     }
@@ -67,10 +104,13 @@ class FaultyNetwork {
     SplitMix random_;
     std::priority_queue<Flight> flights_;
     std::uint64_t next_order_ = 0;
+    std::uint64_t newest_ = 0;
+    std::uint32_t burst_left_ = 0;
 
   public:
     Faults faults;
     bool blackout = false;
+    FaultCounts counts;
 };
 
 }  // namespace purview::test

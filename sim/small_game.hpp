@@ -38,9 +38,17 @@ struct SmallSchema {
     KeyDomain team{};
 };
 
+/// How many there are of each kind; a wagon has three crates.
+struct SmallScale {
+    std::uint32_t trees = 200;
+    std::uint32_t animals = 150;
+    std::uint32_t wagons = 10;
+};
+
 class SmallGame final : public Game {
   public:
-    SmallGame(const SmallSchema& schema, std::uint64_t seed) : schema_(&schema), random_(seed) {}
+    SmallGame(const SmallSchema& schema, std::uint64_t seed, SmallScale scale = {})
+        : schema_(&schema), scale_(scale), random_(seed) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
@@ -59,6 +67,7 @@ class SmallGame final : public Game {
   private:
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     const SmallSchema* schema_;
+    SmallScale scale_;
     SplitMix random_;
     std::vector<EntityId> wagons_;
     std::vector<EntityId> crates_;
@@ -79,8 +88,11 @@ struct SmallClient {
 
 class SmallWorld {
   public:
-    SmallWorld(std::uint64_t seed, Faults faults, std::uint32_t budget_bytes = 4'800);
+    SmallWorld(std::uint64_t seed, Faults faults, std::uint32_t budget_bytes = 4'800,
+               SmallScale scale = {}, std::uint32_t truth_every_ticks = 1);
     SmallClient& add_client(Role role = Role::player, std::uint64_t schema_hash = 0);
+    /// From now on it speaks from another address.
+    void change_address(SmallClient& client);
     /// One tick of the server, and as much of everything else.
     void step();
     void run(std::uint32_t ticks) {
@@ -99,7 +111,10 @@ class SmallWorld {
     std::uint64_t largest_tick_bytes = 0;  ///< to one client in one tick
 
   private:
+    Address next_address();
+
     SplitMix random_;
+    std::uint16_t addresses_ = 0;
 };
 
 }  // namespace purview::test

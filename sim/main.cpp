@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// ./dev sim: a whole server, many clients and a bad network in one process, on a virtual clock and
+// one seed. Checked in every tick: what clients hold against what they acknowledged, relevant sets
+// against the oracle, the byte budget, the pairing of enters and leaves; at the end, in a quiet
+// world, that everybody holds everything. Exit code 3: something did not hold, and its seed.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t tick_hz = 20;
+constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
+constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
+constexpr std::uint32_t truth_every_ticks = 5;
+constexpr SmallScale scale{1'200, 800, 20};
+
+struct SimDef {
+    std::uint64_t seed = 1;
+    std::uint32_t ticks = 0;
+    std::uint32_t clients = 40;
+};
+
+struct SimCounts {
+    std::uint64_t client_ticks = 0;  ///< ticks of joined clients
+    std::uint64_t digests = 0;
+    std::uint64_t sets = 0;
+    std::uint64_t ghosts = 0;  ///< compared with the world as it is
+    std::uint64_t enters = 0;
+    std::uint64_t leaves = 0;
+    std::uint64_t blackouts = 0;
+    std::uint64_t rejoins = 0;
+    std::uint64_t address_changes = 0;
+    std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than a tick
+    FaultCounts faults;
+
+    SimCounts& operator+=(const SimCounts& more) {
+        client_ticks += more.client_ticks;
+        digests += more.digests;
+        sets += more.sets;
+        ghosts += more.ghosts;
+        enters += more.enters;
+        leaves += more.leaves;
+        blackouts += more.blackouts;
+        rejoins += more.rejoins;
+        address_changes += more.address_changes;
+        budget_bound += more.budget_bound;
+        faults += more.faults;
+        return *this;
+    }
+};
+
+/// One seed: everything about it is drawn from the seed.
+class Simulation {
+  public:
+    explicit Simulation(const SimDef& def)
+        : def_(def),
+          random_(mix64(def.seed)),
+          budget_bytes_(std::array{300U, 1'200U, 4'800U}[def.seed % 3]),
+          world_(def.seed, draw_faults(), budget_bytes_, scale, truth_every_ticks) {
+        for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
+    }
+
+    void run() {
+        for (tick_ = 0; tick_ < def_.ticks && trouble.empty(); ++tick_) {
+            disturb();
+            step();
+        }
+        settle();
+        counts.digests = world_.proof->counters().digests_checked;
+        counts.sets = world_.proof->counters().truth_checked;
+        counts.ghosts = world_.proof->counters().ghosts_checked;
+        counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 1 ? 1 : 0;
+        for (auto& client : world_.clients) count_faults(*client);
+    }
+
+    std::string trouble;  ///< empty: all held
+    SimCounts counts;
+    std::uint64_t hash = 0;  ///< of everything that every client held in every tick
+
+  private:
+    Faults draw_faults() {
+        Faults faults;
+        faults.loss = random_.between(0, 0.1F);
+        faults.duplicate = random_.between(0, 0.05F);
+        faults.corrupt = random_.between(0, 0.02F);
+        faults.burst = random_.between(0, 0.005F);
+        faults.delay_us = 10'000 + random_.below(90'000);
+        faults.jitter_us = random_.below(80'000);
+        return faults;
+    }
+    void add_client() { world_.add_client(random_.chance(0.8F) ? Role::player : Role::spectator); }
+    void count_faults(const SmallClient& client) {
+        counts.faults += client.up->counts;
+        counts.faults += client.down->counts;
+    }
+
+    /// Lines that are cut for two seconds, new addresses, clients that go and others that come.
+    void disturb() {
+        for (auto& [client, until] : dark_) {
+            if (until != tick_) continue;
+            client->up->blackout = client->down->blackout = false;
+        }
+        std::erase_if(dark_, [&](const auto& entry) { return entry.second <= tick_; });
+        if (random_.chance(0.02F)) {
+            SmallClient& client = any_client();
+            client.up->blackout = client.down->blackout = true;
+            dark_.emplace_back(&client, tick_ + blackout_ticks);
+            ++counts.blackouts;
+        }
+        if (random_.chance(0.02F)) {
+            world_.change_address(any_client());
+            ++counts.address_changes;
+        }
+        if (random_.chance(0.02F)) {
+            const std::size_t at = random_.below(static_cast<std::uint32_t>(world_.clients.size()));
+            SmallClient* gone = world_.clients[at].get();
+            std::erase_if(dark_, [&](const auto& entry) { return entry.first == gone; });
+            held_.erase(gone);
+            count_faults(*gone);
+            world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
+            add_client();
+            ++counts.rejoins;
+        }
+    }
+    SmallClient& any_client() {
+        return *world_.clients[random_.below(static_cast<std::uint32_t>(world_.clients.size()))];
+    }
+
+    void step() {
+        world_.step();
+        if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
+        if (world_.largest_tick_bytes > budget_bytes_) {
+            fail("a client was sent " + std::to_string(world_.largest_tick_bytes) + " of " +
+                 std::to_string(budget_bytes_) + " bytes in one tick");
+        }
+        for (auto& client : world_.clients) check_client(*client);
+    }
+    void check_client(SmallClient& c) {
+        std::set<GhostId>& held = held_[&c];
+        for (const ClientEvent& event : c.client.events()) {
+            const bool is_new =
+                event.enter ? held.insert(event.ghost).second : held.erase(event.ghost) != 0;
+            if (!is_new) fail("a ghost entered or left twice");
+            (event.enter ? counts.enters : counts.leaves) += 1;
+        }
+        c.client.clear_events();
+        if (held.size() != c.client.ghost_count()) fail("events and ghosts of a client differ");
+        if (c.client.stats().order_violations != 0) fail("a child came before its parent");
+        if (c.client.state() != ClientState::joined) return;
+        ++counts.client_ticks;
+        hash = mix64(hash ^ c.client.digest());
+    }
+
+    /// The world rests on a good network: everything that waits must arrive.
+    void settle() {
+        world_.game.frozen = true;
+        for (auto& client : world_.clients) {
+            for (FaultyNetwork* network : {client->up.get(), client->down.get()}) {
+                network->blackout = false;
+                network->faults = {};
+            }
+        }
+        std::string missing = "nobody was asked";
+        for (std::uint32_t i = 0; i < quiet_ticks_max && trouble.empty() && !missing.empty(); ++i) {
+            step();
+            missing = what_is_missing();
+        }
+        if (trouble.empty() && !missing.empty()) fail("at rest: " + missing);
+    }
+    std::string what_is_missing() {
+        std::vector<SessionStats> sessions;
+        world_.server->sessions(sessions);
+        for (auto& client : world_.clients) {
+            const auto its = std::find_if(sessions.begin(), sessions.end(), [&](const auto& one) {
+                return one.address == client->address;
+            });
+            if (client->client.state() == ClientState::closed) continue;  // timed out in the dark
+            if (client->client.state() != ClientState::joined || its == sessions.end())
+                return "a client has not joined";
+            if (its->backlog > 0 || client->client.ghost_count() != its->relevant) {
+                return std::to_string(client->client.ghost_count()) + " ghosts of " +
+                       std::to_string(its->relevant) + " relevant entities";
+            }
+        }
+        return "";
+    }
+
+    void fail(const std::string& what) {
+        if (trouble.empty()) {
+            trouble = "seed " + std::to_string(def_.seed) + ", tick " + std::to_string(tick_) +
+                      ": " + what;
+        }
+    }
+
+    SimDef def_;
+    SplitMix random_;
+    std::uint32_t budget_bytes_;
+    SmallWorld world_;
+    std::uint32_t tick_ = 0;
+    std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
+    std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
+};
+
+void print(const SimCounts& counts) {
+    std::printf("  %llu client-ticks, %llu enters, %llu leaves\n",
+                static_cast<unsigned long long>(counts.client_ticks),
+                static_cast<unsigned long long>(counts.enters),
+                static_cast<unsigned long long>(counts.leaves));
+    std::printf("  checked: %llu digests, %llu relevant sets, %llu ghosts against the world\n",
+                static_cast<unsigned long long>(counts.digests),
+                static_cast<unsigned long long>(counts.sets),
+                static_cast<unsigned long long>(counts.ghosts));
+    const FaultCounts& f = counts.faults;
+    std::printf(
+        "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
+        "%llu cut short\n",
+        static_cast<unsigned long long>(f.sent), static_cast<unsigned long long>(f.lost),
+        static_cast<unsigned long long>(f.doubled), static_cast<unsigned long long>(f.reordered),
+        static_cast<unsigned long long>(f.damaged), static_cast<unsigned long long>(f.cut_short));
+    std::printf(
+        "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced; the budget "
+        "bound in %llu seeds\n",
+        static_cast<unsigned long long>(counts.blackouts),
+        static_cast<unsigned long long>(counts.address_changes),
+        static_cast<unsigned long long>(counts.rejoins),
+        static_cast<unsigned long long>(counts.budget_bound));
+}
+
+/// What a run must have seen to count, for so many ticks in all.
+std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {
+    if (clients < 32) return "";  // somebody looks for something
+    if (counts.client_ticks < ticks * clients * 6 / 10) return "client-ticks";
+    if (counts.digests < ticks * clients / 4) return "digests";
+    if (counts.sets < ticks * clients / (2 * truth_every_ticks)) return "relevant sets";
+    if (counts.enters < ticks || counts.leaves < ticks) return "enters and leaves";
+    if (ticks < 60 * tick_hz) return "";
+    const FaultCounts& f = counts.faults;
+    if (f.lost * f.doubled * f.reordered * f.damaged * f.cut_short == 0) return "faults";
+    if (counts.blackouts * counts.address_changes * counts.rejoins == 0) return "disturbances";
+    return "";
+}
+
+int run(int argc, char** argv) {
+    SimDef def;
+    std::uint64_t seeds = 1;
+    double minutes = 1;
+    CLI::App app{"A server, its clients and a bad network on a virtual clock"};
+    app.add_option("--seed", def.seed, "the first seed");
+    app.add_option("--seeds", seeds, "so many, one after the other")->check(CLI::PositiveNumber);
+    app.add_option("--minutes", minutes, "simulated, of each seed")->check(CLI::PositiveNumber);
+    app.add_option("--clients", def.clients, "at once")->check(CLI::Range(1, 1000));
+    CLI11_PARSE(app, argc, argv);
+    def.ticks = static_cast<std::uint32_t>(minutes * 60 * tick_hz);
+    const auto began = std::chrono::steady_clock::now();
+    SimCounts all;
+    std::uint64_t hash = 0;
+    for (std::uint64_t i = 0; i < seeds; ++i, ++def.seed) {
+        Simulation simulation(def);
+        simulation.run();
+        all += simulation.counts;
+        hash = mix64(hash ^ simulation.hash);
+        if (!simulation.trouble.empty()) {
+            std::printf("%s\nto see it again: ./dev sim --seed %llu --minutes %g --clients %u\n",
+                        simulation.trouble.c_str(), static_cast<unsigned long long>(def.seed),
+                        minutes, def.clients);
+            return 3;
+        }
+        if (seeds > 1 && (i + 1) % 10 == 0) {
+            std::fprintf(stderr, "%llu of %llu seeds\n", static_cast<unsigned long long>(i + 1),
+                         static_cast<unsigned long long>(seeds));
+        }
+    }
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::printf(
+        "%llu seeds of %g simulated minutes, %u clients, %u entities, in %.0f s; state "
+        "hash %016llx\n",
+        static_cast<unsigned long long>(seeds), minutes, def.clients,
+        scale.trees + scale.animals + 4 * scale.wagons, took,
+        static_cast<unsigned long long>(hash));
+    print(all);
+    const std::string missing = too_little(all, std::uint64_t{def.ticks} * seeds, def.clients);
+    if (!missing.empty()) {
+        std::printf("too few %s for a run that counts\n", missing.c_str());
+        return 3;
+    }
+    std::printf("everything held\n");
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace purview::test
+
+int main(int argc, char** argv) {
+    return purview::test::run(argc, argv);
+}
