@@ -21,10 +21,10 @@ struct Faults {
     float loss = 0;
     float duplicate = 0;
     float corrupt = 0;
-    float burst = 0;                  ///< that a burst of losses begins with a datagram
-    std::uint32_t burst_length = 10;  ///< datagrams
     Micros delay_us = 0;
     Micros jitter_us = 0;
+    float burst = 0;                  ///< that a burst of losses begins with a datagram
+    std::uint32_t burst_length = 10;  ///< datagrams
 };
 
 /// What happened to datagrams, so that nobody calls a quiet network a hard one.

@@ -271,7 +271,7 @@ void RandomWorld::take_rules(const InterestRules& rules) {
 bool RandomWorld::begin_trial() {
     in_trial_ = false;
     reseed(3'000'000);
-    if (!has(Feature::trials) || tick_ < 3 || !random_.chance(0.06F)) return false;
+    if (!has(Feature::trials) || tick_ < 3 || !random_.chance(0.09F)) return false;
     const InterestRules rules = changed_rules(random_, def_.space, rules_);
     trial_ = manager_.try_rules(rules);
     ++operations["try_rules"];
@@ -288,7 +288,7 @@ bool RandomWorld::begin_trial() {
         std::any_of(rules.nodes.begin(), rules.nodes.end(),
                     [](const NodeDesc& node) { return node.type == NodeType::custom; });
     if (has_own_nodes && !has(Feature::custom_trials)) return false;
-    if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.5F)) return false;
+    if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.2F)) return false;
     told_before_.clear();
     stays_before_.clear();
     for (const auto& observer : observers_) {
