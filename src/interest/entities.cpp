@@ -428,6 +428,9 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
 /// Its own place counts again, or that it has none.
 void InterestData::end_override(EntityId entity, Override was) {
     drop_override(entity);
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(index_of(entity))) *away = was.own_place;
+    }
     const Slot slot = table_.slot_of(entity);
     const float range = table_.number(facts_table_.columns.range, slot);
     const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_for(range);
