@@ -144,7 +144,9 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     if (node.result_plane != no_plane) last = masks.subspan((1 + node.result_plane) * n, n);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
-    if (node.member_column != no_column && members.empty()) {
+    const bool remembers = std::any_of(node.steps.begin(), node.steps.end(),
+                                       [](const Step& step) { return step.plane != no_plane; });
+    if (node.member_column != no_column && members.empty() && !remembers) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
     } else if (!is_due && node.refresh.lazy_leave) {
         keep_but_hides(input, node, blocks, last, scratch, so_far);
@@ -152,7 +154,8 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
         run_steps(input, node, blocks, inside, masks, scratch, so_far);
     }
     if (node.member_column != no_column) {
-        for (std::size_t i = 0; i < n && !members.empty(); ++i) so_far[i] &= members[blocks[i]];
+        for (std::size_t i = 0; i < n; ++i)
+            so_far[i] &= members.empty() ? Mask{0} : members[blocks[i]];
     }
     const auto occupied = input.table.occupied();
     for (std::size_t i = 0; i < last.size(); ++i) {
