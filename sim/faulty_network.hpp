@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
-#include "purview/link.hpp"
+#include "purview/ids.hpp"
 
 namespace purview::test {
 

@@ -292,8 +292,8 @@ class InterestManager {
     /// Bindings keep their node by its number. A kernel that is the same at the same place of the
     /// same node keeps what it remembers. bad_configuration: see problem_of; nothing was changed.
     Status set_rules(const InterestRules& rules);
-    /// What set_rules and a tick would change, without doing it. Nodes of the caller's own are asked,
-    /// during this call, about the world as it is.
+    /// What set_rules and a tick would change, without doing it. Nodes of the caller's own are
+    /// asked, during this call, about the world as it is.
     RuleTrial try_rules(const InterestRules& rules) const;
     /// What about the rules in force is dear, or never true; in words.
     const std::vector<std::string>& warnings() const noexcept;

@@ -416,8 +416,7 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
     if (had == nullptr) {
         Vec3 own = table_.place(table_.slot_of(entity));
         if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
-        overrides_[index_of(entity)] = {other, own,
-                                        !table_.will_be_placed(table_.slot_of(entity))};
+        overrides_[index_of(entity)] = {other, own, !table_.will_be_placed(table_.slot_of(entity))};
         overriding_.push_back(entity);
     } else {
         had->other = other;

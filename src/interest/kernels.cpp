@@ -352,10 +352,9 @@ void add_cells_of(const InterestDispatcher& dispatcher, const Slots& slots, Slot
     std::array<Key, 8> keys{};
     for (std::uint32_t k = 0; k < slots.key_count(); ++k)
         keys[k] = slots.keys(KeyDomain{static_cast<std::uint8_t>(k)})[slot];
-    dispatcher.cells_of(
-        {slots.entity(slot), slots.outer(slots.place(slot)), slots.has_place(slot),
-         flags, std::span(keys).first(slots.key_count())},
-        out);
+    dispatcher.cells_of({slots.entity(slot), slots.outer(slots.place(slot)), slots.has_place(slot),
+                         flags, std::span(keys).first(slots.key_count())},
+                        out);
 }
 
 std::shared_ptr<const InterestKernel> make_cells_kernel(const InterestDispatcher& dispatcher) {

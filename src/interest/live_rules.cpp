@@ -13,8 +13,8 @@ namespace purview {
 namespace {
 
 /// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
-/// far more, as then changing cells costs more than testing. Never so small that there are more than
-/// a few cells to an entity, or that the table outgrows its use.
+/// far more, as then changing cells costs more than testing. Never so small that there are more
+/// than a few cells to an entity, or that the table outgrows its use.
 float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
     constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
     constexpr double cells_per_entity = 4, cells_min = 4096;

@@ -93,8 +93,7 @@ std::string problem_of(const NodeDesc& node) {
         return "a dispatcher node needs a dispatcher";
     if (node.type == NodeType::custom && node.custom == nullptr)
         return "a custom node needs a node";
-    if (node.type == NodeType::custom && !node.steps.empty())
-        return "a custom node has no steps";
+    if (node.type == NodeType::custom && !node.steps.empty()) return "a custom node has no steps";
     if (node.refresh.type == RefreshType::every && node.refresh.every_ticks == 0)
         return "it must be refreshed every 1 tick or more";
     if (!std::isfinite(node.refresh.widen_m) || node.refresh.widen_m < 0)
@@ -112,8 +111,7 @@ std::string problem_of(const NodeDesc& node) {
 
 std::string problem_of_space(const InterestRules& rules) {
     const Vec3 min = rules.bounds_min, max = rules.bounds_max;
-    const bool second =
-        rules.axes == Axes::xz ? min.z < max.z : min.y < max.y;
+    const bool second = rules.axes == Axes::xz ? min.z < max.z : min.y < max.y;
     if (!is_finite(min) || !is_finite(max) || !(min.x < max.x) || !second ||
         (rules.axes == Axes::xyz && !(min.z < max.z))) {
         return "bounds must be finite, with min below max on every axis that counts";
@@ -122,7 +120,8 @@ std::string problem_of_space(const InterestRules& rules) {
     if (rules.range_classes_m.size() > classes_max) return "more than 6 classes of range";
     float last = 0;
     for (const float range : rules.range_classes_m) {
-        if (!is_positive(range) || range <= last) return "classes of range must ascend from above 0";
+        if (!is_positive(range) || range <= last)
+            return "classes of range must ascend from above 0";
         last = range;
     }
     if (!std::isfinite(rules.observer_range_max_m) || rules.observer_range_max_m < 0)

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "faulty_network.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
-#include "faulty_network.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {

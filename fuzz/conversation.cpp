@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A script of ticks, losses, damage, new addresses and clients that go, against a whole server with
+// two clients. Whatever is done, every client holds what it acknowledged.
+//
+// One byte each: the low three bits say what, the others how much or to whom.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "small_game.hpp"
+
+using namespace purview;
+using namespace purview::test;
+
+namespace {
+
+constexpr std::size_t script_bytes_max = 200;
+constexpr std::uint32_t ticks_max = 400;
+
+void toggle(float& fault) {
+    fault = fault > 0 ? 0.0F : 0.5F;
+}
+
+void require(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "%s\n", what);
+    std::abort();
+}
+
+void check_promises(const SmallWorld& world) {
+    const auto& mismatches = world.proof->mismatches();
+    require(mismatches.empty(), mismatches.empty() ? "" : mismatches.front().c_str());
+    require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
+    for (const auto& client : world.clients)
+        require(client->client.stats().order_violations == 0, "a child before its parent");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) return 0;
+    const std::uint32_t budget = std::uint32_t{128} + data[0] * 8U;
+    SmallWorld world(data[1], {}, budget, {20, 30, 4});
+    for (int i = 0; i < 2; ++i) world.add_client();
+    std::uint32_t ticks = 0;
+    for (std::size_t i = 2; i < std::min(size, script_bytes_max) && ticks < ticks_max; ++i) {
+        const unsigned much = data[i] >> 3;
+        SmallClient& client = *world.clients[much % world.clients.size()];
+        FaultyNetwork& line = much % 4 < 2 ? *client.up : *client.down;
+        switch (data[i] & 7U) {
+            case 0:
+                line.blackout = !line.blackout;
+                break;
+            case 1:
+                toggle(line.faults.loss);
+                break;
+            case 2:
+                toggle(line.faults.duplicate);
+                break;
+            case 3:
+                toggle(line.faults.corrupt);
+                break;
+            case 4:
+                line.faults.jitter_us = much * 10'000;
+                break;
+            case 5:
+                world.change_address(client);
+                break;
+            case 6:
+                if (much % 8 != 0) break;
+                world.clients.erase(world.clients.begin());
+                world.add_client(much % 16 == 0 ? Role::player : Role::spectator);
+                break;
+            default:
+                for (unsigned t = 0; t <= much; ++t, ++ticks) world.step();
+                check_promises(world);
+                break;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Raw bytes into every decoder. The first byte chooses; the rest is cut into packets by their first
+// byte, and sealed where a seal would stop it.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "link/handshake.hpp"
+#include "link/packet_link.hpp"
+#include "link/stream.hpp"
+#include "replication/client_ghosts.hpp"
+#include "replication/schema_codec.hpp"
+#include "small_game.hpp"
+
+using namespace purview;
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+void require(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "%s\n", what);
+    std::abort();
+}
+
+/// visit(packet) for each: a length byte, then so many bytes, in memory of exactly that size.
+template <class Visit>
+void for_each_packet(Bytes bytes, Visit&& visit) {
+    while (!bytes.empty()) {
+        const std::size_t size = std::min(std::to_integer<std::size_t>(bytes[0]), bytes.size() - 1);
+        const std::vector<std::byte> packet(bytes.begin() + 1,
+                                            bytes.begin() + 1 + static_cast<std::ptrdiff_t>(size));
+        visit(Bytes(packet));
+        bytes = bytes.subspan(1 + size);
+    }
+}
+
+void snapshots(Bytes bytes) {
+    static const test::SmallSchema schema;
+    ClientGhosts ghosts(schema.schema);
+    Tick newest = 0;
+    for_each_packet(bytes, [&](Bytes packet) {
+        BitReader in(packet);
+        const std::uint64_t before = ghosts.digest();
+        if (!ghosts.read(in))
+            return require(ghosts.digest() == before, "a bad snapshot was applied");
+        ghosts.accept(newest);
+        std::uint32_t held = 0;
+        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_held(ghost);
+        require(held == ghosts.count(), "ghosts are counted wrong");
+    });
+}
+
+void schemas(Bytes bytes) {
+    BitReader in(bytes);
+    const auto schema = read_schema(in);
+    if (!schema) return;
+    std::vector<std::byte> again(65'536);
+    BitWriter out(again);
+    write_schema(*schema, out);
+    require(out.ok(), "a schema that was read cannot be written");
+    BitReader second(out.written());
+    const auto same = read_schema(second);
+    require(same && same->hash() == schema->hash(), "a schema changes on its way");
+}
+
+void links(Bytes bytes) {
+    PacketLink link;
+    StreamReceiver stream;
+    std::vector<DeliveryNotice> notices;
+    std::uint32_t told = 0;
+    for_each_packet(bytes, [&](Bytes packet) {
+        std::vector<std::byte> sent(64);
+        BitWriter out(sent);
+        if (link.can_send()) (void)link.write_header(out);
+        BitReader in(packet);
+        if (link.read_header(in) != PacketLink::Verdict::accepted || !stream.read(in)) return;
+        notices.clear();
+        link.accept(notices);
+        for (const DeliveryNotice notice : notices)
+            require(notice.sequence == ++told, "a fate is told twice, or never");
+        stream.accept();
+        Bytes message;
+        for (int i = 0; i < 100 && stream.next_message(message); ++i) {
+        }
+    });
+}
+
+void handshakes(Bytes bytes) {
+    for_each_packet(bytes, [](Bytes packet) {
+        if (packet.size() < seal_bytes) return;
+        std::vector<std::byte> sealed(packet.begin(), packet.end());
+        seal(static_cast<PacketType>(packet[0]), 0, sealed);
+        (void)read_hello(sealed);
+        (void)read_challenge(sealed);
+        (void)read_answer(sealed);
+        (void)read_accept(sealed);
+        (void)read_refuse(sealed);
+        (void)read_close(sealed);
+    });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
+    switch (data[0] % 4) {
+        case 0:
+            snapshots(bytes);
+            break;
+        case 1:
+            schemas(bytes);
+            break;
+        case 2:
+            links(bytes);
+            break;
+        default:
+            handshakes(bytes);
+            break;
+    }
+    return 0;
+}
