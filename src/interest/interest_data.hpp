@@ -78,7 +78,10 @@ constexpr bool is_yes(Stage stage) noexcept {
 struct SourceRow {
     std::uint32_t source;
     std::uint32_t row;
-    friend auto operator<=>(const SourceRow&, const SourceRow&) = default;
+    friend bool operator==(const SourceRow&, const SourceRow&) = default;
+    friend bool operator<(const SourceRow& a, const SourceRow& b) noexcept {
+        return a.source != b.source ? a.source < b.source : a.row < b.row;
+    }
 };
 
 struct alignas(cache_line_bytes) Observer {

@@ -16,13 +16,15 @@ std::uint32_t CellGrid::cell_of(Vec3 place) const noexcept {
 }
 
 Vec3 CellGrid::min_of(std::uint32_t cell) const noexcept {
-    return {origin.x + static_cast<float>(cell % columns) * width_m,
-            origin.y + static_cast<float>(cell / columns) * height_m, origin.z};
+    const std::uint32_t column = cell % columns, row = cell / columns;
+    return {origin.x + static_cast<float>(column) * width_m,
+            origin.y + static_cast<float>(row) * height_m, origin.z};
 }
 
 Vec3 CellGrid::max_of(std::uint32_t cell) const noexcept {
-    return {origin.x + static_cast<float>(cell % columns + 1) * width_m,
-            origin.y + static_cast<float>(cell / columns + 1) * height_m, origin.z};
+    const std::uint32_t column = cell % columns + 1, row = cell / columns + 1;
+    return {origin.x + static_cast<float>(column) * width_m,
+            origin.y + static_cast<float>(row) * height_m, origin.z};
 }
 
 void CellGrid::neighbourhood(std::uint32_t cell, std::uint32_t rings,
