@@ -41,28 +41,15 @@ struct SimCounts {
     std::uint64_t address_changes = 0;
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than a tick
     FaultCounts faults;
-
-    SimCounts& operator+=(const SimCounts& more) {
-        client_ticks += more.client_ticks;
-        digests += more.digests;
-        sets += more.sets;
-        ghosts += more.ghosts;
-        enters += more.enters;
-        leaves += more.leaves;
-        blackouts += more.blackouts;
-        rejoins += more.rejoins;
-        address_changes += more.address_changes;
-        budget_bound += more.budget_bound;
-        faults += more.faults;
-        return *this;
-    }
 };
 
 /// One seed: everything about it is drawn from the seed.
 class Simulation {
   public:
-    explicit Simulation(const SimDef& def)
-        : def_(def),
+    /// Adds to `total`.
+    Simulation(const SimDef& def, SimCounts& total)
+        : counts(total),
+          def_(def),
           random_(mix64(def.seed)),
           budget_bytes_(std::array{300U, 1'200U, 4'800U}[def.seed % 3]),
           world_(def.seed, draw_faults(), budget_bytes_, scale, truth_every_ticks) {
@@ -75,15 +62,15 @@ class Simulation {
             step();
         }
         settle();
-        counts.digests = world_.proof->counters().digests_checked;
-        counts.sets = world_.proof->counters().truth_checked;
-        counts.ghosts = world_.proof->counters().ghosts_checked;
+        counts.digests += world_.proof->counters().digests_checked;
+        counts.sets += world_.proof->counters().truth_checked;
+        counts.ghosts += world_.proof->counters().ghosts_checked;
         counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 1 ? 1 : 0;
         for (auto& client : world_.clients) count_faults(*client);
     }
 
     std::string trouble;  ///< empty: all held
-    SimCounts counts;
+    SimCounts& counts;
     std::uint64_t hash = 0;  ///< of everything that every client held in every tick
 
   private:
@@ -264,9 +251,8 @@ int run(int argc, char** argv) {
     SimCounts all;
     std::uint64_t hash = 0;
     for (std::uint64_t i = 0; i < seeds; ++i, ++def.seed) {
-        Simulation simulation(def);
+        Simulation simulation(def, all);
         simulation.run();
-        all += simulation.counts;
         hash = mix64(hash ^ simulation.hash);
         if (!simulation.trouble.empty()) {
             std::printf("%s\nto see it again: ./dev sim --seed %llu --minutes %g --clients %u\n",

@@ -144,9 +144,9 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     if (node.result_plane != no_plane) last = masks.subspan((1 + node.result_plane) * n, n);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
-    const bool remembers = std::any_of(node.steps.begin(), node.steps.end(),
-                                       [](const Step& step) { return step.plane != no_plane; });
-    if (node.member_column != no_column && members.empty() && !remembers) {
+    const auto remembers = [](const Step& step) { return step.plane != no_plane; };
+    if (node.member_column != no_column && members.empty() &&
+        std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
     } else if (!is_due && node.refresh.lazy_leave) {
         keep_but_hides(input, node, blocks, last, scratch, so_far);

@@ -45,6 +45,31 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("host: a child with one component that only leaves its parent can be read") {
+    SmallWorld world(9, {});
+    SmallClient& client = world.add_client();
+    world.run(20);
+    std::vector<SessionStats> sessions;
+    world.server->sessions(sessions);
+    REQUIRE(sessions.size() == 1);
+    (void)world.server->interest().set_sees_everything(sessions[0].observer, true);
+    world.run(60);
+    world.game.frozen = true;
+    world.run(20);
+    World& all = world.server->world();
+    std::vector<EntityId> children;
+    all.for_each([&](EntityId entity) {
+        const bool is_leaf = all.kind_of(entity) == world.schema.crate;
+        if (is_leaf && all.parent_of(entity) != EntityId::none) children.push_back(entity);
+    });
+    REQUIRE(children.size() > 5);
+    for (const EntityId child : children) (void)all.detach(child);
+    world.run(20);
+    CHECK(client.client.stats().packets_malformed == 0);
+    for (GhostId ghost = 0; ghost < client.client.ghost_end(); ++ghost)
+        CHECK(client.client.parent_of(ghost) == no_ghost);
+}
+
 TEST_CASE("host: the byte budget of a tick is never exceeded, and nobody starves") {
     SmallWorld world(3, {0.05F, 0, 0, 20'000, 10'000}, 300);
     for (int i = 0; i < 6; ++i) world.add_client();
