@@ -338,8 +338,8 @@ class InterestManager {
     /// Whoever is despawned has no edge.
     std::span<const ObserverEdge> edges() const noexcept;
     /// strength[n]: how relevant, 0 exclusive to 1; 0 for those that are not relevant. By distance:
-    /// 1 - d / (2 x leave radius); 1 where nothing measures (N51). Keeps its working memory, one for
-    /// each thread that asks, until the thread ends.
+    /// 1 - d / (2 x leave radius); 1 where nothing measures (N51). Keeps its working memory, one
+    /// for each thread that asks, until the thread ends.
     void strength(ObserverId observer, std::span<const EntityId> entities,
                   std::span<float> strength) const;
     /// Of the nodes that want the pair, the most generous settings; defaults for one that is
