@@ -157,11 +157,12 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
         for (std::size_t i = 0; i < n; ++i)
             so_far[i] &= members.empty() ? Mask{0} : members[blocks[i]];
     }
-    const auto occupied = input.table.occupied();
-    for (std::size_t i = 0; i < last.size(); ++i) {
-        if (!is_due) so_far[i] &= last[i];
-        last[i] = so_far[i] & occupied[blocks[i]];
+    if (!is_due) {  // only who was there before, and nobody of those is gone
+        for (std::size_t i = 0; i < last.size(); ++i) last[i] = so_far[i] &= last[i];
+        return;
     }
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < last.size(); ++i) last[i] = so_far[i] & occupied[blocks[i]];
 }
 
 }  // namespace

@@ -210,6 +210,8 @@ class Compiler {
         out_.all_wait = !out_.nodes.empty();
         for (const NodeProgram& node : out_.nodes) {
             out_.all_wait &= node.result_plane != no_plane;
+            // Whoever remembers must be asked in every tick, also about those who wait.
+            for (const Step& step : node.steps) out_.all_wait &= step.plane == no_plane;
             for (const Step& step : node.steps) summarise(step);
         }
         std::sort(out_.edges_m.begin(), out_.edges_m.end());

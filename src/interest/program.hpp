@@ -104,7 +104,7 @@ struct Program {
     bool needs_owned = false;  ///< somebody asks what the observer owns
     bool pulls_owned = false;  ///< what the observer owns is a candidate wherever it is
     bool is_restless = false;  ///< some kernel must be asked in every tick
-    bool all_wait = false;     ///< all window nodes let enters wait
+    bool all_wait = false;     ///< all window nodes let enters wait, none remembers
     bool is_pushable = false;  ///< all that matters of a move is known by radii around places
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;

@@ -433,18 +433,19 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     scratch.lanes_tested += lanes;
 }
 
-/// All blocks of the window, listed in scratch.blocks.
-void evaluate_all(const ScanInput& input, Window& window, ScanScratch& scratch) {
+/// All blocks of the window, listed in scratch.blocks; the first `inside` are wholly inside.
+void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
+                  ScanScratch& scratch) {
     const std::size_t n = window.size();
     const std::span<const BlockIndex> blocks = scratch.blocks;
     const std::span<Mask> result = window.masks().first(n);
     if (scratch.before.size() < n) scratch.before.resize(n + n / 2);
     const std::span<Mask> before = std::span(scratch.before).first(n);
     for (std::size_t i = 0; i < n; ++i) before[i] = result[i];
-    evaluate(input, blocks, window.inside_count(), window.masks(), scratch);
+    evaluate(input, blocks, inside, window.masks(), scratch);
     clear_denied(input, blocks, result);
     compare(input, blocks, before, result, scratch);
-    if (scratch.count_tested) count_tested(input, blocks.subspan(window.inside_count()), scratch);
+    if (scratch.count_tested) count_tested(input, blocks.subspan(inside), scratch);
 }
 
 /// The blocks of scratch.blocks, which stand at the positions scratch.some of the window.
@@ -489,7 +490,7 @@ void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
     } else {
         list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
     }
-    evaluate_all(input, window, scratch);
+    evaluate_all(input, window, window.inside_count(), scratch);
 }
 
 void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) {
@@ -532,10 +533,15 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
                     add_bits(window.masks()[p * n + at], lane_bit(lane_of(stray.to)));
             }
         }
-        return evaluate_all(input, window, scratch);
+        return evaluate_all(input, window, window.inside_count(), scratch);
     }
     list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
     const std::size_t n = window.size();
+    const std::span<const Mask> answer = window.masks().first(n);
+    const auto silent = static_cast<std::size_t>(std::count(answer.begin(), answer.end(), Mask{0}));
+    // To pick blocks out and put them back costs as much as to look at a few in vain; and the
+    // window's inside is that of another place.
+    if (silent < n / 2) return evaluate_all(input, window, 0, scratch);
     scratch.some.clear();
     std::size_t kept = 0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -550,6 +550,33 @@ TEST_CASE(
     CHECK(latest > 0);  // it does save work
 }
 
+TEST_CASE(
+    "interest: who waits is remembered by a kernel with a margin, whoever stands beside him "
+    "(N22 N44)") {
+    constexpr int every = 16;
+    int waited = 0;
+    for (int start = 0; start < 2 * every; ++start) {  // from every tick of the round
+        const bool has_neighbour = start >= every;
+        NodeDesc near = node("near", {within(StepOp::add, 10, 5)});
+        near.refresh = {RefreshType::every, every, 0, false};
+        InterestManager manager = make(std::vector{near});
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 63, 50.3F);
+        if (has_neighbour) spawn(manager, 2, 59.5F, 50.3F);
+        const ObserverId observer = watch(manager, id(0));
+        for (int i = 0; i <= start % every; ++i) manager.tick();
+        put(manager, 1, 59.6F, 50.3F);
+        put(manager, 0, 50.01F);  // whoever moves looks anew
+        manager.tick();
+        waited += manager.is_relevant(observer, id(1)) ? 0 : 1;
+        put(manager, 1, 63, 50.3F);
+        put(manager, 0, 50);
+        for (int i = 0; i < every; ++i) manager.tick();
+        CHECK(manager.is_relevant(observer, id(1)));  // was nearer than 10, is nearer than 15
+    }
+    CHECK(waited == 2 * (every - 1));
+}
+
 TEST_CASE("interest: a node that waits looks again at once when somebody asks for it (N22 N24)") {
     const auto ticks_until_seen = [](auto&& ask) {
         NodeDesc near = node("near", {within(StepOp::add, 10)});
