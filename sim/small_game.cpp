@@ -23,14 +23,39 @@ SmallSchema::SmallSchema() {
                .integer("hp", &Body::hp, 0, 999)
                .quantised("facing", &Body::facing, {-4, 4, 0.05});
     schema.set_place(place.id);
-    player = schema.kind("player", {place.id, body.id}, 4);
-    animal = schema.kind("animal", {place.id, body.id});
+    mind = schema.component<Mind>("mind")
+               .text("name", &Mind::name)
+               .reference("target", &Mind::target)
+               .rotation("head", &Mind::head)
+               .ranged("effort", &Mind::effort, -10, 10);
+    pack = schema.component<Pack>("pack").integer("ammo", &Pack::ammo, 0, 500);
+    orders = schema.component<Orders>("orders")
+                 .integer("order", &Orders::order, 0, 20)
+                 .reference("escort", &Orders::escort);
+    rumour = schema.component<Rumour>("rumour").integer("mood", &Rumour::mood, 0, 9);
+    scent = schema.component<Scent>("scent").real("strength", &Scent::strength);
+    audience->body = body;
+    player = schema.kind("player", {place.id, body.id, pack.id, orders.id, rumour.id}, 4);
+    animal = schema.kind("animal", {place.id, body.id, mind.id, scent.id});
     tree = schema.kind("tree", {place.id});
     wagon = schema.kind("wagon", {place.id, body.id});
     crate = schema.kind("crate", {place.id});
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
+    schema.audience(pack.id, {AudienceType::owner});
+    schema.audience(orders.id, {AudienceType::same_key, team, nullptr, true});
+    schema.audience(rumour.id, {AudienceType::others});
+    schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
     if (schema.status() != Status::ok) std::abort();
+}
+
+void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
+                           std::span<std::uint8_t> told) const {
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        const Body* its = server->data().world.get(entities[i], body);
+        const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
+        told[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
+    }
 }
 
 InterestRules small_rules(const SmallSchema& schema) {
@@ -110,6 +135,27 @@ void SmallGame::command(Server& server, ObserverId observer, std::span<const std
     ++commands;
 }
 
+/// Near ones and far ones, seen and unseen, or one that is long gone.
+EntityId SmallGame::anybody() {
+    if (movers.empty() || random_.chance(0.1F)) return EntityId::none;
+    return movers[random_.below(static_cast<std::uint32_t>(movers.size()))];
+}
+
+void SmallGame::think(World& world, EntityId entity) {
+    if (world.kind_of(entity) != schema_->animal) return;
+    Mind& mind = *world.edit(entity, schema_->mind);
+    for (char& c : mind.name)
+        c = random_.chance(0.3F) ? '\0' : static_cast<char>(random_.below(256));
+    if (random_.chance(0.5F)) mind.target = anybody();
+    mind.head = {random_.between(-1, 1), random_.between(-1, 1), random_.between(-1, 1),
+                 random_.between(-1, 1)};
+    mind.effort = random_.between(-12, 12);
+    if (random_.chance(0.1F)) mind.effort = 0;
+    if (random_.chance(0.5F)) world.edit(entity, schema_->scent)->strength = random_.between(0, 1);
+    if (random_.chance(0.2F))
+        world.edit(entity, schema_->body)->hp = static_cast<std::uint16_t>(random_.below(1000));
+}
+
 void SmallGame::simulate(Server& server, Tick tick) {
     World& world = server.world();
     if (frozen) return;
@@ -121,6 +167,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     };
     for (const EntityId entity : movers) {
         if (random_.chance(0.5F)) wander(entity, 2);
+        if (random_.chance(0.1F)) think(world, entity);
     }
     for (auto& [observer, player] : players) {
         wander(player, 3);
@@ -128,6 +175,15 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (random_.chance(0.02F)) body->cloaked = !body->cloaked;
         if (random_.chance(0.02F)) body->team = static_cast<std::uint8_t>(random_.below(4));
         if (random_.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random_.below(1000));
+        if (random_.chance(0.2F))
+            world.edit(player, schema_->pack)->ammo =
+                static_cast<std::uint16_t>(random_.below(500));
+        if (random_.chance(0.1F)) {
+            *world.edit(player, schema_->orders) = {static_cast<std::uint8_t>(random_.below(20)),
+                                                    anybody()};
+        }
+        if (random_.chance(0.1F))
+            world.edit(player, schema_->rumour)->mood = static_cast<std::uint8_t>(random_.below(9));
     }
     for (const EntityId crate : crates_) {
         if (world.parent_of(crate) != EntityId::none)
@@ -174,6 +230,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     auto made = Server::create(def, game);
     if (!made) std::abort();
     server = std::make_unique<Server>(std::move(made).value());
+    schema.audience->server = server.get();
     game.populate(server->world());
     proof = std::make_unique<Proof>(
         *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks);

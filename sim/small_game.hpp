@@ -28,11 +28,51 @@ struct Body {
     float facing = 0;
 };
 
+/// A field of every type that Body has not.
+struct Mind {
+    char name[13] = {};
+    EntityId target = EntityId::none;
+    Rotation head;
+    float effort = 0;
+};
+/// Only the owner is told.
+struct Pack {
+    std::uint16_t ammo = 0;
+};
+/// Only the owner's team is told; the last values stay.
+struct Orders {
+    std::uint8_t order = 0;
+    EntityId escort = EntityId::none;
+};
+/// All but the owner are told.
+struct Rumour {
+    std::uint8_t mood = 0;
+};
+/// Whoever the game says is told.
+struct Scent {
+    float strength = 0;
+};
+
+/// Changes its mind with the tick and with what the animal is.
+class SmallAudience final : public ComponentAudience {
+  public:
+    void decide(ObserverId observer, std::span<const EntityId> entities,
+                std::span<std::uint8_t> told) const override;
+    const Server* server = nullptr;
+    Component<Body> body;
+};
+
 struct SmallSchema {
     SmallSchema();
     Schema schema;
     Component<Place> place;
     Component<Body> body;
+    Component<Mind> mind;
+    Component<Pack> pack;
+    Component<Orders> orders;
+    Component<Rumour> rumour;
+    Component<Scent> scent;
+    std::unique_ptr<SmallAudience> audience = std::make_unique<SmallAudience>();
     KindId player{}, animal{}, tree{}, wagon{}, crate{};
     FlagId cloaked{};
     KeyDomain team{};
@@ -66,6 +106,8 @@ class SmallGame final : public Game {
 
   private:
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
+    EntityId anybody();
+    void think(World& world, EntityId entity);
     const SmallSchema* schema_;
     SmallScale scale_;
     SplitMix random_;

@@ -39,6 +39,11 @@ float read_number(const World& world, EntityId entity, const AttributeDef& def) 
     return static_cast<float>(number);
 }
 
+std::uint64_t key_of(const World& world, EntityId entity, KeyDomain domain) {
+    const AttributeDef& def = world.schema().keys()[index_of(domain)];
+    return static_cast<std::uint64_t>(read_number(world, entity, def));
+}
+
 }  // namespace
 
 Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
@@ -90,6 +95,56 @@ Proof::Values Proof::values_of(EntityId entity) {
     return values;
 }
 
+Proof::Values Proof::values_for(const Session& session, EntityId entity) {
+    Values shared = values_of(entity);
+    const auto named = check::named_entities(server_->world(), entity);
+    if (named.empty()) return shared;
+    auto own = std::make_shared<std::vector<std::uint32_t>>(*shared);
+    for (const check::NamedEntity& one : named) {
+        const bool lives = server_->world().is_alive(one.entity);
+        const LocalId lane = lives ? session.ghosts.find(one.entity) : no_local_id;
+        (*own)[one.word] = lane == no_local_id ? 0 : lane + 1;
+    }
+    return own;
+}
+
+std::uint32_t Proof::told_components(const Session& session, EntityId entity) const {
+    const World& world = server_->world();
+    const auto& components = world.schema().components();
+    const bool owns = world.owner_of(entity) == session.observer;
+    std::uint32_t told = 0;
+    for (std::uint32_t c = 0; c < components.size(); ++c) {
+        const AudienceDef& audience = components[c].audience;
+        if (world.read(entity, ComponentId{static_cast<std::uint16_t>(c)}) == nullptr) continue;
+        bool is_told = true;
+        std::uint8_t answer = 0;
+        switch (audience.type) {
+            case AudienceType::everyone:
+                break;
+            case AudienceType::owner:
+                is_told = owns;
+                break;
+            case AudienceType::others:
+                is_told = !owns;
+                break;
+            case AudienceType::same_key: {
+                const EntityId main = server_->data().interest.main_entity(session.observer);
+                const std::uint64_t mine =
+                    main == EntityId::none ? 0 : key_of(world, main, audience.domain);
+                is_told = owns || (mine != 0 && mine == key_of(world, entity, audience.domain));
+                break;
+            }
+            case AudienceType::custom:
+                audience.custom->decide(session.observer, std::span(&entity, 1),
+                                        std::span(&answer, 1));
+                is_told = answer != 0;
+                break;
+        }
+        if (is_told) told |= 1U << c;
+    }
+    return told;
+}
+
 // -- wire ---------------------------------------------------------------------------------------
 
 void Proof::packet_sent(const Session& session, const PacketRecord& record) {
@@ -108,7 +163,8 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
         } else {
             item.type = sent.as == SentAs::enter ? check::ManifestItem::Type::enter
                                                  : check::ManifestItem::Type::update;
-            item.values = values_of(item.entity);
+            item.values = values_for(session, item.entity);
+            item.told = told_components(session, item.entity);
             if (const EntityId parent = world.parent_of(item.entity); parent != EntityId::none) {
                 item.parent_lane = session.ghosts.find(parent);
             }
@@ -243,11 +299,14 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
         ++counters_.ghosts_checked;
         const EntityId entity = session.ghosts.entity(lane);
         const auto* sent = checker.last_sent(lane, entity);
-        const Values now = values_of(entity);
-        if (sent != nullptr && *sent == *now) continue;
+        const Values now = values_for(session, entity);
+        const std::uint32_t told = told_components(session, entity);
         std::string field = "everything";
-        for (std::size_t f = 0; sent != nullptr && f < now->size(); ++f) {
-            if ((*sent)[f] != (*now)[f]) field = "field number " + std::to_string(f);
+        if (sent != nullptr) {
+            field = sent->told == told
+                        ? checker.difference(session.ghosts.kind(lane), *sent->values, *now, told)
+                        : "who is told";
+            if (field.empty()) continue;
         }
         truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
                        name_of(entity) + " changed in " + field +

@@ -69,6 +69,10 @@ class Proof final : public ReplicationTap {
 
     check::DigestChecker& checker_of(const Session& session);
     Values values_of(EntityId entity);
+    /// With the names that this observer knows for whom the entity refers to.
+    Values values_for(const Session& session, EntityId entity);
+    /// Components that he is told, by the schema's word, a bit each.
+    std::uint32_t told_components(const Session& session, EntityId entity) const;
     void record_truth(Tick tick);
     void check_truth(const Session& session, Tick tick);
     void check_ghosts(const Session& session, Tick tick);

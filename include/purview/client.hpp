@@ -117,8 +117,17 @@ class Client {
     Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.
     Vec3 place_of(GhostId ghost, double tick) const noexcept;
-    /// The value of a field as it arrived; 0 for a ghost or field that is not there.
+    /// The value of a field as it arrived; 0 for a ghost or field that is not there, or that is no
+    /// number.
     double value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    Rotation rotation_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    /// Any bytes but zeros: the server's.
+    std::string text_of(GhostId ghost, ComponentId component, std::size_t field) const;
+    /// The ghost that a reference names; no_ghost when it names none, or one that we do not hold.
+    GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    /// Whether the component's values are those of now. False: we are not told them (any more);
+    /// they are the last that we were, or as a component of zeros has them (AudienceDef).
+    bool is_told(GhostId ghost, ComponentId component) const noexcept;
 
     /// What came and went since clear_events().
     std::span<const ClientEvent> events() const noexcept;

@@ -54,6 +54,15 @@ struct Vec3 {
     friend constexpr bool operator==(const Vec3&, const Vec3&) = default;
 };
 
+/// A unit quaternion.
+struct Rotation {
+    float x = 0;
+    float y = 0;
+    float z = 0;
+    float w = 1;
+    friend constexpr bool operator==(const Rotation&, const Rotation&) = default;
+};
+
 /// An entity goes to a place.
 struct Move {
     EntityId entity;

@@ -27,6 +27,10 @@ enum class FieldType : std::uint8_t {
     integer = 1,    ///< min..max in as few bits as hold them; any integer type up to 32 bits
     real = 2,       ///< the 32 bits of a float, NaN made canonical
     quantised = 3,  ///< a float rounded to min + n * step, clamped to min..max
+    ranged = 4,     ///< a float without loss, in some 25 bits while it is mostly within min..max
+    rotation = 5,   ///< a Rotation: the three smallest parts in 10 bits each
+    text = 6,       ///< an array of 1 to 31 chars: the bytes before the first zero
+    reference = 7,  ///< an EntityId: to an observer its ghost, or none while it is not relevant
 };
 
 /// How a field stands in its struct and on the wire.
@@ -34,18 +38,48 @@ struct FieldDef {
     std::string name;
     FieldType type = FieldType::boolean;
     std::uint16_t offset_bytes = 0;
-    std::uint8_t size_bytes = 0;  ///< 1, 2 or 4
+    std::uint8_t size_bytes = 0;  ///< in the struct
     bool is_signed = false;       ///< integers only
     double min = 0;
     double max = 0;
     double step = 0;             ///< quantised only
-    std::uint8_t wire_bits = 0;  ///< 1..32, derived
+    std::uint8_t wire_bits = 0;  ///< derived: at most so many; a reference: beside its ghost's id
+    std::uint8_t words = 1;      ///< derived: of 32 bits, as comparisons and digests see it
+};
+
+/// Who is told a component of an entity that is relevant to him (Fusion's ReplicateTo). It decides
+/// nothing but that: neither who sees the entity nor which calls reach him.
+enum class AudienceType : std::uint8_t {
+    everyone = 0,
+    owner = 1,     ///< of the entity
+    others = 2,    ///< all but the owner
+    same_key = 3,  ///< whose main entity has the same key, not none; and the owner
+    custom = 4,
+};
+
+/// An audience of your own. Asked in every tick, so its answer may change at any time; must not
+/// depend on what the observer may not know, and must not edit the world.
+class ComponentAudience {
+  public:
+    virtual ~ComponentAudience() = default;
+    /// told[n] = 1 for those of entities[n] of which the observer is told the component; 0 before.
+    virtual void decide(ObserverId observer, std::span<const EntityId> entities,
+                        std::span<std::uint8_t> told) const = 0;
+};
+
+struct AudienceDef {
+    AudienceType type = AudienceType::everyone;
+    KeyDomain domain = KeyDomain::none;         ///< same_key
+    const ComponentAudience* custom = nullptr;  ///< custom; not owned, outlives the server
+    /// Who is not told any more keeps the last values, marked (Client::is_told); or they are zero.
+    bool keeps_values = false;
 };
 
 struct ComponentDef {
     std::string name;
     std::uint32_t size_bytes = 0;
     std::vector<FieldDef> fields;  ///< at most Schema::fields_max
+    AudienceDef audience;
 };
 
 struct KindDef {
@@ -108,6 +142,10 @@ class Schema {
                     urgency);
     }
     KindDef& edit_kind(KindId kind) { return kinds_[index_of(kind)]; }
+
+    /// Who is told the component; without a call, everyone. Clients must not simulate a place that
+    /// they are not told: the place component is for everyone.
+    void audience(ComponentId component, const AudienceDef& audience);
 
     /// `field` of `component` answers yes when it is not zero.
     FlagId flag(std::string_view name, ComponentId component, std::string_view field);
@@ -187,6 +225,25 @@ class ComponentBuilder {
     ComponentBuilder& quantised(std::string_view name, float T::*member, RealRange range) {
         return add(name, member, FieldType::quantised, range);
     }
+    /// Every bit of the float, in fewer bits the nearer it is to the larger of |min| and |max|;
+    /// what is out of range or near 0 takes 39 bits.
+    ComponentBuilder& ranged(std::string_view name, float T::*member, float min, float max) {
+        return add(name, member, FieldType::ranged, {min, max, 0});
+    }
+    /// 32 bits; off by at most a tenth of a degree. What has no length is no rotation at all.
+    ComponentBuilder& rotation(std::string_view name, Rotation T::*member) {
+        return add(name, member, FieldType::rotation, {});
+    }
+    /// The bytes before the first zero, all N if there is none; any bytes.
+    template <std::size_t N>
+    ComponentBuilder& text(std::string_view name, char (T::*member)[N]) {
+        static_assert(N <= 31, "a text has at most 31 bytes");
+        return add(name, member, FieldType::text, {});
+    }
+    /// A client learns its own name for the entity while that is relevant to him, else none.
+    ComponentBuilder& reference(std::string_view name, EntityId T::*member) {
+        return add(name, member, FieldType::reference, {});
+    }
 
     operator Component<T>() const noexcept { return {id_}; }  // NOLINT: implicit on purpose
     ComponentId id() const noexcept { return id_; }
@@ -202,7 +259,7 @@ class ComponentBuilder {
             static_cast<std::uint16_t>(reinterpret_cast<const char*>(&(probe.*member)) -
                                        reinterpret_cast<const char*>(&probe));
         field.size_bytes = sizeof(M);
-        field.is_signed = std::is_signed_v<M>;
+        field.is_signed = std::is_integral_v<M> && std::is_signed_v<M>;
         field.min = range.min;
         field.max = range.max;
         field.step = range.step;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "check/digests.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -11,6 +12,37 @@
 namespace purview::check {
 
 namespace {
+
+/// The largest part is left out and counts as positive; the others as steps of sqrt(1/2) / 511.
+std::uint32_t rotation_word(const unsigned char* at) {
+    float parts[4];
+    std::memcpy(parts, at, sizeof parts);
+    double squares = 0;
+    for (const float part : parts) squares += double{part} * part;
+    const double length = std::sqrt(squares);
+    if (!(length > 1e-6) || std::isinf(length)) {
+        parts[0] = parts[1] = parts[2] = 0;
+        parts[3] = 1;
+        squares = 1;
+    }
+    unsigned largest = 0;
+    for (unsigned i = 1; i < 4; ++i) {
+        if (std::fabs(parts[i]) > std::fabs(parts[largest])) largest = i;
+    }
+    const double sign = parts[largest] < 0 ? -1 : 1;
+    const double unit = sign / std::sqrt(squares) * std::sqrt(2.0) * 511;
+    std::uint32_t word = largest;
+    unsigned shift = 2;
+    for (unsigned i = 0; i < 4; ++i) {
+        if (i == largest) continue;
+        double steps = std::round(parts[i] * unit);
+        if (steps > 511) steps = 511;
+        if (steps < -511) steps = -511;
+        word |= static_cast<std::uint32_t>(static_cast<int>(steps) + 511) << shift;
+        shift += 10;
+    }
+    return word;
+}
 
 /// PROTOCOL.md, "Fields", read by somebody else.
 std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
@@ -27,9 +59,10 @@ std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
         if (value > high) value = high;
         return static_cast<std::uint32_t>(value - low);
     }
+    if (field.type == FieldType::rotation) return rotation_word(at);
     float value = 0;
     std::memcpy(&value, at, sizeof value);
-    if (field.type == FieldType::real) {
+    if (field.type == FieldType::real || field.type == FieldType::ranged) {
         std::uint32_t bits = 0x7fc00000U;
         if (value == value) std::memcpy(&bits, &value, sizeof bits);
         return bits;
@@ -40,6 +73,11 @@ std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
     if (number < 0) number = 0;
     if (number > largest) number = largest;
     return static_cast<std::uint32_t>(number);
+}
+
+std::size_t words_of(const FieldDef& field) {
+    if (field.type == FieldType::reference) return 2;
+    return field.type == FieldType::text ? (field.size_bytes + std::size_t{3}) / 4 : 1;
 }
 
 std::string name_of(EntityId entity) {
@@ -56,18 +94,89 @@ std::vector<std::uint32_t> wire_values(const World& world, EntityId entity) {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
         if (data == nullptr) continue;
         for (const FieldDef& field : schema.components()[c].fields) {
-            values.push_back(wire_value(field, data));
+            if (field.type == FieldType::reference) {
+                values.insert(values.end(), {0, 0});
+            } else if (field.type == FieldType::text) {
+                bool ended = false;
+                for (std::size_t i = 0; i < field.size_bytes; ++i) {
+                    const unsigned char byte = data[field.offset_bytes + i];
+                    ended |= byte == 0;
+                    if (i % 4 == 0) values.push_back(0);
+                    if (!ended) values.back() |= std::uint32_t{byte} << (8 * (i % 4));
+                }
+            } else {
+                values.push_back(wire_value(field, data));
+            }
         }
     }
     return values;
 }
 
-std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) {
+std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {
+    std::vector<NamedEntity> named;
+    std::size_t word = 0;
+    const Schema& schema = world.schema();
+    for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
+        const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
+        if (data == nullptr) continue;
+        for (const FieldDef& field : schema.components()[c].fields) {
+            if (field.type == FieldType::reference) {
+                named.push_back({word, EntityId::none});
+                std::memcpy(&named.back().entity, data + field.offset_bytes, sizeof(EntityId));
+            }
+            word += words_of(field);
+        }
+    }
+    return named;
+}
+
+std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) const {
     std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
     hash =
         combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
-    for (const std::uint32_t value : *ghost.values) hash = combine64(hash, value);
+    std::vector<std::pair<std::size_t, bool>> parts;  // words of a component; is it told
+    std::uint32_t told = 0, asked = 0, bit = 1;
+    for (const ComponentId component : schema_->kinds()[index_of(ghost.kind)].components) {
+        const ComponentDef& def = schema_->components()[index_of(component)];
+        if (def.fields.empty()) continue;
+        const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;
+        std::size_t words = 0;
+        for (const FieldDef& field : def.fields) words += words_of(field);
+        parts.emplace_back(words, is_told);
+        if (def.audience.type != AudienceType::everyone) asked |= bit;
+        if (def.audience.type != AudienceType::everyone && is_told) told |= bit;
+        bit <<= 1;
+    }
+    if (asked != 0) hash = combine64(hash, told);
+    std::size_t at = 0;
+    for (const auto& [words, is_told] : parts) {
+        for (std::size_t end = at + words; at < end; ++at) {
+            if (is_told) hash = combine64(hash, (*ghost.values)[at]);
+        }
+    }
     return hash;
+}
+
+/// An id that ends is named by nobody.
+void DigestChecker::forget_references(std::uint32_t gone) {
+    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
+        if (!has(lane)) continue;
+        std::size_t at = 0;
+        for (const ComponentId component :
+             schema_->kinds()[index_of(ghosts_[lane].kind)].components) {
+            for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
+                if (field.type == FieldType::reference && (*ghosts_[lane].values)[at] == gone + 1) {
+                    auto without =
+                        std::make_shared<std::vector<std::uint32_t>>(*ghosts_[lane].values);
+                    (*without)[at] = 0;
+                    Ghost ghost = ghosts_[lane];
+                    ghost.values = std::move(without);
+                    set(lane, std::move(ghost));
+                }
+                at += words_of(field);
+            }
+        }
+    }
 }
 
 void DigestChecker::set(std::uint32_t lane, Ghost ghost) {
@@ -94,7 +203,7 @@ std::string DigestChecker::sent(Manifest manifest) {
             continue;
         }
         if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
-        sent_[item.lane] = {item.entity, item.values};
+        sent_[item.lane] = {item.entity, item.values, item.told};
         if (item.type != ManifestItem::Type::enter || item.parent_lane == ManifestItem::no_parent) {
             continue;
         }
@@ -115,6 +224,7 @@ std::string DigestChecker::sent(Manifest manifest) {
 void DigestChecker::apply(const Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type != ManifestItem::Type::leave) continue;
+        forget_references(item.lane);
         for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {  // its children stand alone
             if (!has(lane) || lane == item.lane || ghosts_[lane].parent_lane != item.lane) continue;
             Ghost alone = ghosts_[lane];
@@ -127,7 +237,8 @@ void DigestChecker::apply(const Manifest& manifest) {
         if (item.type == ManifestItem::Type::leave) continue;
         if (item.type == ManifestItem::Type::update && !has(item.lane))
             continue;  // its enter was lost
-        Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values, 0};
+        Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values,
+                    item.told,   0};
         set(item.lane, std::move(ghost));
     }
 }
@@ -150,10 +261,26 @@ std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_
     return digest == digest_;
 }
 
-const std::vector<std::uint32_t>* DigestChecker::last_sent(std::uint32_t lane,
-                                                           EntityId entity) const {
-    if (lane >= sent_.size() || sent_[lane].entity != entity) return nullptr;
-    return sent_[lane].values.get();
+const DigestChecker::Sent* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
+    const bool is_known =
+        lane < sent_.size() && sent_[lane].entity == entity && sent_[lane].values != nullptr;
+    return is_known ? &sent_[lane] : nullptr;
+}
+
+std::string DigestChecker::difference(KindId kind, const std::vector<std::uint32_t>& a,
+                                      const std::vector<std::uint32_t>& b,
+                                      std::uint32_t told) const {
+    std::size_t at = 0;
+    for (const ComponentId component : schema_->kinds()[index_of(kind)].components) {
+        const ComponentDef& def = schema_->components()[index_of(component)];
+        for (const FieldDef& field : def.fields) {
+            for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
+                if ((told >> index_of(component) & 1U) != 0 && a[at] != b[at])
+                    return "field " + def.name + "." + field.name;
+            }
+        }
+    }
+    return "";
 }
 
 std::string DigestChecker::explain(std::span<const std::byte> state) {
@@ -179,16 +306,24 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
         if (KindId{kind} != ghost.kind) return where + ": another kind";
         std::size_t at = 0;
         std::string wrong;
-        for (const ComponentId component : schema_->kinds()[kind].components) {
+        const auto& components = schema_->kinds()[kind].components;
+        const bool has_audience =
+            std::any_of(components.begin(), components.end(), [&](ComponentId component) {
+                const ComponentDef& def = schema_->components()[index_of(component)];
+                return !def.fields.empty() && def.audience.type != AudienceType::everyone;
+            });
+        if (has_audience) (void)in.u32();
+        for (const ComponentId component : components) {
             const ComponentDef& def = schema_->components()[index_of(component)];
+            const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;
             for (const FieldDef& field : def.fields) {
-                const std::uint32_t value = in.u32();
-                if (wrong.empty() && value != (*ghost.values)[at]) {
+                for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
+                    const std::uint32_t value = in.u32();
+                    if (!wrong.empty() || !is_told || value == (*ghost.values)[at]) continue;
                     wrong = where + ": field " + def.name + "." + field.name + " is " +
                             std::to_string(value) + ", must be " +
                             std::to_string((*ghost.values)[at]);
                 }
-                ++at;
             }
         }
         if (!wrong.empty()) return wrong;

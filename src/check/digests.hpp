@@ -21,8 +21,16 @@
 
 namespace purview::check {
 
-/// The wire values of an entity's fields, by components and fields in schema order; own arithmetic.
+/// The words of an entity's fields, by components and fields in schema order; own arithmetic. Of a
+/// reference: 0, 0, to be filled in for each observer.
 std::vector<std::uint32_t> wire_values(const World& world, EntityId entity);
+
+/// Where references stand among these words: word and the entity that is named.
+struct NamedEntity {
+    std::size_t word;
+    EntityId entity;
+};
+std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
 struct ManifestItem {
     enum class Type : std::uint8_t { enter, update, leave } type;
@@ -31,8 +39,11 @@ struct ManifestItem {
     KindId kind{};
     std::uint32_t parent_lane = no_parent;
     static constexpr std::uint32_t no_parent = 0xffffffffU;
-    /// All fields as of the tick, whichever of them travel. Shared by all observers of the tick.
+    /// All fields as of the tick, whichever of them travel. Shared by all observers of the tick,
+    /// unless they name somebody.
     std::shared_ptr<const std::vector<std::uint32_t>> values;
+    /// Components that the observer is told, a bit each by schema.
+    std::uint32_t told = ~std::uint32_t{0};
 };
 
 struct Manifest {
@@ -61,8 +72,16 @@ class DigestChecker {
     std::uint64_t digest() const noexcept { return digest_; }
     std::uint32_t last_resolved() const noexcept { return last_resolved_; }
     std::size_t ghost_count() const noexcept { return ghost_count_; }
-    /// Values as last sent for a lane, whatever became of the packet; null when never.
-    const std::vector<std::uint32_t>* last_sent(std::uint32_t lane, EntityId entity) const;
+    struct Sent {
+        EntityId entity = EntityId::none;
+        std::shared_ptr<const std::vector<std::uint32_t>> values;
+        std::uint32_t told = 0;
+    };
+    /// As last sent for a lane, whatever became of the packet; null when never.
+    const Sent* last_sent(std::uint32_t lane, EntityId entity) const;
+    /// The first field of the components told that differs, or nothing.
+    std::string difference(KindId kind, const std::vector<std::uint32_t>& a,
+                           const std::vector<std::uint32_t>& b, std::uint32_t told) const;
 
   private:
     struct Ghost {
@@ -71,13 +90,11 @@ class DigestChecker {
         std::uint32_t parent_lane = ManifestItem::no_parent;
         Tick tick = 0;
         std::shared_ptr<const std::vector<std::uint32_t>> values;
+        std::uint32_t told = ~std::uint32_t{0};
         std::uint64_t hash = 0;
     };
-    struct Sent {
-        EntityId entity = EntityId::none;
-        std::shared_ptr<const std::vector<std::uint32_t>> values;
-    };
-    static std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost);
+    std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost) const;
+    void forget_references(std::uint32_t gone);
     bool has(std::uint32_t lane) const noexcept {
         return lane < ghosts_.size() && ghosts_[lane].values != nullptr;
     }

@@ -7,6 +7,14 @@
 
 namespace purview {
 
+ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId component,
+                                              std::size_t field) const noexcept {
+    if (!ghosts || !ghosts->is_held(ghost)) return {};
+    const std::uint32_t* words = ghosts->find_words(ghost, component, field);
+    if (words == nullptr) return {};
+    return {&ghosts->schema().components()[index_of(component)].fields[field], words};
+}
+
 Client::Client(const ClientDef& def) : data_(std::make_unique<ClientData>(def)) {}
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
@@ -81,15 +89,43 @@ Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
 }
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
-    if (!is_held(ghost)) return 0;
-    const auto list = data_->ghosts->fields(kind_of(ghost));
-    const auto values = data_->ghosts->values(ghost);
-    for (std::size_t f = 0; f < list.size(); ++f) {
-        if (list[f].component != component || list[f].field != field) continue;
-        return dequantised_value(schema()->components()[index_of(component)].fields[field],
-                                 values[f]);
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    return words == nullptr ? 0 : dequantised_value(*def, *words);
+}
+
+Rotation Client::rotation_of(GhostId ghost, ComponentId component,
+                             std::size_t field) const noexcept {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    const bool is_one = words != nullptr && def->type == FieldType::rotation;
+    return is_one ? purview::rotation_of(*words) : Rotation{};
+}
+
+std::string Client::text_of(GhostId ghost, ComponentId component, std::size_t field) const {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    std::string text;
+    if (words == nullptr || def->type != FieldType::text) return text;
+    for (std::size_t i = 0; i < def->size_bytes; ++i) {
+        const auto byte = static_cast<unsigned char>(words[i / 4] >> (8 * (i % 4)));
+        if (byte == 0) break;
+        text.push_back(static_cast<char>(byte));
     }
-    return 0;
+    return text;
+}
+
+GhostId Client::reference_of(GhostId ghost, ComponentId component,
+                             std::size_t field) const noexcept {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    const bool names = words != nullptr && def->type == FieldType::reference && *words != 0;
+    return names && is_held(*words - 1) ? *words - 1 : no_ghost;
+}
+
+bool Client::is_told(GhostId ghost, ComponentId component) const noexcept {
+    if (!is_held(ghost)) return false;
+    const auto& parts = data_->ghosts->layout(kind_of(ghost)).parts;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        if (parts[p].component == component) return (data_->ghosts->told(ghost) >> p & 1U) != 0;
+    }
+    return false;
 }
 
 std::span<const ClientEvent> Client::events() const noexcept {

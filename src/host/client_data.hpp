@@ -27,6 +27,11 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
+    struct FoundField {
+        const FieldDef* def = nullptr;
+        const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
+    };
+    FoundField find_field(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
 
     ClientDef def;
     ClientState state = ClientState::connecting;

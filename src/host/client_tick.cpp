@@ -220,7 +220,9 @@ void ClientData::send_state() {
         out.u32(ghost);
         out.u16(static_cast<std::uint16_t>(ghosts->kind(ghost)));
         out.u32(ghosts->parent(ghost) == no_local_id ? 0 : ghosts->parent(ghost) + 1);
-        for (const std::uint32_t value : ghosts->values(ghost)) out.u32(value);
+        const KindLayout& layout = ghosts->layout(ghosts->kind(ghost));
+        if (layout.audience != 0) out.u32(ghosts->told(ghost) & layout.audience);
+        for (const std::uint32_t word : ghosts->words(ghost)) out.u32(word);
     }
     out.boolean(false);
     if (out.ok()) (void)stream_out_.send(out.written());

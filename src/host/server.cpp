@@ -14,7 +14,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       game_(&game),
       cookies_(server_def.secret, server_def.mac),
       fields_(*server_def.schema),
-      cache_(*server_def.schema, fields_) {}
+      cache_(fields_) {}
 
 void ServerData::set_spoil(Spoil mode) {
     spoil = mode;

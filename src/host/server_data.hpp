@@ -22,6 +22,15 @@ namespace purview {
 /// Test builds: ways to spoil the server (PURVIEW_BREAKABLE).
 enum class Spoil : std::uint8_t { none, leak, stale, field, order };
 
+/// Room to work in for ServerData::decide_audiences.
+struct AudienceScratch {
+    std::vector<LocalId> lanes;
+    std::vector<std::uint32_t> told;   ///< [lanes]
+    std::vector<std::uint32_t> asked;  ///< indices into lanes
+    std::vector<EntityId> entities;    ///< [asked]
+    std::vector<std::uint8_t> answer;  ///< [asked]
+};
+
 class ServerData {
   public:
     ServerData(const ServerDef& def, Game& game, World world, InterestManager interest);
@@ -68,6 +77,9 @@ class ServerData {
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
+    void touch_references(Session& session);
+    void tell_references(Session& session);
+    void decide_audiences(Session& session);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
     void encode_session(Session& session, Micros now);
@@ -135,6 +147,8 @@ class ServerData {
     Tick backlog_age_ticks_max_ = 0;
     std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
     std::vector<std::byte> packet_;                                             ///< scratch
+    std::vector<EntityId> named_;                                               ///< scratch
+    AudienceScratch audience_;
 
   public:
     Spoil spoil = Spoil::none;

@@ -65,9 +65,12 @@ void ServerData::apply_events(Session& session) {
         if (session.ghosts.find(event->entity) != no_local_id) continue;  // leaked before
 #endif
         const std::uint32_t index = index_of(event->entity);
-        session.ghosts.enter(event->entity, world.data().kind_at(index),
-                             world.data().owner_at(index) == session.observer, tick_number);
+        const KindId kind = world.data().kind_at(index);
+        const LocalId lane = session.ghosts.enter(
+            event->entity, kind, world.data().owner_at(index) == session.observer, tick_number);
+        if (fields_.layout(kind).audience != 0) session.ghosts.set_restricted(lane);
     }
+    if (fields_.has_references()) touch_references(session);
     session.enters += enter_order_.size();
     if (session.state != Session::State::probe) {
         enters_ += enter_order_.size();
@@ -80,7 +83,17 @@ void ServerData::apply_events(Session& session) {
 
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
-    for (auto& session : sessions) session->ghosts.gather(fields_.changed(), tick_number);
+    for (auto& session : sessions) {
+        decide_audiences(*session);
+        GhostTable& ghosts = session->ghosts;
+        ghosts.gather(fields_.changed(), tick_number, [&](LocalId lane) {
+            const KindId kind = ghosts.kind(lane);
+            return fields_.has_changed(index_of(ghosts.entity(lane)), kind,
+                                       fields_.layout(kind).fields_of(ghosts.told(lane)),
+                                       tick_number);
+        });
+        tell_references(*session);
+    }
 }
 
 ReplicationInput ServerData::replication_input() noexcept {

@@ -3,6 +3,7 @@
 #include "replication/client_ghosts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/hash.hpp"
@@ -12,10 +13,20 @@
 namespace purview {
 
 ClientGhosts::ClientGhosts(Schema schema)
-    : schema_(std::move(schema)), kind_bits_(bits_for(schema_.kinds().size() - 1)) {
-    for (std::uint16_t k = 0; k < schema_.kinds().size(); ++k) {
-        kinds_.push_back(fields_of(schema_, KindId{k}));
-        stride_ = std::max(stride_, kinds_.back().size());
+    : schema_(std::move(schema)),
+      layouts_(layouts_of(schema_)),
+      kind_bits_(bits_for(schema_.kinds().size() - 1)) {
+    const std::array<std::byte, 256> zeros{};
+    for (const KindLayout& layout : layouts_) {
+        auto& defaults = defaults_.emplace_back();
+        auto& word_at = word_at_.emplace_back();
+        for (const KindField& field : layout.fields) {
+            word_at.push_back(static_cast<std::uint16_t>(defaults.size()));
+            defaults.resize(defaults.size() + field.def->words);
+            quantise(*field.def, zeros.data(), defaults.data() + word_at.back());
+        }
+        stride_ = std::max(stride_, layout.words);
+        has_references_ |= layout.references != 0;
     }
 }
 
@@ -23,7 +34,7 @@ ClientGhosts::ClientGhosts(Schema schema)
 
 bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
     const auto kind = in.bits(kind_bits_);
-    if (kind >= kinds_.size()) {
+    if (kind >= layouts_.size()) {
         in.fail();
         return false;
     }
@@ -34,49 +45,60 @@ bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
 bool ClientGhosts::decode_link(BitReader& in, Edit& edit) {
     edit.owned = in.boolean();
     if (in.boolean()) edit.parent = static_cast<LocalId>(in.varint_max(local_ids_max));
+    for_each_bit(layout(edit.kind).audience, 0, [&](std::size_t part) {
+        if (!in.boolean()) edit.told &= ~(1U << part);
+    });
     return in.ok();
 }
 
-void ClientGhosts::decode_values(BitReader& in, const Edit& edit) {
-    const auto& list = kinds_[index_of(edit.kind)];
+/// Appends the words of these fields; those of references are filled in later.
+void ClientGhosts::decode_fields(BitReader& in, FieldMask mask, const KindLayout& layout) {
+    for_each_bit(mask, 0, [&](std::size_t f) {
+        const FieldDef& field = *layout.fields[f].def;
+        const std::size_t at = staged_words_.size();
+        staged_words_.resize(at + field.words, 0);
+        if (field.type != FieldType::reference) read_words(field, in, staged_words_.data() + at);
+    });
+}
+
+void ClientGhosts::decode_references(BitReader& in, const Edit& edit, const KindLayout& layout) {
+    if ((edit.mask & layout.references) == 0) return;
+    std::size_t at = edit.words_at;
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
-        staged_values_.push_back(static_cast<std::uint32_t>(in.bits(list[f].wire_bits)));
+        const FieldDef& field = *layout.fields[f].def;
+        if (field.type == FieldType::reference && in.boolean())
+            staged_words_[at] = static_cast<std::uint32_t>(in.varint_max(local_ids_max - 1)) + 1;
+        at += field.words;
     });
 }
 
 bool ClientGhosts::decode_full(BitReader& in, Edit& edit) {
-    const std::size_t count = kinds_[index_of(edit.kind)].size();
-    edit.mask = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-    edit.values_at = static_cast<std::uint32_t>(staged_values_.size());
-    decode_values(in, edit);
+    const KindLayout& its = layout(edit.kind);
+    edit.mask = its.fields_of(edit.told);
+    edit.words_at = static_cast<std::uint32_t>(staged_words_.size());
+    decode_fields(in, edit.mask, its);
+    decode_references(in, edit, its);
     return in.ok();
 }
 
 bool ClientGhosts::decode_update(BitReader& in, Edit& edit) {
-    const auto& components = schema_.kinds()[index_of(edit.kind)].components;
+    const KindLayout& its = layout(edit.kind);
     edit.mask = 0;
-    edit.values_at = static_cast<std::uint32_t>(staged_values_.size());
-    std::size_t first = 0;
-    for (const ComponentId component : components) {
-        const std::size_t count = schema_.components()[index_of(component)].fields.size();
-        if (count == 0) continue;
-        const std::uint64_t all = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-        std::uint64_t part = 0;
-        if (components.size() == 1 || in.boolean()) {
-            part = count == 1 || in.boolean() ? all : in.bits(static_cast<unsigned>(count));
-        }
-        Edit slice = edit;
-        slice.mask = part << first;
-        decode_values(in, slice);
-        edit.mask |= part << first;
-        first += count;
+    edit.words_at = static_cast<std::uint32_t>(staged_words_.size());
+    for (const KindLayout::Part& part : its.parts) {
+        if (its.asks_parts() && !in.boolean()) continue;
+        FieldMask fields = part.fields;
+        if (part.count > 1 && !in.boolean()) fields = in.bits(part.count) << part.first;
+        decode_fields(in, fields, its);
+        edit.mask |= fields;
     }
+    decode_references(in, edit, its);
     return in.ok();
 }
 
 bool ClientGhosts::decode(BitReader& in) {
     edits_.clear();
-    staged_values_.clear();
+    staged_words_.clear();
     const auto section = [&](auto&& decode_item, bool plain) {
         // An item has at least four bits before its body: no count can be larger than that.
         const auto count = in.varint_max(in.bits_left() / 2 + 1);
@@ -152,6 +174,19 @@ void ClientGhosts::accept(Tick& newest) {
     ++counters_.snapshots;
 }
 
+/// Its id may soon be another's.
+void ClientGhosts::forget_references(LocalId gone) {
+    if (!has_references_) return;
+    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
+        if (!ghosts_[ghost].held) continue;
+        const KindLayout& its = layout(kind(ghost));
+        for_each_bit(its.references, 0, [&](std::size_t f) {
+            std::uint32_t& named = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
+            if (named == gone + 1) named = 0;
+        });
+    }
+}
+
 void ClientGhosts::remove(LocalId ghost, Reason reason) {
     for (LocalId child = 0; child < ghosts_.size(); ++child) {
         if (ghosts_[child].held && ghosts_[child].parent == ghost)
@@ -169,8 +204,10 @@ bool ClientGhosts::is_ready(const Edit& edit) const noexcept {
 void ClientGhosts::enter(const Edit& edit, Tick tick) {
     if (edit.ghost >= ghosts_.size()) {
         ghosts_.resize((edit.ghost / bits_per_word + 1) * bits_per_word);
-        values_.resize(ghosts_.size() * stride_, 0);
+        words_.resize(ghosts_.size() * stride_, 0);
     }
+    const auto& defaults = defaults_[index_of(edit.kind)];
+    std::copy(defaults.begin(), defaults.end(), words_.data() + edit.ghost * stride_);
     PURVIEW_ASSERT(!ghosts_[edit.ghost].held);
     Ghost& ghost = ghosts_[edit.ghost];
     ghost = Ghost{};
@@ -178,6 +215,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.kind = edit.kind;
     ghost.owned = edit.owned;
     ghost.parent = edit.parent;
+    ghost.told = edit.told;
     ++count_;
     events_.push_back({edit.ghost, edit.kind, Reason::entered, true});
     apply_values(edit, tick);
@@ -185,12 +223,16 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     Ghost& ghost = ghosts_[edit.ghost];
-    std::uint32_t at = edit.values_at;
+    std::size_t at = edit.words_at;
     bool moved = ghost.samples == 0;
-    const auto& list = kinds_[index_of(ghost.kind)];
+    const auto& word_at = word_at_[index_of(ghost.kind)];
+    const KindLayout& its = layout(ghost.kind);
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
-        values_[edit.ghost * stride_ + f] = staged_values_[at++];
-        moved |= list[f].component == schema_.place();
+        const KindField& field = its.fields[f];
+        std::copy_n(staged_words_.data() + at, field.def->words,
+                    words_.data() + edit.ghost * stride_ + word_at[f]);
+        at += field.def->words;
+        moved |= field.component == schema_.place();
     });
     if (moved && has_place(edit.ghost)) {
         // It stood still until the tick before: interpolation must not smear the pause.
@@ -210,6 +252,24 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     ghost.updated = tick;
 }
 
+/// What we are not told any more is kept, or forgotten.
+void ClientGhosts::stop_telling(const Edit& edit) {
+    Ghost& ghost = ghosts_[edit.ghost];
+    const KindLayout& its = layout(ghost.kind);
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < its.parts.size(); ++p) {
+        const KindLayout::Part& part = its.parts[p];
+        const bool ends = ((ghost.told & ~edit.told) >> p & 1U) != 0;
+        const auto& audience = schema_.components()[index_of(part.component)].audience;
+        if (ends && !audience.keeps_values) {
+            std::copy_n(defaults_[index_of(ghost.kind)].data() + at, part.words,
+                        words_.data() + edit.ghost * stride_ + at);
+        }
+        at += part.words;
+    }
+    ghost.told = edit.told;
+}
+
 void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     const auto depth = [&](LocalId ghost) {
@@ -222,6 +282,7 @@ void ClientGhosts::apply(Tick tick) {
     };
     auto leaves_end = std::find_if(edits_.begin(), edits_.end(),
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
+    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) forget_references(edit->ghost);
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
                                              [&](const Edit& e) { return is_held(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
@@ -250,6 +311,7 @@ void ClientGhosts::apply(Tick tick) {
         if (edit->relink) {
             ghosts_[edit->ghost].owned = edit->owned;
             ghosts_[edit->ghost].parent = edit->parent;
+            stop_telling(*edit);
             if (!is_ready(*edit)) ++counters_.order_violations;
         }
         apply_values(*edit, tick);
@@ -260,22 +322,30 @@ void ClientGhosts::apply(Tick tick) {
 
 bool ClientGhosts::has_place(LocalId ghost) const noexcept {
     if (schema_.place() == ComponentId::none) return false;
-    for (const KindField& field : kinds_[index_of(ghosts_[ghost].kind)]) {
-        if (field.component == schema_.place()) return true;
+    for (const KindLayout::Part& part : layout(kind(ghost)).parts) {
+        if (part.component == schema_.place()) return true;
     }
     return false;
 }
 
+const std::uint32_t* ClientGhosts::find_words(LocalId ghost, ComponentId component,
+                                              std::size_t field) const noexcept {
+    const auto& fields = layout(kind(ghost)).fields;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (fields[f].component == component && fields[f].field == field)
+            return words_.data() + ghost * stride_ + word_at_[index_of(kind(ghost))][f];
+    }
+    return nullptr;
+}
+
 Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
     Vec3 place;
-    const auto& def = schema_.components()[index_of(schema_.place())];
-    const auto& list = kinds_[index_of(ghosts_[ghost].kind)];
-    for (std::size_t f = 0; f < list.size(); ++f) {
-        if (list[f].component != schema_.place()) continue;
-        const FieldDef& field = def.fields[list[f].field];
-        if (field.offset_bytes >= sizeof(Vec3)) continue;
-        const auto value =
-            static_cast<float>(dequantised_value(field, values_[ghost * stride_ + f]));
+    const auto& fields = layout(kind(ghost)).fields;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        const FieldDef& field = *fields[f].def;
+        if (fields[f].component != schema_.place() || field.offset_bytes >= sizeof(Vec3)) continue;
+        const std::size_t word = ghost * stride_ + word_at_[index_of(kind(ghost))][f];
+        const auto value = static_cast<float>(dequantised_value(field, words_[word]));
         std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
                     sizeof value);
     }
@@ -305,7 +375,14 @@ std::uint64_t ClientGhosts::digest() const noexcept {
         std::uint64_t hash = combine64(mix64(ghost), index_of(ghosts_[ghost].kind));
         hash =
             combine64(hash, ghosts_[ghost].parent == no_local_id ? 0 : ghosts_[ghost].parent + 1U);
-        for (const std::uint32_t value : values(ghost)) hash = combine64(hash, value);
+        const KindLayout& its = layout(kind(ghost));
+        if (its.audience != 0) hash = combine64(hash, told(ghost) & its.audience);
+        std::size_t at = ghost * stride_;
+        for (std::size_t p = 0; p < its.parts.size(); at += its.parts[p++].words) {
+            if ((told(ghost) >> p & 1U) == 0) continue;
+            for (std::size_t w = 0; w < its.parts[p].words; ++w)
+                hash = combine64(hash, words_[at + w]);
+        }
         sum += hash;
     }
     return sum;

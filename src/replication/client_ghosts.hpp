@@ -66,12 +66,18 @@ class ClientGhosts {
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
     LocalId parent(LocalId ghost) const noexcept { return ghosts_[ghost].parent; }
     Tick updated(LocalId ghost) const noexcept { return ghosts_[ghost].updated; }
-    /// Wire values in the order of fields_of(kind).
-    std::span<const std::uint32_t> values(LocalId ghost) const noexcept {
-        return std::span(values_).subspan(ghost * stride_,
-                                          kinds_[index_of(ghosts_[ghost].kind)].size());
+    /// Parts that we are told, a bit each (KindLayout).
+    std::uint32_t told(LocalId ghost) const noexcept { return ghosts_[ghost].told; }
+    const KindLayout& layout(KindId kind) const noexcept { return layouts_[index_of(kind)]; }
+    /// Words of all fields, in the order of layout(kind). A reference: the ghost's local id + 1, or
+    /// 0, whether that ghost is held or not; then 0.
+    std::span<const std::uint32_t> words(LocalId ghost) const noexcept {
+        return std::span(words_).subspan(ghost * stride_,
+                                         layouts_[index_of(ghosts_[ghost].kind)].words);
     }
-    std::span<const KindField> fields(KindId kind) const noexcept { return kinds_[index_of(kind)]; }
+    /// The first word of a field, or null when the ghost's kind has none such.
+    const std::uint32_t* find_words(LocalId ghost, ComponentId component,
+                                    std::size_t field) const noexcept;
     /// The ghost's place at a tick that may lie between two; clamped to what is known.
     Vec3 place_at(LocalId ghost, double tick) const noexcept;
     bool has_place(LocalId ghost) const noexcept;
@@ -90,6 +96,7 @@ class ClientGhosts {
         bool owned = false;
         KindId kind{};
         LocalId parent = no_local_id;
+        std::uint32_t told = told_all;
         Tick updated = 0;
         std::uint8_t samples = 0;
         PlaceSample sample[samples_max];  ///< newest first
@@ -102,15 +109,19 @@ class ClientGhosts {
         bool relink = false;
         bool owned = false;
         LocalId parent = no_local_id;
-        std::uint64_t mask = 0;
-        std::uint32_t values_at = 0;  ///< into staged_values_
+        std::uint32_t told = told_all;
+        FieldMask mask = 0;
+        std::uint32_t words_at = 0;  ///< into staged_words_
     };
 
     bool decode(BitReader& in);
     bool decode_link(BitReader& in, Edit& edit);
     bool decode_full(BitReader& in, Edit& edit);
     bool decode_update(BitReader& in, Edit& edit);
-    void decode_values(BitReader& in, const Edit& edit);
+    void decode_fields(BitReader& in, FieldMask mask, const KindLayout& layout);
+    void decode_references(BitReader& in, const Edit& edit, const KindLayout& layout);
+    void stop_telling(const Edit& edit);
+    void forget_references(LocalId gone);
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
     void remove(LocalId ghost, Reason reason);
@@ -120,15 +131,18 @@ class ClientGhosts {
     Vec3 decode_place(LocalId ghost) const noexcept;
 
     Schema schema_;
-    std::vector<std::vector<KindField>> kinds_;
+    std::vector<KindLayout> layouts_;
+    std::vector<std::vector<std::uint32_t>> defaults_;  ///< by kind: the words of what is all zeros
+    std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
+    bool has_references_ = false;
     unsigned kind_bits_;
     std::size_t stride_ = 1;
     std::vector<Ghost> ghosts_;
-    std::vector<std::uint32_t> values_;  ///< [ghosts][stride]
+    std::vector<std::uint32_t> words_;  ///< [ghosts][stride]
     std::uint32_t count_ = 0;
     std::vector<Edit> edits_;
     std::uint16_t tick_low_ = 0;
-    std::vector<std::uint32_t> staged_values_;
+    std::vector<std::uint32_t> staged_words_;
     std::vector<GhostEvent> events_;
     ClientGhostCounters counters_;
 };

@@ -2,17 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/encode_cache.hpp"
 
-namespace purview {
+#include "wire/quantise.hpp"
 
-std::size_t body_bits_max(const Schema& schema, KindId kind) noexcept {
-    std::size_t bits = 0;
-    for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
-        const auto& fields = schema.components()[index_of(component)].fields;
-        bits += 2 + fields.size();
-        for (const FieldDef& field : fields) bits += field.wire_bits;
-    }
-    return bits;
-}
+namespace purview {
 
 void EncodeCache::clear() noexcept {
     entries_.clear();
@@ -20,8 +12,8 @@ void EncodeCache::clear() noexcept {
     bytes_.clear();
 }
 
-EncodedFields EncodeCache::full(std::uint32_t entity_index, KindId kind) {
-    return find_or_encode(entity_index, kind, ~FieldMask{0}, true);
+EncodedFields EncodeCache::full(std::uint32_t entity_index, KindId kind, FieldMask mask) {
+    return find_or_encode(entity_index, kind, mask, true);
 }
 
 EncodedFields EncodeCache::update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
@@ -47,31 +39,30 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
     ++encodings_;
     EncodedFields encoded;
     encoded.offset_bytes = static_cast<std::uint32_t>(bytes_.size());
-    bytes_.resize(bytes_.size() + body_bits_max(*schema_, kind) / 8 + 1);
+    const KindLayout& layout = fields_->layout(kind);
+    bytes_.resize(bytes_.size() + layout.body_bits_max / 8 + 1);
     BitWriter out(std::span<std::byte>(bytes_).subspan(encoded.offset_bytes));
-    const auto list = fields_->fields(kind);
-    const auto& components = schema_->kinds()[index_of(kind)].components;
-    std::size_t first = 0;
-    for (const ComponentId component : components) {
-        const std::size_t count = schema_->components()[index_of(component)].fields.size();
-        if (count == 0) continue;
-        const FieldMask all = count == 64 ? ~FieldMask{0} : (FieldMask{1} << count) - 1;
-        const FieldMask part = (mask >> first) & all;
+    for (const KindLayout::Part& part : layout.parts) {
+        const FieldMask wanted = mask & part.fields;
         if (!full) {
-            if (components.size() > 1) out.boolean(part != 0);
-            if (part != 0 && count > 1) {
-                out.boolean(part == all);
-                if (part != all) out.bits(part, static_cast<unsigned>(count));
+            if (layout.asks_parts()) out.boolean(wanted != 0);
+            if (wanted != 0 && part.count > 1) {
+                out.boolean(wanted == part.fields);
+                if (wanted != part.fields) out.bits(wanted >> part.first, part.count);
             }
         }
-        for_each_bit(part, first, [&](std::size_t f) {
-            std::uint32_t value = fields_->value(entity_index, list[f]);
+        for_each_bit(wanted & ~layout.references, 0, [&](std::size_t f) {
+            const KindField& field = layout.fields[f];
+            const std::uint32_t* words = fields_->words(entity_index, field);
 #ifdef PURVIEW_BREAKABLE
-            if (break_field_every != 0 && encodings_ % break_field_every == 0) value ^= 1;
+            if (break_field_every != 0 && encodings_ % break_field_every == 0 &&
+                field.def->words == 1) {
+                const std::uint32_t wrong = *words ^ 1U;
+                return write_words(*field.def, &wrong, out);
+            }
 #endif
-            out.bits(value, list[f].wire_bits);
+            write_words(*field.def, words, out);
         });
-        first += count;
     }
     PURVIEW_ASSERT(out.ok());
     encoded.bits = static_cast<std::uint32_t>(out.bits_written());

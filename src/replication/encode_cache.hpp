@@ -22,14 +22,15 @@ struct EncodedFields {
 
 class EncodeCache {
   public:
-    explicit EncodeCache(const Schema& schema, const FieldStore& fields)
-        : schema_(&schema), fields_(&fields) {}
+    explicit EncodeCache(const FieldStore& fields) : fields_(&fields) {}
 
     void clear() noexcept;
 
-    /// All fields, without masks: the body of an enter.
-    EncodedFields full(std::uint32_t entity_index, KindId kind);
-    /// The fields of `mask`, with component and field masks before them: the body of an update.
+    /// These fields, without masks: the body of an enter. References are not in it: they are the
+    /// observer's own, and follow.
+    EncodedFields full(std::uint32_t entity_index, KindId kind, FieldMask mask);
+    /// The fields of `mask`, with component and field masks before them: the body of an update;
+    /// references as above.
     EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask);
 
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
@@ -52,7 +53,6 @@ class EncodeCache {
                                  bool full);
     EncodedFields encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
 
-    const Schema* schema_;
     const FieldStore* fields_;
     std::vector<Entry> entries_;
     FlatMap<std::uint32_t, std::uint32_t> first_;  ///< entity index -> entry index + 1
@@ -60,8 +60,5 @@ class EncodeCache {
     std::uint64_t encodings_ = 0;
     std::uint64_t uses_ = 0;
 };
-
-/// The largest body that an entity of the kind can have, in bits.
-std::size_t body_bits_max(const Schema& schema, KindId kind) noexcept;
 
 }  // namespace purview

@@ -3,18 +3,28 @@
 #include "replication/field_store.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "wire/quantise.hpp"
 
 namespace purview {
 
-FieldStore::FieldStore(const Schema& schema) : schema_(&schema) {
-    for (std::uint16_t k = 0; k < schema.kinds().size(); ++k) {
-        kinds_.push_back(fields_of(schema, KindId{k}));
-        PURVIEW_ASSERT(kinds_.back().size() <= Schema::kind_fields_max);
+namespace {
+
+constexpr std::size_t words_max = 8;  // of a field: 31 bytes of text
+
+}  // namespace
+
+FieldStore::FieldStore(const Schema& schema) : schema_(&schema), layouts_(layouts_of(schema)) {
+    for (const KindLayout& layout : layouts_) {
+        PURVIEW_ASSERT(layout.fields.size() <= Schema::kind_fields_max);
+        has_references_ |= layout.references != 0;
     }
     for (const ComponentDef& component : schema.components()) {
-        columns_.push_back({component.fields.size(), {}, {}});
+        Column& column = columns_.emplace_back();
+        column.field_count = component.fields.size();
+        for (const FieldDef& field : component.fields) column.word_count += field.words;
     }
 }
 
@@ -25,9 +35,10 @@ void FieldStore::grow(std::uint32_t entities) {
     spawned_.resize(size);
     parent_ticks_.resize(size, 0);
     for (Column& column : columns_) {
-        column.values.resize(size * column.fields, 0);
-        column.ticks.resize(size * column.fields, 0);
+        column.words.resize(size * column.word_count, 0);
+        column.ticks.resize(size * column.field_count, 0);
     }
+    if (has_references_) referrers_.resize(size);
 }
 
 bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
@@ -36,21 +47,74 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
     Column& column = columns_[index_of(component)];
     const std::byte* data = world.component_at(index, component);
     bool differs = all;
+    std::uint32_t* words = column.words.data() + std::size_t{index} * column.word_count;
     for (std::size_t f = 0; f < def.fields.size(); ++f) {
-        const std::uint32_t now = quantise(def.fields[f], data);
-        const std::size_t slot = std::size_t{index} * column.fields + f;
-        if (!all && column.values[slot] == now) continue;
-        column.values[slot] = now;
-        column.ticks[slot] = tick;
-        differs = true;
+        const FieldDef& field = def.fields[f];
+        std::array<std::uint32_t, words_max> now;
+        quantise(field, data, now.data());
+        if (all || !std::equal(words, words + field.words, now.data())) {
+            const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
+            std::copy_n(now.data(), field.words, words);
+            column.ticks[std::size_t{index} * column.field_count + f] = tick;
+            differs |= all || field.type != FieldType::reference;
+            if (field.type == FieldType::reference) {
+                const EntityId referrer = world.at_index(index);
+                const EntityId named = make_entity_id(now[0], now[1]);
+                if (!all) {
+                    reference_changes_.push_back(
+                        {referrer, make_entity_id(before[0], before[1]), named});
+                }
+                if (generation_of(named) != 0) add_referrer(world, referrer, index_of(named));
+            }
+        }
+        words += field.words;
     }
     return differs;
+}
+
+void FieldStore::add_referrer(const WorldData& world, EntityId referrer,
+                              std::uint32_t target_index) {
+    if (target_index >= referrers_.size()) return;  // an id that nobody ever had
+    std::vector<EntityId>& list = referrers_[target_index];
+    list.push_back(referrer);
+    // Whoever goes to and fro is in it many times.
+    if (list.size() >= 16 && std::has_single_bit(list.size())) forget_former(world, target_index);
+}
+
+bool FieldStore::does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
+                           std::uint32_t generation) const noexcept {
+    if (!world.is_alive(referrer)) return false;
+    const std::uint32_t index = index_of(referrer);
+    const auto& fields = layout(world.kind_at(index)).fields;
+    return std::any_of(fields.begin(), fields.end(), [&](const KindField& field) {
+        if (field.def->type != FieldType::reference) return false;
+        const std::uint32_t* named = words(index, field);
+        return named[0] == target_index && named[1] != 0 &&
+               (generation == 0 || named[1] == generation);
+    });
+}
+
+void FieldStore::forget_former(const WorldData& world, std::uint32_t target_index) {
+    std::vector<EntityId>& list = referrers_[target_index];
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    std::erase_if(list, [&](EntityId one) { return !does_name(world, one, target_index, 0); });
+}
+
+void FieldStore::referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out) {
+    if (index_of(target) >= referrers_.size() || referrers_[index_of(target)].empty()) return;
+    forget_former(world, index_of(target));
+    for (const EntityId one : referrers_[index_of(target)]) {
+        // Not those of the one who had this index before: nobody must notice whose it was.
+        if (does_name(world, one, index_of(target), generation_of(target))) out.push_back(one);
+    }
 }
 
 void FieldStore::diff(const WorldData& world, Tick tick) {
     grow(world.index_end());
     changed_.clear_all();
     spawned_.clear_all();
+    reference_changes_.clear();
     for (const WorldOp& op : world.ops()) {
         if (!world.is_alive(op.entity)) continue;
         const std::uint32_t index = index_of(op.entity);
@@ -77,11 +141,11 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
 FieldMask FieldStore::changed_since(std::uint32_t entity_index, KindId kind,
                                     Tick baseline) const noexcept {
     FieldMask mask = 0;
-    const auto& list = kinds_[index_of(kind)];
+    const auto& list = layouts_[index_of(kind)].fields;
     for (std::size_t f = 0; f < list.size(); ++f) {
         if (changed_tick(entity_index, list[f]) > baseline) mask |= FieldMask{1} << f;
     }
-    return mask;
+    return mask & ~layouts_[index_of(kind)].references;
 }
 
 }  // namespace purview

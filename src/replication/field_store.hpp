@@ -17,9 +17,6 @@
 
 namespace purview {
 
-/// One bit for each field of a kind, all components together.
-using FieldMask = std::uint64_t;
-
 class FieldStore {
   public:
     explicit FieldStore(const Schema& schema);
@@ -27,20 +24,44 @@ class FieldStore {
     /// Quantises everything written this tick. Afterwards changed() names the entities that differ.
     void diff(const WorldData& world, Tick tick);
 
-    /// By entity index: differs from last tick in a field or in its parent. Spawned ones count.
+    /// By entity index: differs from last tick in a field (references aside) or in its parent.
+    /// Spawned ones count.
     const Bitset& changed() const noexcept { return changed_; }
-    std::span<const KindField> fields(KindId kind) const noexcept { return kinds_[index_of(kind)]; }
-    std::uint32_t value(std::uint32_t entity_index, const KindField& field) const noexcept {
-        return columns_[index_of(field.component)].values[at(entity_index, field)];
+    const KindLayout& layout(KindId kind) const noexcept { return layouts_[index_of(kind)]; }
+    /// The field's words; valid until the next diff.
+    const std::uint32_t* words(std::uint32_t entity_index, const KindField& field) const noexcept {
+        const Column& column = columns_[index_of(field.component)];
+        return column.words.data() + std::size_t{entity_index} * column.word_count + field.word;
     }
     Tick changed_tick(std::uint32_t entity_index, const KindField& field) const noexcept {
-        return columns_[index_of(field.component)].ticks[at(entity_index, field)];
+        const Column& column = columns_[index_of(field.component)];
+        return column.ticks[std::size_t{entity_index} * column.field_count + field.field];
     }
+    /// A reference of a live entity that names somebody else since this tick.
+    struct ReferenceChange {
+        EntityId referrer;
+        EntityId before;
+        EntityId now;
+    };
+    /// Of the last diff. Who is told of one depends on whom he sees (changed_since does not count
+    /// references).
+    std::span<const ReferenceChange> reference_changes() const noexcept {
+        return reference_changes_;
+    }
+    bool has_references() const noexcept { return has_references_; }
+    /// Appends the entities that name this one in a reference, each once.
+    void referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out);
     /// Tick of the last attach or detach; 0: never.
     Tick parent_tick(std::uint32_t entity_index) const noexcept {
         return entity_index < parent_ticks_.size() ? parent_ticks_[entity_index] : 0;
     }
-    /// Fields that changed after `baseline`.
+    /// Its parent changed in the last diff, or one of these fields did.
+    bool has_changed(std::uint32_t entity_index, KindId kind, FieldMask fields,
+                     Tick tick) const noexcept {
+        return parent_tick(entity_index) == tick ||
+               (changed_since(entity_index, kind, tick - 1) & fields) != 0;
+    }
+    /// Fields that changed after `baseline`, references aside.
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) const noexcept;
 
     /// Test builds: spoil one thing (PURVIEW_BREAKABLE).
@@ -48,20 +69,27 @@ class FieldStore {
 
   private:
     struct Column {
-        std::size_t fields = 0;
-        std::vector<std::uint32_t> values;  ///< [entities][fields]
-        std::vector<Tick> ticks;            ///< [entities][fields]
+        std::size_t field_count = 0;
+        std::size_t word_count = 0;
+        std::vector<std::uint32_t> words;  ///< [entities][words]
+        std::vector<Tick> ticks;           ///< [entities][fields]
     };
-    std::size_t at(std::uint32_t entity_index, const KindField& field) const noexcept {
-        return std::size_t{entity_index} * columns_[index_of(field.component)].fields + field.field;
-    }
     void grow(std::uint32_t entities);
+    void add_referrer(const WorldData& world, EntityId referrer, std::uint32_t target_index);
+    /// `generation` 0: whichever.
+    bool does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
+                   std::uint32_t generation) const noexcept;
+    void forget_former(const WorldData& world, std::uint32_t target_index);
     bool quantise_component(const WorldData& world, std::uint32_t index, ComponentId component,
                             Tick tick, bool all);
 
     const Schema* schema_;
-    std::vector<std::vector<KindField>> kinds_;
+    std::vector<KindLayout> layouts_;
     std::vector<Column> columns_;
+    bool has_references_ = false;
+    /// By index of the entity that is named, or was: who may name it.
+    std::vector<std::vector<EntityId>> referrers_;
+    std::vector<ReferenceChange> reference_changes_;
     std::vector<Tick> parent_ticks_;
     Bitset changed_;
     Bitset spawned_;

@@ -15,8 +15,8 @@ LocalId GhostTable::take_lane() {
         set(used_, lane);
         return lane;
     }
-    for (Words* words :
-         {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
+    for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
+                         &ever_sent_, &restricted_}) {
         words->push_back(0);
     }
     const std::size_t lanes = used_.size() * bits_per_word;
@@ -26,6 +26,10 @@ LocalId GhostTable::take_lane() {
     leave_reason_.resize(lanes, Reason::left);
     baseline_.resize(lanes, 0);
     meta_tick_.resize(lanes, 0);
+    reference_tick_.resize(lanes, 0);
+    gained_tick_.resize(lanes, 0);
+    told_.resize(lanes, 0);
+    gained_.resize(lanes, 0);
     waiting_since_.resize(lanes, 0);
     last_sequence_.resize(lanes, 0);
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
@@ -35,7 +39,8 @@ LocalId GhostTable::take_lane() {
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
-    for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_}) {
+    for (Words* words :
+         {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_, &restricted_}) {
         reset(*words, lane);
     }
     entity_[lane] = EntityId::none;
@@ -55,6 +60,10 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     owned_[lane] = owned ? 1 : 0;
     baseline_[lane] = 0;
     meta_tick_[lane] = 0;
+    reference_tick_[lane] = 0;
+    gained_tick_[lane] = 0;
+    told_[lane] = ~std::uint32_t{0};
+    gained_[lane] = 0;
     set(live_, lane);
     set(needs_enter_, lane);
     want(lane, now);
@@ -88,16 +97,20 @@ void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {
     want(lane, now);
 }
 
-void GhostTable::gather(const Bitset& changed, Tick now) {
-    const auto bits = changed.words();
-    for (std::size_t w = 0; w < live_.size(); ++w) {
-        for_each_bit(live_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t lane) {
-            const std::uint32_t index = index_of(entity_[lane]);
-            if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) != 0) {
-                want(static_cast<LocalId>(lane), now);
-            }
-        });
-    }
+void GhostTable::set_told(LocalId lane, std::uint32_t told, Tick now) {
+    if (told_[lane] == told) return;
+    gained_[lane] = (gained(lane) | (told & ~told_[lane])) & told;
+    gained_tick_[lane] = now;
+    told_[lane] = told;
+    meta_tick_[lane] = now;
+    want(lane, now);
+}
+
+void GhostTable::touch_references(EntityId entity, Tick now) {
+    const LocalId lane = find(entity);
+    if (lane == no_local_id) return;
+    reference_tick_[lane] = now;
+    want(lane, now);
 }
 
 PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
@@ -191,8 +204,8 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
 
 std::size_t GhostTable::memory_bytes() const noexcept {
     std::size_t bytes =
-        entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 4 * sizeof(Tick)) +
-        used_.size() * 7 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
+        entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 8 * sizeof(Tick)) +
+        used_.size() * 8 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
     for (const PacketRecord& record : records_) {
         bytes += sizeof record + record.items.capacity() * sizeof(SentItem) +
                  record.live.capacity() * sizeof(std::uint64_t);

@@ -61,13 +61,25 @@ class GhostTable {
     void leave(EntityId entity, Reason reason);
     /// The lane of a relevant entity, or no_local_id.
     LocalId find(EntityId entity) const noexcept {
+        if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
         const LocalId* lane = lane_of_.find(index_of(entity));
         return lane != nullptr && entity_[*lane] == entity ? *lane : no_local_id;
     }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
-    /// pending |= live & changed.
-    void gather(const Bitset& changed, Tick now);
+    /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
+    /// whole. `restricted`: the kind has parts that only some are told.
+    void set_told(LocalId lane, std::uint32_t told, Tick now);
+    void set_restricted(LocalId lane) noexcept { set(restricted_, lane); }
+    /// A reference of the entity names something that came or went: told with the next update.
+    void touch_references(EntityId entity, Tick now);
+    /// The observer hears of this id before its enter: it leaves as if it had been sent.
+    void named(LocalId lane) noexcept { set(ever_sent_, lane); }
+    /// pending |= live & changed; of restricted lanes only those for which is_told(lane): what
+    /// changed is something that the observer is told. A change that he is not told must not even
+    /// send again what is under way.
+    template <class IsTold>
+    void gather(const Bitset& changed, Tick now, IsTold&& is_told);
 
     // -- columns by lane ------------------------------------------------------------------------
     std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
@@ -78,7 +90,15 @@ class GhostTable {
     Reason leave_reason(LocalId lane) const noexcept { return leave_reason_[lane]; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
     Tick baseline(LocalId lane) const noexcept { return baseline_[lane]; }
+    /// Of the last change of owner or of what is told.
     Tick meta_tick(LocalId lane) const noexcept { return meta_tick_[lane]; }
+    Tick reference_tick(LocalId lane) const noexcept { return reference_tick_[lane]; }
+    std::uint32_t told(LocalId lane) const noexcept { return told_[lane]; }
+    /// Parts that the observer was not told before, or may not know yet that he is.
+    std::uint32_t gained(LocalId lane) const noexcept {
+        return gained_tick_[lane] > baseline_[lane] ? gained_[lane] : 0;
+    }
+    std::span<const std::uint64_t> restricted() const noexcept { return restricted_; }
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
@@ -128,6 +148,10 @@ class GhostTable {
     std::vector<Reason> leave_reason_;
     std::vector<Tick> baseline_;
     std::vector<Tick> meta_tick_;
+    std::vector<Tick> reference_tick_;
+    std::vector<Tick> gained_tick_;
+    std::vector<std::uint32_t> told_;
+    std::vector<std::uint32_t> gained_;
     std::vector<Tick> waiting_since_;
     std::vector<std::uint32_t> last_sequence_;
     Words used_;
@@ -136,7 +160,8 @@ class GhostTable {
     Words pending_;
     Words needs_enter_;
     Words needs_leave_;
-    Words ever_sent_;  ///< an enter of the lane's entity has been sent
+    Words ever_sent_;   ///< an enter of the lane's entity has been sent, or its id named
+    Words restricted_;  ///< some parts are for some only
     std::uint32_t live_count_ = 0;
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     std::vector<PacketRecord> records_;        ///< ring, oldest first
@@ -144,5 +169,18 @@ class GhostTable {
     std::size_t records_end_ = 0;
     HeldReport held_report_;
 };
+
+template <class IsTold>
+void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
+    const auto bits = changed.words();
+    for (std::size_t w = 0; w < live_.size(); ++w) {
+        for_each_bit(live_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            const std::uint32_t index = index_of(entity_[lane]);
+            if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) == 0) return;
+            if (!test(restricted_, lane) || is_told(lane)) want(lane, now);
+        });
+    }
+}
 
 }  // namespace purview

@@ -24,28 +24,51 @@ std::string read_name(BitReader& in) {
     return name;
 }
 
+constexpr unsigned type_bits = 3;
 /// Which coordinate a field of the place is: 0, 1, 2, or 3 for none.
 constexpr unsigned axis_bits = 2;
 unsigned axis_of(const FieldDef& field) noexcept {
     return field.offset_bytes % 4 == 0 && field.offset_bytes < sizeof(Vec3) &&
-                   (field.type == FieldType::real || field.type == FieldType::quantised)
+                   (field.type == FieldType::real || field.type == FieldType::quantised ||
+                    field.type == FieldType::ranged)
                ? field.offset_bytes / 4U
                : 3U;
 }
 
-FieldDef read_field(BitReader& in, std::uint16_t offset, bool of_place) {
+bool has_range(const FieldDef& field) noexcept {
+    return field.type == FieldType::integer || field.type == FieldType::quantised ||
+           field.type == FieldType::ranged;
+}
+
+std::uint8_t size_of(FieldType type) noexcept {
+    switch (type) {
+        case FieldType::boolean:
+            return 1;
+        case FieldType::rotation:
+            return sizeof(Rotation);
+        case FieldType::reference:
+            return sizeof(EntityId);
+        default:
+            return 4;
+    }
+}
+
+/// A place begins with its three coordinates; nothing else needs a place in a struct of its own.
+constexpr std::uint16_t beside_place = sizeof(Vec3);
+constexpr std::uint32_t decoded_bytes = beside_place + 32;
+
+FieldDef read_field(BitReader& in, bool of_place) {
     FieldDef field;
     field.name = read_name(in);
-    const auto type = in.bits(2);
-    field.type = static_cast<FieldType>(type);
+    field.type = static_cast<FieldType>(in.bits(type_bits));
+    field.offset_bytes = beside_place;
     if (of_place) {
-        if (const auto axis = in.bits(axis_bits); axis < 3) {
-            offset = static_cast<std::uint16_t>(axis * sizeof(float));
-        }
+        if (const auto axis = in.bits(axis_bits); axis < 3)
+            field.offset_bytes = static_cast<std::uint16_t>(axis * sizeof(float));
     }
-    field.offset_bytes = offset;
-    field.size_bytes = field.type == FieldType::boolean ? 1 : 4;
-    if (field.type == FieldType::integer || field.type == FieldType::quantised) {
+    field.size_bytes = size_of(field.type);
+    if (field.type == FieldType::text) field.size_bytes = static_cast<std::uint8_t>(in.bits(5));
+    if (has_range(field)) {
         field.min = std::bit_cast<double>(in.u64());
         field.max = std::bit_cast<double>(in.u64());
     }
@@ -65,12 +88,16 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
     out.bits(schema.components().size(), 6);
     for (const ComponentDef& component : schema.components()) {
         write_name(component.name, out);
+        out.boolean(component.audience.type != AudienceType::everyone);
+        if (component.audience.type != AudienceType::everyone)
+            out.boolean(component.audience.keeps_values);
         out.bits(component.fields.size(), 5);
         for (const FieldDef& field : component.fields) {
             write_name(field.name, out);
-            out.bits(static_cast<std::uint64_t>(field.type), 2);
+            out.bits(static_cast<std::uint64_t>(field.type), type_bits);
             if (&component == place) out.bits(axis_of(field), axis_bits);
-            if (field.type == FieldType::integer || field.type == FieldType::quantised) {
+            if (field.type == FieldType::text) out.bits(field.size_bytes, 5);
+            if (has_range(field)) {
                 out.u64(std::bit_cast<std::uint64_t>(field.min));
                 out.u64(std::bit_cast<std::uint64_t>(field.max));
             }
@@ -95,17 +122,16 @@ Result<Schema> read_schema(BitReader& in) {
     for (std::uint64_t c = 0; c < components && in.ok(); ++c) {
         ComponentDef def;
         def.name = read_name(in);
+        if (in.boolean()) {
+            def.audience.type = AudienceType::owner;  // or another one: who it is, is not told
+            def.audience.keeps_values = in.boolean();
+        }
         const auto fields = in.bits(5);
         if (fields > Schema::fields_max) in.fail();
-        // A place begins with its three coordinates, whichever of them are sent.
-        const std::uint64_t first = c == place ? sizeof(Vec3) : 0;
-        def.size_bytes =
-            static_cast<std::uint32_t>(first + fields * 4 == 0 ? 4 : first + fields * 4);
+        def.size_bytes = decoded_bytes;
         const ComponentId id = schema.add_component(std::move(def));
-        for (std::uint64_t f = 0; f < fields && in.ok(); ++f) {
-            schema.add_field(id,
-                             read_field(in, static_cast<std::uint16_t>(first + f * 4), c == place));
-        }
+        for (std::uint64_t f = 0; f < fields && in.ok(); ++f)
+            schema.add_field(id, read_field(in, c == place));
         if (schema.status() != Status::ok) in.fail();
     }
     if (place != no_place) schema.set_place(ComponentId{static_cast<std::uint16_t>(place)});
@@ -124,14 +150,39 @@ Result<Schema> read_schema(BitReader& in) {
     return schema;
 }
 
-std::vector<KindField> fields_of(const Schema& schema, KindId kind) {
-    std::vector<KindField> out;
+KindLayout layout_of(const Schema& schema, KindId kind) {
+    KindLayout layout;
     for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
-        const auto& fields = schema.components()[index_of(component)].fields;
-        for (std::size_t f = 0; f < fields.size(); ++f) {
-            out.push_back({component, static_cast<std::uint16_t>(f), fields[f].wire_bits});
+        const ComponentDef& def = schema.components()[index_of(component)];
+        if (def.fields.empty()) continue;
+        KindLayout::Part part;
+        part.component = component;
+        part.first = static_cast<unsigned>(layout.fields.size());
+        part.count = static_cast<unsigned>(def.fields.size());
+        part.has_audience = def.audience.type != AudienceType::everyone;
+        layout.body_bits_max += 2 + def.fields.size();
+        for (std::size_t f = 0; f < def.fields.size(); ++f) {
+            const FieldDef& field = def.fields[f];
+            const FieldMask bit = FieldMask{1} << layout.fields.size();
+            part.fields |= bit;
+            if (field.type == FieldType::reference) layout.references |= bit;
+            layout.fields.push_back({component, static_cast<std::uint16_t>(f),
+                                     static_cast<std::uint16_t>(part.words), &field});
+            part.words += field.words;
+            layout.body_bits_max += field.wire_bits;
         }
+        if (part.has_audience) layout.audience |= 1U << layout.parts.size();
+        layout.all |= part.fields;
+        layout.words += part.words;
+        layout.parts.push_back(part);
     }
+    return layout;
+}
+
+std::vector<KindLayout> layouts_of(const Schema& schema) {
+    std::vector<KindLayout> out;
+    for (std::uint16_t k = 0; k < schema.kinds().size(); ++k)
+        out.push_back(layout_of(schema, KindId{k}));
     return out;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The schema as bytes: what a client needs to decode a world it has never heard of. Struct offsets
-// do not travel; a decoded schema lays its fields out one after another (PROTOCOL.md, "Schema").
+// do not travel: behind a decoded schema there is no struct (PROTOCOL.md, "Schema").
 #pragma once
 
 #include "purview/schema.hpp"
@@ -16,12 +16,50 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept;
 /// malformed for anything that a sound schema would not write.
 Result<Schema> read_schema(BitReader& in);
 
-/// Fields of a kind in wire order, components in schema order.
+/// One bit for each field of a kind, all components together.
+using FieldMask = std::uint64_t;
+
 struct KindField {
     ComponentId component;
     std::uint16_t field = 0;
-    std::uint8_t wire_bits = 0;
+    std::uint16_t word = 0;  ///< its first, within the component
+    const FieldDef* def = nullptr;
 };
-std::vector<KindField> fields_of(const Schema& schema, KindId kind);
+
+/// A kind as replication sees it. Valid while its schema is.
+struct KindLayout {
+    /// Some fields of all: those of one component.
+    struct Part {
+        ComponentId component = ComponentId::none;
+        unsigned first = 0;  ///< field
+        unsigned count = 0;
+        unsigned words = 0;
+        FieldMask fields = 0;
+        bool has_audience = false;
+    };
+    std::vector<KindField> fields;  ///< in wire order, components in schema order
+    std::vector<Part> parts;        ///< components that have fields
+    std::size_t words = 0;          ///< of all fields
+    FieldMask all = 0;
+    FieldMask references = 0;
+    std::uint32_t audience = 0;  ///< parts that only some are told, a bit each
+    std::size_t body_bits_max = 0;
+
+    /// The fields of these parts.
+    FieldMask fields_of(std::uint32_t told) const noexcept {
+        if ((audience & ~told) == 0) return all;
+        FieldMask mask = 0;
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            mask |= (told >> p & 1U) != 0 ? parts[p].fields : 0;
+        return mask;
+    }
+    /// A body says of each part whether it changed, unless there is no question.
+    bool asks_parts() const noexcept { return parts.size() > 1 || audience != 0; }
+};
+KindLayout layout_of(const Schema& schema, KindId kind);
+/// By KindId.
+std::vector<KindLayout> layouts_of(const Schema& schema);
+
+inline constexpr std::uint32_t told_all = ~std::uint32_t{0};
 
 }  // namespace purview

@@ -3,6 +3,7 @@
 #include "replication/snapshot_writer.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace purview {
 
@@ -39,28 +40,38 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     const EntityId parent = input.world.parent_at(index);
     item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
     item.bits_max = BitWriter::varint_bits(lane);
+    const KindLayout& layout = input.fields.layout(kind);
     const unsigned link_bits =
-        2 + (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
+        2 + static_cast<unsigned>(std::popcount(layout.audience)) +
+        (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
+    const FieldMask told = layout.fields_of(ghosts.told(lane));
     if (ghosts.needs_enter(lane)) {
         item.type = ItemType::enter;
-        item.body = input.cache.full(index, kind);
+        item.body = input.cache.full(index, kind, told);
+        item.references = told & layout.references;
         item.bits_max += kind_bits(input.schema) + link_bits;
     } else {
         const Tick baseline = ghosts.baseline(lane);
         FieldMask mask = input.fields.changed_since(index, kind, baseline);
+        if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
+            mask |=
+                layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
+        if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
+        mask &= told;
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
         if (mask == 0 && !item.relink) return false;
-        // A body of one component cannot say that nothing changed.
-        if (mask == 0 && input.schema.kinds()[index_of(kind)].components.size() == 1)
-            mask = ~FieldMask{0};
+        // A body of one part cannot say that nothing changed.
+        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
+        item.references = mask & layout.references;
         item.type = item.relink || !ghosts.is_held(lane) ? ItemType::verbose : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
         if (item.type == ItemType::verbose) {
             item.bits_max += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
         }
     }
-    item.bits_max += item.body.bits;
+    item.bits_max += item.body.bits + static_cast<unsigned>(std::popcount(item.references)) *
+                                          (1 + BitWriter::varint_bits(ghosts.lane_end()));
     const Tick age = input.tick - ghosts.waiting_since(lane) + 1;
     item.priority = static_cast<float>(age) * input.schema.kinds()[index_of(kind)].urgency;
     return true;
@@ -158,31 +169,52 @@ unsigned best_rice(const SnapshotPlan& plan, std::size_t first, std::size_t end)
     return best;
 }
 
-void write_link(const GhostTable& ghosts, const SnapshotItem& item, BitWriter& out) {
+void write_link(const GhostTable& ghosts, const KindLayout& layout, const SnapshotItem& item,
+                BitWriter& out) {
     out.boolean(ghosts.owned(item.lane));
     out.boolean(item.parent != no_local_id);
     if (item.parent != no_local_id) out.varint(item.parent);
+    for_each_bit(layout.audience, 0, [&](std::size_t part) {
+        out.boolean((ghosts.told(item.lane) >> part & 1U) != 0);
+    });
 }
 
-void write_item(const ReplicationInput& input, const GhostTable& ghosts, const SnapshotItem& item,
+/// To this observer: the ghost, or none.
+void write_references(const ReplicationInput& input, GhostTable& ghosts, const SnapshotItem& item,
+                      BitWriter& out) {
+    const std::uint32_t index = index_of(ghosts.entity(item.lane));
+    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    for_each_bit(item.references, 0, [&](std::size_t f) {
+        const std::uint32_t* named = input.fields.words(index, layout.fields[f]);
+        const LocalId lane = ghosts.find(make_entity_id(named[0], named[1]));
+        out.boolean(lane != no_local_id);
+        if (lane == no_local_id) return;
+        out.varint(lane);
+        ghosts.named(lane);
+    });
+}
+
+void write_item(const ReplicationInput& input, GhostTable& ghosts, const SnapshotItem& item,
                 BitWriter& out) {
+    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
     switch (item.type) {
         case ItemType::leave:
             out.bits(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
             return;
         case ItemType::enter:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
-            write_link(ghosts, item, out);
+            write_link(ghosts, layout, item, out);
             break;
         case ItemType::verbose:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
             out.boolean(item.relink);
-            if (item.relink) write_link(ghosts, item, out);
+            if (item.relink) write_link(ghosts, layout, item, out);
             break;
         case ItemType::plain:
             break;
     }
     out.copy_bits(input.cache.bytes(item.body), item.body.bits);
+    write_references(input, ghosts, item, out);
 }
 
 }  // namespace

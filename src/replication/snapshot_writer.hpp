@@ -28,6 +28,7 @@ struct SnapshotItem {
     bool relink = false;           ///< parent or owner is told anew
     LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
+    FieldMask references = 0;    ///< follow the body
     std::uint32_t bits_max = 0;  ///< an upper estimate of what it costs
     float priority = 0;
 };

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "wire/quantise.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -36,7 +38,150 @@ std::int64_t load_integer(const FieldDef& field, const std::byte* data) noexcept
     }
 }
 
+std::uint32_t canonical(float value) noexcept {
+    return std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value);
+}
+
+// -- rotations: which part is the largest, and the three others
+// ------------------------------------
+
+constexpr unsigned part_bits = 10;
+constexpr std::int64_t part_zero = 511;  // 0 and +-sqrt(1/2) are exact: 0, 511, 1022
+
+std::uint32_t quantise_rotation(const Rotation& rotation) noexcept {
+    const std::array<double, 4> parts{rotation.x, rotation.y, rotation.z, rotation.w};
+    double length = 0;
+    for (const double part : parts) length += part * part;
+    length = std::sqrt(length);
+    if (!(length > 1e-6) || !std::isfinite(length)) return quantise_rotation({});
+    std::size_t largest = 0;
+    for (std::size_t i = 1; i < 4; ++i) {
+        if (std::abs(parts[i]) > std::abs(parts[largest])) largest = i;
+    }
+    // A rotation and its negative are the same: the largest part counts as positive.
+    const double scale = (parts[largest] < 0 ? -1 : 1) / length * std::sqrt(2.0) * part_zero;
+    auto wire = static_cast<std::uint32_t>(largest);
+    unsigned shift = 2;
+    for (std::size_t i = 0; i < 4; ++i) {
+        if (i == largest) continue;
+        const auto steps =
+            std::clamp<std::int64_t>(std::llround(parts[i] * scale), -part_zero, part_zero);
+        wire |= static_cast<std::uint32_t>(steps + part_zero) << shift;
+        shift += part_bits;
+    }
+    return wire;
+}
+
+// -- ranged floats: how far the exponent is below the range's, then all of the mantissa -----------
+
+constexpr unsigned mantissa_bits = 23;
+constexpr unsigned exponent_steps = 7;  // so many ones: written out instead
+
+unsigned exponent_of(std::uint32_t bits) noexcept {
+    return (bits >> mantissa_bits) & 0xffU;
+}
+unsigned top_exponent(const FieldDef& field) noexcept {
+    const auto top = static_cast<float>(std::max(std::abs(field.min), std::abs(field.max)));
+    return exponent_of(std::bit_cast<std::uint32_t>(top));
+}
+
+void write_ranged(const FieldDef& field, std::uint32_t bits, BitWriter& out) noexcept {
+    const unsigned top = top_exponent(field), exponent = exponent_of(bits);
+    const bool negative = bits >> 31 != 0;
+    const bool is_near = exponent <= top && top - exponent < exponent_steps;
+    if (is_near && (field.min < 0 || !negative)) {
+        const unsigned below = top - exponent;
+        out.bits((1U << below) - 1, below + 1);
+        if (field.min < 0) out.boolean(negative);
+    } else {
+        out.bits((1U << exponent_steps) - 1, exponent_steps);
+        out.boolean(negative);
+        out.bits(exponent, 8);
+    }
+    out.bits(bits & ((1U << mantissa_bits) - 1), mantissa_bits);
+}
+
+std::uint32_t read_ranged(const FieldDef& field, BitReader& in) noexcept {
+    const unsigned top = top_exponent(field);
+    unsigned below = 0;
+    while (below < exponent_steps && in.boolean()) ++below;
+    std::uint32_t exponent = top - below;
+    bool negative = false;
+    if (below == exponent_steps) {
+        negative = in.boolean();
+        exponent = static_cast<std::uint32_t>(in.bits(8));
+        // There is one form for every number, and one number that is none.
+        const bool is_near = exponent <= top && top - exponent < exponent_steps;
+        if (is_near && (field.min < 0 || !negative)) in.fail();
+    } else {
+        if (below > top) in.fail();
+        if (field.min < 0) negative = in.boolean();
+    }
+    const auto mantissa = static_cast<std::uint32_t>(in.bits(mantissa_bits));
+    const std::uint32_t bits =
+        (negative ? 1U << 31 : 0U) | ((exponent & 0xffU) << mantissa_bits) | mantissa;
+    if (bits != canonical(std::bit_cast<float>(bits))) in.fail();
+    return bits;
+}
+
+// -- texts: bytes before the first zero
+// ------------------------------------------------------------
+
+std::uint32_t text_byte(const std::uint32_t* words, std::size_t i) noexcept {
+    return (words[i / 4] >> (8 * (i % 4))) & 0xffU;
+}
+
+void write_text(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept {
+    std::size_t size = 0;
+    while (size < field.size_bytes && text_byte(words, size) != 0) ++size;
+    out.bits(size, 5);
+    for (std::size_t i = 0; i < size; ++i) out.bits(text_byte(words, i), 8);
+}
+
+void read_text(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept {
+    std::fill_n(words, field.words, 0U);
+    const auto size = static_cast<std::size_t>(in.bits(5));
+    if (size > field.size_bytes) return in.fail();
+    for (std::size_t i = 0; i < size; ++i) {
+        const auto byte = static_cast<std::uint32_t>(in.bits(8));
+        if (byte == 0) return in.fail();
+        words[i / 4] |= byte << (8 * (i % 4));
+    }
+}
+
 }  // namespace
+
+void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept {
+    if (field.type == FieldType::ranged) return write_ranged(field, words[0], out);
+    if (field.type == FieldType::text) return write_text(field, words, out);
+    PURVIEW_ASSERT(field.type != FieldType::reference);
+    out.bits(words[0], field.wire_bits);
+}
+
+void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept {
+    if (field.type == FieldType::text) return read_text(field, in, words);
+    words[0] = field.type == FieldType::ranged
+                   ? read_ranged(field, in)
+                   : static_cast<std::uint32_t>(in.bits(field.wire_bits));
+}
+
+Rotation rotation_of(std::uint32_t wire) noexcept {
+    std::array<double, 4> parts{};
+    const std::size_t largest = wire & 3U;
+    double rest = 1;
+    unsigned shift = 2;
+    for (std::size_t i = 0; i < 4; ++i) {
+        if (i == largest) continue;
+        const auto steps = std::int64_t{(wire >> shift) & ((1U << part_bits) - 1)} - part_zero;
+        parts[i] = static_cast<double>(std::min(steps, part_zero)) / part_zero / std::sqrt(2.0);
+        rest -= parts[i] * parts[i];
+        shift += part_bits;
+    }
+    if (rest < 0) return {};
+    parts[largest] = std::sqrt(rest);
+    return {static_cast<float>(parts[0]), static_cast<float>(parts[1]),
+            static_cast<float>(parts[2]), static_cast<float>(parts[3])};
+}
 
 std::uint32_t wire_max(const FieldDef& field) noexcept {
     switch (field.type) {
@@ -44,12 +189,31 @@ std::uint32_t wire_max(const FieldDef& field) noexcept {
             return 1;
         case FieldType::integer:
             return static_cast<std::uint32_t>(field.max - field.min);
-        case FieldType::real:
-            return 0xffffffffU;
         case FieldType::quantised:
             return static_cast<std::uint32_t>(std::llround((field.max - field.min) / field.step));
+        case FieldType::real:
+        case FieldType::ranged:
+        case FieldType::rotation:
+        case FieldType::text:
+        case FieldType::reference:
+            break;
     }
-    return 0;
+    return 0xffffffffU;
+}
+
+void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept {
+    const std::byte* at = data + field.offset_bytes;
+    if (field.type == FieldType::reference) {
+        const auto entity = load<EntityId>(at);
+        words[0] = index_of(entity);
+        words[1] = generation_of(entity);
+    } else if (field.type == FieldType::text) {
+        std::fill_n(words, field.words, 0U);
+        for (std::size_t i = 0; i < field.size_bytes && at[i] != std::byte{0}; ++i)
+            words[i / 4] |= std::to_integer<std::uint32_t>(at[i]) << (8 * (i % 4));
+    } else {
+        words[0] = quantise(field, data);
+    }
 }
 
 std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
@@ -66,10 +230,15 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
                                                              : value) -
                                               min);
         }
-        case FieldType::real: {
-            const auto value = load<float>(at);
-            return std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value);
-        }
+        case FieldType::real:
+        case FieldType::ranged:
+            return canonical(load<float>(at));
+        case FieldType::rotation:
+            return quantise_rotation(load<Rotation>(at));
+        case FieldType::text:
+        case FieldType::reference:
+            PURVIEW_ASSERT(false);  // more than one word
+            return 0;
         case FieldType::quantised: {
             const double value = load<float>(at);
             if (!(value > field.min)) return 0;  // NaN too
@@ -82,7 +251,9 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
 }
 
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept {
-    if (field.type == FieldType::real) return std::bit_cast<float>(wire);
+    if (field.type == FieldType::real || field.type == FieldType::ranged)
+        return std::bit_cast<float>(wire);
+    if (field.type > FieldType::ranged) return 0;
     const std::uint32_t max = wire_max(field);
     const double steps = wire > max ? max : wire;
     return field.type == FieldType::quantised ? field.min + steps * field.step : field.min + steps;
@@ -109,7 +280,14 @@ void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noex
             }
         }
         case FieldType::real:
+        case FieldType::ranged:
             store(at, std::bit_cast<float>(wire));
+            return;
+        case FieldType::rotation:
+            store(at, rotation_of(wire));
+            return;
+        case FieldType::text:
+        case FieldType::reference:
             return;
         case FieldType::quantised:
             store(at, static_cast<float>(dequantised_value(field, wire)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A field of a struct as the unsigned number that travels, and back. Everything behind this point
+// A field of a struct as the unsigned numbers that travel, and back: one word for most, several for
+// texts and references. Everything behind this point
 // (comparison, encoding, digests) sees quantised numbers only, so that server and client speak of
 // the very same values.
 #pragma once
@@ -10,18 +11,32 @@
 #include <cstdint>
 
 #include "purview/schema.hpp"
+#include "wire/bit_reader.hpp"
+#include "wire/bit_writer.hpp"
 
 namespace purview {
 
-/// The number on the wire for the field inside the struct at `data`; below 2^wire_bits. Values out
-/// of range are clamped; NaN becomes the minimum (quantised) or the canonical NaN (real).
+/// The words of the field inside the struct at `data`: words[field.words]. A reference: index and
+/// generation; a text: its bytes, the first in the lowest bits.
+void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept;
+
+/// Of a field of one word; below 2^32. Values out of range are clamped; NaN becomes the minimum
+/// (quantised) or the canonical NaN (real, ranged).
 std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept;
 
 /// Writes the value of the wire number into the struct at `data`. Numbers beyond the range (only a
 /// foreign sender has them) become the maximum.
 void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept;
 
-/// The value of the wire number, for display.
+/// The words on the wire; not of references, whose words mean nothing elsewhere.
+void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept;
+/// Reads words[field.words]; fails at what write_words would not write.
+void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept;
+
+/// The rotation of a wire number; no rotation at all for one that none has.
+Rotation rotation_of(std::uint32_t wire) noexcept;
+
+/// The value of the wire number, for display; 0 of what is no number.
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept;
 
 /// The largest wire number of the field.

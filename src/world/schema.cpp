@@ -65,8 +65,34 @@ std::string derive_width(FieldDef& field) {
                 std::bit_width(static_cast<std::uint64_t>(std::llround(steps))));
             return {};
         }
+        case FieldType::ranged:
+            if (field.size_bytes != 4) return "a ranged field must be a float";
+            if (!std::isfinite(field.min) || !std::isfinite(field.max) || field.min >= field.max) {
+                return "the range must be min < max";
+            }
+            field.wire_bits = 39;
+            return {};
+        case FieldType::rotation:
+            if (field.size_bytes != sizeof(Rotation)) return "a rotation must be a Rotation";
+            field.wire_bits = 32;
+            return {};
+        case FieldType::text:
+            if (field.size_bytes < 1 || field.size_bytes > 31) return "a text has 1 to 31 bytes";
+            field.wire_bits = static_cast<std::uint8_t>(5 + field.size_bytes * 8);
+            field.words = static_cast<std::uint8_t>((field.size_bytes + 3) / 4);
+            return {};
+        case FieldType::reference:
+            if (field.size_bytes != sizeof(EntityId)) return "a reference must be an EntityId";
+            field.wire_bits = 1;
+            field.words = 2;
+            return {};
     }
     return "unknown field type";
+}
+
+/// Flags and values read it as one number.
+bool is_number(const FieldDef& field) noexcept {
+    return field.type <= FieldType::ranged;
 }
 
 }  // namespace
@@ -113,9 +139,23 @@ void Schema::add_field(ComponentId component, FieldDef field) {
     owner.fields.push_back(std::move(field));
 }
 
+void Schema::audience(ComponentId component, const AudienceDef& audience) {
+    if (index_of(component) >= components_.size()) return fail("audience: unknown component");
+    const std::string where = "audience of '" + components_[index_of(component)].name + "'";
+    if (component == place_) return fail(where + ": the place is for everyone");
+    if (audience.type > AudienceType::custom) return fail(where + ": unknown type");
+    if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
+        return fail(where + ": unknown key domain");
+    if (audience.type == AudienceType::custom && audience.custom == nullptr)
+        return fail(where + ": nobody to ask");
+    components_[index_of(component)].audience = audience;
+}
+
 void Schema::set_place(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("place: unknown component");
     if (place_ != ComponentId::none) return fail("place is set twice");
+    if (components_[index_of(component)].audience.type != AudienceType::everyone)
+        return fail("place: it is for everyone");
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
         return fail("place: the struct must begin with a Vec3");
     }
@@ -165,7 +205,8 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
 FlagId Schema::flag(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
     if (!good_name(name, "flag")) return FlagId::none;
-    if (flags_.size() == flags_max || at == fields_max || find_flag(name) != FlagId::none) {
+    if (flags_.size() == flags_max || at == fields_max || find_flag(name) != FlagId::none ||
+        !is_number(components_[index_of(component)].fields[at])) {
         fail("flag '" + std::string(name) + "': unknown field, name used twice, or more than 16");
         return FlagId::none;
     }
@@ -192,7 +233,8 @@ KeyDomain Schema::key(std::string_view name, ComponentId component, std::string_
 ValueId Schema::value(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
     if (!good_name(name, "value")) return ValueId::none;
-    if (values_.size() == values_max || at == fields_max || find_value(name) != ValueId::none) {
+    if (values_.size() == values_max || at == fields_max || find_value(name) != ValueId::none ||
+        !is_number(components_[index_of(component)].fields[at])) {
         fail("value '" + std::string(name) + "': unknown field, name used twice, or more than 8");
         return ValueId::none;
     }
@@ -240,11 +282,15 @@ std::uint64_t Schema::hash() const noexcept {
         for (const auto& field : component.fields) {
             hash = hash_text(hash, field.name);
             hash = combine64(hash, static_cast<std::uint64_t>(field.type));
-            const bool ranged =
-                field.type == FieldType::integer || field.type == FieldType::quantised;
-            if (ranged) hash = hash_real(hash_real(hash, field.min), field.max);
+            const bool has_range = field.type == FieldType::integer ||
+                                   field.type == FieldType::quantised ||
+                                   field.type == FieldType::ranged;
+            if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
             if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
+            if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
         }
+        if (component.audience.type != AudienceType::everyone)
+            hash = combine64(hash, component.audience.keeps_values ? 2 : 1);
     }
     hash = combine64(hash, index_of(place_));
     for (const auto& kind : kinds_) {

@@ -65,6 +65,11 @@ class TwoWorldGame final : public Game {
             if (players_[who] == EntityId::none) continue;
             SplitMix random = random_of(1'000 + who, tick);
             wander(world, players_[who], random, 3, true);
+            // What is in a pack is only its owner's business.
+            if (hidden_random_.chance(0.5F) || who == 0) {
+                world.edit(players_[who], schema_->pack)->ammo =
+                    static_cast<std::uint16_t>((who == 0 ? random : hidden_random_).below(500));
+            }
         }
         for (std::uint32_t who = 0; who < seen_.size(); ++who) {
             edit_hidden(world);
@@ -75,6 +80,7 @@ class TwoWorldGame final : public Game {
             }
             if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
             if (random.chance(0.1F)) edit_body(world, seen_[who], random);
+            if (who % 5 != 0) think(world, seen_[who], random);
         }
         if (adds_seen_at > 0 && tick >= adds_seen_at && players_.front() != EntityId::none) {
             adds_seen_at = 0;
@@ -111,6 +117,24 @@ class TwoWorldGame final : public Game {
         body->facing = random.between(-3, 3);
         body->team = static_cast<std::uint8_t>(random.below(4));
         body->cloaked = random.chance(0.1F);
+    }
+    /// Many have one in mind whom the watched client does not see: another one in the other world,
+    /// and more often another.
+    void think(World& world, EntityId entity, SplitMix& random) {
+        Mind* mind = world.edit(entity, schema_->mind);
+        if (random.chance(0.05F)) {
+            const bool of_seen = random.chance(0.5F);
+            const EntityId one = seen_[random.below(static_cast<std::uint32_t>(seen_.size()))];
+            mind->target = of_seen ? one : EntityId::none;
+            mind->effort = random.between(-12, 12);
+        }
+        const bool thinks_of_hidden =
+            mind->target == EntityId::none ||
+            std::find(seen_.begin(), seen_.end(), mind->target) == seen_.end();
+        if (thinks_of_hidden && !hidden_.empty() && hidden_random_.chance(0.5F)) {
+            mind->target =
+                hidden_[hidden_random_.below(static_cast<std::uint32_t>(hidden_.size()))].id;
+        }
     }
     static void wander(World& world, EntityId entity, SplitMix& random, float step, bool stays) {
         Vec3 at = world.place_of(entity);
@@ -212,6 +236,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
     auto made = Server::create(def, game);
     REQUIRE(made);
     Server server = std::move(made).value();
+    schema.audience->server = &server;
     game.populate(server.world());
     struct Peer {
         Client client;

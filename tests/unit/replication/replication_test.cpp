@@ -104,7 +104,7 @@ TEST_CASE("replication: fields are left out by their tick of change, never by va
     tick(2);
     world.edit(e, small.body)->hp = 100;  // as at tick 1 again
     tick(3);
-    const KindField hp = fields.fields(small.animal)[4];
+    const KindField hp = fields.layout(small.animal).fields[4];
     CHECK(small.schema.components()[index_of(hp.component)].fields[hp.field].name == "hp");
     CHECK(fields.changed_since(index_of(e), small.animal, 1) == FieldMask{1} << 4);
     CHECK(fields.changed_since(index_of(e), small.animal, 3) == 0);
