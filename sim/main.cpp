@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <set>
 
@@ -39,7 +40,8 @@ struct SimCounts {
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;
-    std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than a tick
+    std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
+    Tick oldest_ticks = 0;           ///< that anything waited
     FaultCounts faults;
 };
 
@@ -65,7 +67,7 @@ class Simulation {
         counts.digests += world_.proof->counters().digests_checked;
         counts.sets += world_.proof->counters().truth_checked;
         counts.ghosts += world_.proof->counters().ghosts_checked;
-        counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 1 ? 1 : 0;
+        counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
         for (auto& client : world_.clients) count_faults(*client);
     }
 
@@ -130,6 +132,26 @@ class Simulation {
                  std::to_string(budget_bytes_) + " bytes in one tick");
         }
         for (auto& client : world_.clients) check_client(*client);
+        check_waiting();
+    }
+    /// docs/budget.md: nothing waits longer than what is derived there.
+    void check_waiting() {
+        constexpr double urgencies = 4, strengths = 4, rest = 2;  // largest to smallest weight
+        constexpr double item_bits = 420;                         // an animal with all there is
+        constexpr double slowest_rate = 4;
+        sessions_.clear();
+        world_.server->sessions(sessions_);
+        for (const SessionStats& session : sessions_) {
+            counts.oldest_ticks = std::max(counts.oldest_ticks, session.oldest_ticks);
+            std::uint32_t& most = most_relevant_[session.observer];
+            most = std::max(most, session.relevant);
+            // The room of a tick that items can count on: less headers, and one item at the end.
+            const double room = (budget_bytes_ - 64.0 - 30) * 8 - item_bits;
+            const double round = std::ceil(2.0 * most * item_bits / room);  // as many may leave
+            const double bound = round * (1 + urgencies * strengths * rest) + slowest_rate;
+            if (session.oldest_ticks > bound)
+                fail("something has waited for " + std::to_string(session.oldest_ticks) + " ticks");
+        }
     }
     void check_client(SmallClient& c) {
         std::set<GhostId>& held = held_[&c];
@@ -195,6 +217,8 @@ class Simulation {
     std::uint32_t tick_ = 0;
     std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
     std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
+    std::vector<SessionStats> sessions_;                        ///< scratch
+    std::map<ObserverId, std::uint32_t> most_relevant_;
 };
 
 void print(const SimCounts& counts) {
@@ -215,11 +239,11 @@ void print(const SimCounts& counts) {
         static_cast<unsigned long long>(f.damaged), static_cast<unsigned long long>(f.cut_short));
     std::printf(
         "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced; the budget "
-        "bound in %llu seeds\n",
+        "bound in %llu seeds, nothing waited longer than %u ticks\n",
         static_cast<unsigned long long>(counts.blackouts),
         static_cast<unsigned long long>(counts.address_changes),
         static_cast<unsigned long long>(counts.rejoins),
-        static_cast<unsigned long long>(counts.budget_bound));
+        static_cast<unsigned long long>(counts.budget_bound), counts.oldest_ticks);
 }
 
 /// What a run must have seen to count, for so many ticks in all.

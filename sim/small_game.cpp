@@ -40,6 +40,7 @@ SmallSchema::SmallSchema() {
     tree = schema.kind("tree", {place.id});
     wagon = schema.kind("wagon", {place.id, body.id});
     crate = schema.kind("crate", {place.id});
+    schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
     schema.audience(pack.id, {AudienceType::owner});

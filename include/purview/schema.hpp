@@ -88,6 +88,9 @@ struct KindDef {
     float urgency = 1;                    ///< weight in the send order; > 0
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
     LeavePolicy leave = LeavePolicy::despawn;
+    /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
+    /// every eighth. What comes to rest is told at once.
+    std::vector<SendRate> rates;
 };
 
 /// A yes/no (flag), group (key) or number (value) for interest, read from a field of a component.
@@ -230,7 +233,7 @@ class ComponentBuilder {
     ComponentBuilder& ranged(std::string_view name, float T::*member, float min, float max) {
         return add(name, member, FieldType::ranged, {min, max, 0});
     }
-    /// 32 bits; off by at most a tenth of a degree. What has no length is no rotation at all.
+    /// 32 bits; off by less than a quarter of a degree. What has no length is no rotation at all.
     ComponentBuilder& rotation(std::string_view name, Rotation T::*member) {
         return add(name, member, FieldType::rotation, {});
     }

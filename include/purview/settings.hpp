@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace purview {
 
@@ -23,5 +24,21 @@ struct NodeSettings {
     float urgency = 1;              ///< weight in the send order
     LeavePolicy leave = LeavePolicy::despawn;
 };
+
+/// A step of a curve: from this strength on, state is sent no more often than every so many ticks.
+struct SendRate {
+    float strength = 0;
+    std::uint32_t every_ticks = 1;
+};
+
+/// A curve of steps; strengths ascend, rates do not get slower with them. Weaker than the first
+/// step: as the first. An empty curve: every tick.
+inline std::uint32_t every_ticks_at(const std::vector<SendRate>& curve, float strength) noexcept {
+    std::uint32_t every = curve.empty() ? 1 : curve.front().every_ticks;
+    for (const SendRate& step : curve) {
+        if (strength >= step.strength) every = step.every_ticks;
+    }
+    return every;
+}
 
 }  // namespace purview

@@ -6,6 +6,25 @@
 
 namespace purview {
 
+namespace {
+
+/// Strengths ascend, and nobody who is nearer hears less often.
+bool is_sound(const std::vector<SendRate>& curve) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        if (!(curve[i].strength >= 0 && curve[i].strength <= 1) || curve[i].every_ticks == 0 ||
+            curve[i].every_ticks > 10'000) {
+            return false;
+        }
+        if (i > 0 && (curve[i].strength <= curve[i - 1].strength ||
+                      curve[i].every_ticks > curve[i - 1].every_ticks)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
 ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world,
                        InterestManager made_interest)
     : def(server_def),
@@ -14,7 +33,9 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       game_(&game),
       cookies_(server_def.secret, server_def.mac),
       fields_(*server_def.schema),
-      cache_(fields_) {}
+      cache_(fields_) {
+    for (const KindDef& kind : def.schema->kinds()) has_rates_ |= !kind.rates.empty();
+}
 
 void ServerData::set_spoil(Spoil mode) {
     spoil = mode;
@@ -75,6 +96,7 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
             if (index_of(node) >= def.rules.nodes.size()) return Status::bad_configuration;
         }
         if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
+        if (!is_sound(def.schema->kinds()[k].rates)) return Status::bad_configuration;
     }
     interest_def.kinds = made.kinds;
     interest_def.level = def.level;
@@ -153,7 +175,9 @@ void Server::sessions(std::vector<SessionStats>& out) const {
         stats.role = session->role;
         stats.address = session->address;
         stats.relevant = session->ghosts.live_count();
-        stats.backlog = backlog_of(session->ghosts, data_->tick_number).count;
+        const Backlog backlog = backlog_of(session->ghosts, data_->tick_number);
+        stats.backlog = backlog.count;
+        stats.oldest_ticks = backlog.age_ticks_max;
         stats.bytes_sent = session->bytes_sent;
         stats.bytes_received = session->bytes_received;
         stats.packets_lost = session->packets_lost;

@@ -79,6 +79,7 @@ class ServerData {
     void apply_events(Session& session);
     void touch_references(Session& session);
     void tell_references(Session& session);
+    void set_paces(Session& session);
     void decide_audiences(Session& session);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
@@ -149,6 +150,12 @@ class ServerData {
     std::vector<std::byte> packet_;                                             ///< scratch
     std::vector<EntityId> named_;                                               ///< scratch
     AudienceScratch audience_;
+    struct {
+        std::vector<LocalId> lanes;
+        std::vector<EntityId> entities;
+        std::vector<float> strength;
+    } pace_;  ///< scratch
+    bool has_rates_ = false;  ///< some kind has a curve
 
   public:
     Spoil spoil = Spoil::none;

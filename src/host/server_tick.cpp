@@ -107,6 +107,7 @@ void ServerData::prioritise() {
     for (auto& session : sessions) {
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
+        if (!unlimited) set_paces(*session);
         purview::prioritise(input, session->ghosts, unlimited ? ~std::uint64_t{0} : budget_bits,
                             session->plan);
     }

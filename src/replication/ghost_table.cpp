@@ -28,6 +28,8 @@ LocalId GhostTable::take_lane() {
     meta_tick_.resize(lanes, 0);
     reference_tick_.resize(lanes, 0);
     gained_tick_.resize(lanes, 0);
+    pace_.resize(lanes);
+    sent_tick_.resize(lanes, 0);
     told_.resize(lanes, 0);
     gained_.resize(lanes, 0);
     waiting_since_.resize(lanes, 0);
@@ -64,6 +66,8 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     gained_tick_[lane] = 0;
     told_[lane] = ~std::uint32_t{0};
     gained_[lane] = 0;
+    pace_[lane] = {};
+    sent_tick_[lane] = 0;
     set(live_, lane);
     set(needs_enter_, lane);
     want(lane, now);
@@ -135,6 +139,7 @@ PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
 void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
     record.items.push_back({lane, as});
     last_sequence_[lane] = record.sequence;
+    sent_tick_[lane] = record.tick;
     reset(pending_, lane);
     if (as == SentAs::enter) {
         reset(needs_enter_, lane);

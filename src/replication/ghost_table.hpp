@@ -81,6 +81,17 @@ class GhostTable {
     template <class IsTold>
     void gather(const Bitset& changed, Tick now, IsTold&& is_told);
 
+    // -- pace -----------------------------------------------------------------------------------
+    /// How an observer hears of a ghost: its share of the budget, and how often at most.
+    struct Pace {
+        float weight = 1;  ///< strength x urgency of the nodes
+        std::uint32_t every_ticks = 1;
+    };
+    const Pace& pace(LocalId lane) const noexcept { return pace_[lane]; }
+    void set_pace(LocalId lane, const Pace& pace) noexcept { pace_[lane] = pace; }
+    /// Tick of the last packet with the ghost; 0: never.
+    Tick sent_tick(LocalId lane) const noexcept { return sent_tick_[lane]; }
+
     // -- columns by lane ------------------------------------------------------------------------
     std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
     std::uint32_t live_count() const noexcept { return live_count_; }
@@ -150,6 +161,8 @@ class GhostTable {
     std::vector<Tick> meta_tick_;
     std::vector<Tick> reference_tick_;
     std::vector<Tick> gained_tick_;
+    std::vector<Pace> pace_;
+    std::vector<Tick> sent_tick_;
     std::vector<std::uint32_t> told_;
     std::vector<std::uint32_t> gained_;
     std::vector<Tick> waiting_since_;

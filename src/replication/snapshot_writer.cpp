@@ -29,6 +29,11 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
     return item;
 }
 
+/// It did not change in this tick.
+bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    return !input.fields.changed().test(index_of(ghosts.entity(lane)));
+}
+
 /// False when there is nothing to tell after all.
 bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
                SnapshotItem& item) {
@@ -73,8 +78,18 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     item.bits_max += item.body.bits + static_cast<unsigned>(std::popcount(item.references)) *
                                           (1 + BitWriter::varint_bits(ghosts.lane_end()));
     const Tick age = input.tick - ghosts.waiting_since(lane) + 1;
-    item.priority = static_cast<float>(age) * input.schema.kinds()[index_of(kind)].urgency;
+    item.priority = static_cast<float>(age) * input.schema.kinds()[index_of(kind)].urgency *
+                    ghosts.pace(lane).weight;
+    // What came to rest is not corrected by the next update: its last value goes first.
+    if (is_at_rest(input, ghosts, lane)) item.priority *= rest_urgency;
     return true;
+}
+
+/// An update may wait for its turn; what is new, what came to rest and links may not.
+bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    const std::uint32_t every = ghosts.pace(lane).every_ticks;
+    if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
+    return input.tick - ghosts.sent_tick(lane) >= every;
 }
 
 }  // namespace
@@ -97,6 +112,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
             SnapshotItem item;
+            if (!is_due(input, ghosts, static_cast<LocalId>(lane))) return;
             if (make_item(input, ghosts, static_cast<LocalId>(lane), item)) {
                 add(item);
             } else {
@@ -104,7 +120,8 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             }
         });
     }
-    if (plan.bits_total + snapshot_overhead_bits > budget_bits) {
+    plan.is_over_budget = plan.bits_total + snapshot_overhead_bits > budget_bits;
+    if (plan.is_over_budget) {
         // Ties are broken by local id, never by anything that an observer must not see.
         std::sort(plan.items.begin(), plan.items.end(),
                   [](const SnapshotItem& a, const SnapshotItem& b) {

@@ -39,6 +39,7 @@ struct SnapshotPlan {
     std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
     std::size_t next = 0;                     ///< first item that may not be taken yet
     std::uint64_t bits_total = 0;
+    bool is_over_budget = false;  ///< it was sorted: not everything fits
     std::vector<std::uint32_t> chosen;  ///< scratch of one packet
 
     void skip_taken() noexcept {
@@ -71,6 +72,10 @@ struct Backlog {
     Tick age_ticks_max = 0;
 };
 Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
+
+/// Weights in the send order: docs/budget.md derives from them how long anything can wait.
+inline constexpr float strength_floor = 0.25F;
+inline constexpr float rest_urgency = 2;
 
 inline constexpr unsigned wire_tick_bits = 16;
 inline constexpr unsigned leave_reason_bits = 3;

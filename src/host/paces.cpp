@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How urgent a ghost is to its observer, and how often he hears of it at most: strength, settings
+// of nodes, curves of kinds. Looked up anew for an eighth of the ghosts in each tick, and for those
+// that are new; not at all where nothing asks for it.
+#include <algorithm>
+
+#include "host/server_data.hpp"
+
+namespace purview {
+
+namespace {
+
+constexpr Tick paces_every_ticks = 8;
+
+}  // namespace
+
+void ServerData::set_paces(Session& session) {
+    GhostTable& ghosts = session.ghosts;
+    const auto& nodes = interest.rules().nodes;
+    const bool has_settings = std::any_of(nodes.begin(), nodes.end(), [](const NodeDesc& node) {
+        return node.settings.every_ticks != 1 || node.settings.urgency != 1;
+    });
+    // Without a curve, strength is for the send order, which matters only where the budget binds.
+    const bool needs_strength = has_rates_ || session.plan.is_over_budget;
+    if (!has_settings && !needs_strength) return;
+    pace_.lanes.clear();
+    pace_.entities.clear();
+    for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
+        for_each_bit(ghosts.live()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            const bool is_turn = (tick_number + lane) % paces_every_ticks == 0;
+            const bool is_new =
+                ghosts.needs_enter(lane) && ghosts.waiting_since(lane) == tick_number;
+            if (!is_turn && !is_new) return;
+            pace_.lanes.push_back(lane);
+            pace_.entities.push_back(ghosts.entity(lane));
+        });
+    }
+    pace_.strength.assign(pace_.lanes.size(), 1.0F);
+    if (needs_strength) interest.strength(session.observer, pace_.entities, pace_.strength);
+    for (std::size_t i = 0; i < pace_.lanes.size(); ++i) {
+        const LocalId lane = pace_.lanes[i];
+        const float strength = pace_.strength[i];
+        const NodeSettings settings =
+            has_settings ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
+        const auto& curve = def.schema->kinds()[index_of(ghosts.kind(lane))].rates;
+        ghosts.set_pace(lane, {std::max(strength, strength_floor) * settings.urgency,
+                               std::max(settings.every_ticks, every_ticks_at(curve, strength))});
+    }
+}
+
+}  // namespace purview

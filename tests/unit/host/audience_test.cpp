@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// Whomever the test names.
+class ChosenAudience final : public ComponentAudience {
+  public:
+    void decide(ObserverId observer, std::span<const EntityId> entities,
+                std::span<std::uint8_t> told) const override {
+        for (std::size_t i = 0; i < entities.size(); ++i) told[i] = observer == chosen ? 1 : 0;
+    }
+    ObserverId chosen = ObserverId::none;
+};
+
+struct Health {
+    std::int16_t now = 0;
+    std::int16_t most = 0;
+};
+
+/// A component for each audience, and one for everyone.
+struct AudienceSchema {
+    explicit AudienceSchema(AudienceType type, bool keeps = false) {
+        team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
+        health = schema.component<Health>("health")
+                     .integer("now", &Health::now, -10, 1000)
+                     .integer("most", &Health::most, -10, 1000);
+        const KeyDomain domain = schema.key("team", team.id, "team");
+        schema.audience(health.id, {type, domain, &chosen, keeps});
+        soldier = schema.kind("soldier", {team.id, health.id});
+        stone = schema.kind("stone", {health.id});
+        REQUIRE(schema.status() == Status::ok);
+    }
+    Schema schema;
+    ChosenAudience chosen;
+    Component<Body> team;
+    Component<Health> health;
+    KindId soldier{}, stone{};
+};
+
+double health_of(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+    const GhostId ghost = stage.ghost(client, entity);
+    REQUIRE(ghost != no_ghost);
+    return stage.clients[client]->value_of(ghost, is.health.id, 0);
+}
+bool is_told(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+    return stage.clients[client]->is_told(stage.ghost(client, entity), is.health.id);
+}
+
+}  // namespace
+
+TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 F23 M27)") {
+    for (const AudienceType type :
+         {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
+        const AudienceSchema is(type);
+        Stage stage(is.schema, 3);
+        std::vector<EntityId> soldiers;
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            soldiers.push_back(stage.spawn(is.soldier));
+            stage.world().edit(soldiers[i], is.team)->team = i == 0 ? 2 : 1;
+            *stage.world().edit(soldiers[i], is.health) = {static_cast<std::int16_t>(100 + i), 500};
+            CHECK(stage.world().set_owner(soldiers[i], stage.observers[i]) == Status::ok);
+            CHECK(stage.interest().set_main_entity(stage.observers[i], soldiers[i]) == Status::ok);
+        }
+        stage.step(4);
+        for (std::uint32_t who = 0; who < 3; ++who) {
+            for (std::uint32_t whose = 0; whose < 3; ++whose) {
+                CAPTURE(who);
+                CAPTURE(whose);
+                const bool told = type == AudienceType::owner    ? who == whose
+                                  : type == AudienceType::others ? who != whose
+                                                                 : (who == 0) == (whose == 0);
+                CHECK(is_told(stage, who, soldiers[whose], is) == told);
+                // Whoever is not told has what a component of zeros has, not the lowest value.
+                CHECK(health_of(stage, who, soldiers[whose], is) == (told ? 100.0 + whose : 0.0));
+            }
+        }
+        // It hides a component, never the entity.
+        CHECK(stage.clients[0]->ghost_count() == 3);
+    }
+}
+
+TEST_CASE("audience: who is told from now on gets everything, who is not any more is told so (F25)") {
+    for (const bool keeps : {false, true}) {
+        AudienceSchema is(AudienceType::custom, keeps);
+        Stage stage(is.schema, 2);
+        const EntityId soldier = stage.spawn(is.soldier), stone = stage.spawn(is.stone);
+        *stage.world().edit(soldier, is.health) = {77, 500};
+        *stage.world().edit(stone, is.health) = {33, 500};
+        stage.step(4);
+        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == 0);
+        stage.step(30);  // long after the last change
+        is.chosen.chosen = stage.observers[0];
+        stage.step(2);
+        CHECK(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == 77);
+        CHECK(health_of(stage, 0, stone, is) == 33);
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
+        CHECK_FALSE(is_told(stage, 1, soldier, is));
+        is.chosen.chosen = ObserverId::none;
+        stage.step(2);
+        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
+        stage.world().edit(soldier, is.health)->now = 55;  // not his business
+        stage.step(2);
+        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
+        is.chosen.chosen = stage.observers[0];
+        stage.step(2);
+        CHECK(health_of(stage, 0, soldier, is) == 55);
+        CHECK(health_of(stage, 0, stone, is) == 33);
+    }
+}
+
+TEST_CASE("audience: a gain that is lost on the way is told again (F25)") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 1);
+    const EntityId soldier = stage.spawn(is.soldier);
+    *stage.world().edit(soldier, is.health) = {77, 500};
+    stage.step(4);
+    stage.loses_all_to = 0;
+    is.chosen.chosen = stage.observers[0];
+    stage.step(3);
+    stage.world().edit(soldier, is.health)->now = 78;  // only this one field changes
+    stage.step(3);
+    stage.loses_all_to = 99;
+    stage.step(12);
+    CHECK(health_of(stage, 0, soldier, is) == 78);
+    CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
+}
+
+TEST_CASE("audience: what changes beside it costs who is not told nothing") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    is.chosen.chosen = stage.observers[1];
+    stage.step(30);
+    const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
+    for (int i = 0; i < 60; ++i) {
+        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.step();
+    }
+    CHECK(stage.bytes_to[0] - before[0] < 60 * 12);  // acknowledgements now and then
+    CHECK(stage.bytes_to[1] - before[1] > 60 * 14);
+}
+
+TEST_CASE("audience: an entity is encoded once for its owner and once for all others (M26)") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 8);
+    const EntityId soldier = stage.spawn(is.soldier);
+    (void)stage.world().set_owner(soldier, stage.observers[0]);
+    stage.step(20);
+    const ServerStats before = stage.server->stats();
+    for (int i = 1; i <= 10; ++i) {
+        stage.world().edit(soldier, is.team)->team = static_cast<std::uint8_t>(i % 8);
+        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.step();
+    }
+    const ServerStats after = stage.server->stats();
+    CHECK(after.encodings - before.encodings == 20);
+    CHECK(after.encoding_uses - before.encoding_uses == 80);
+}
+
+TEST_CASE("audience: what makes no sense is refused") {
+    Schema schema;
+    const Component<Place> place = schema.component<Place>("place");
+    Schema of_place = schema, no_key = schema, nobody = schema;
+    of_place.set_place(place.id);
+    of_place.audience(place.id, {AudienceType::owner});
+    CHECK(of_place.status() == Status::bad_configuration);
+    no_key.audience(place.id, {AudienceType::same_key});
+    CHECK(no_key.status() == Status::bad_configuration);
+    nobody.audience(place.id, {AudienceType::custom});
+    CHECK(nobody.status() == Status::bad_configuration);
+}
+
+}  // namespace purview::test

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <algorithm>
+
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct PaceSchema {
+    explicit PaceSchema(std::vector<SendRate> rates = {}) {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1024, 0.01, 0};
+        schema.add_field(place.id, x);
+        schema.set_place(place.id);
+        body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
+        walker = schema.kind("walker", {place.id, body.id});
+        schema.edit_kind(walker).rates = std::move(rates);
+        REQUIRE(schema.status() == Status::ok);
+        def.rules.bounds_max = {1024, 10, 0};
+    }
+    NodeDesc near(float radius) const {
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {{StepOp::add, {KernelType::distance, radius, radius}}};
+        return node;
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Body> body;
+    KindId walker{};
+    ServerDef def;
+};
+
+/// Ticks in which the client's copy was updated, while the entity changes in every one.
+int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
+    int count = 0;
+    Tick last = stage.clients[0]->updated_of(stage.ghost(0, entity));
+    for (int i = 0; i < ticks; ++i) {
+        stage.world().edit(entity, is.body)->hp = static_cast<std::uint16_t>(i % 1000 + 1);
+        stage.step();
+        const Tick now = stage.clients[0]->updated_of(stage.ghost(0, entity));
+        count += now != last ? 1 : 0;
+        last = now;
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("pace: a curve says how often, by strength; what comes to rest is told at once (X7 X2)") {
+    PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
+    is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId close = stage.spawn(is.walker, {510, 0, 0});
+    const EntityId middle = stage.spawn(is.walker, {550, 0, 0});
+    const EntityId far = stage.spawn(is.walker, {595, 0, 0});
+    stage.step(20);
+    CHECK(updates(stage, is, close, 64) == 64);
+    CHECK(updates(stage, is, middle, 64) == 16);
+    CHECK(updates(stage, is, far, 64) == 8);
+    // It stops: the last value does not wait for its turn.
+    for (int offset = 0; offset < 8; ++offset) {
+        for (int i = 0; i <= offset; ++i) {
+            stage.world().edit(far, is.body)->hp = static_cast<std::uint16_t>(500 + i);
+            stage.step();
+        }
+        stage.step();
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, far), is.body.id, 0) == 500 + offset);
+        stage.step(9);
+    }
+}
+
+TEST_CASE("pace: of the nodes that want a pair the most generous says how often (N43)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(50), is.near(100)};
+    is.def.rules.nodes[0].settings.every_ticks = 2;
+    is.def.rules.nodes[1].settings.every_ticks = 6;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId inner = stage.spawn(is.walker, {540, 0, 0});
+    const EntityId outer = stage.spawn(is.walker, {590, 0, 0});
+    stage.step(20);
+    CHECK(updates(stage, is, inner, 60) == 30);
+    CHECK(updates(stage, is, outer, 60) == 10);
+    // It comes nearer: within eight ticks it is heard of more often.
+    CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
+    stage.step(8);
+    CHECK(updates(stage, is, outer, 60) == 30);
+}
+
+TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fresher (X2 X9 O21)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(200)};
+    is.def.budget_bytes_per_tick = 160;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 300; ++i)
+        walkers.push_back(stage.spawn(is.walker, {500 + static_cast<float>(i) * 0.63F, 0, 0}));
+    stage.step(200);
+    std::vector<int> seen(walkers.size());
+    std::vector<Tick> last(walkers.size());
+    for (int tick = 0; tick < 200; ++tick) {
+        for (std::size_t i = 0; i < walkers.size(); ++i)
+            stage.world().edit(walkers[i], is.body)->hp = static_cast<std::uint16_t>(tick + 1);
+        stage.step();
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            const Tick now = stage.clients[0]->updated_of(stage.ghost(0, walkers[i]));
+            seen[i] += now != last[i] ? 1 : 0;
+            last[i] = now;
+        }
+    }
+    const auto sum = [&](std::size_t from) {
+        int total = 0;
+        for (std::size_t i = from; i < from + 60; ++i) total += seen[i];
+        return total;
+    };
+    CHECK(sum(0) > sum(120) * 11 / 10);
+    CHECK(sum(120) > sum(240) * 11 / 10);
+    CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // nobody starves
+}
+
+TEST_CASE("pace: a curve that makes no sense is refused") {
+    const std::vector<std::vector<SendRate>> wrong{
+        {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};
+    for (const auto& curve : wrong) {
+        PaceSchema is(curve);
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        SmallSchema small;
+        SmallGame game(small, 1);
+        CHECK_FALSE(Server::create(is.def, game));
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Aim {
+    EntityId at = EntityId::none;
+};
+
+struct AimSchema {
+    AimSchema() {
+        aim = schema.component<Aim>("aim").reference("at", &Aim::at);
+        archer = schema.kind("archer", {aim.id});
+        target = schema.kind("target", {aim.id});
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(2);
+        def.kinds[index_of(target)].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    Component<Aim> aim;
+    KindId archer{}, target{};
+    ServerDef def;
+};
+
+}  // namespace
+
+TEST_CASE("reference: names whom the client sees, and nobody else") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
+    stage.world().edit(archer, is.aim)->at = target;
+    const auto aimed_at = [&] {
+        return stage.clients[0]->reference_of(stage.ghost(0, archer), is.aim.id, 0);
+    };
+    stage.step(3);
+    CHECK(stage.ghost(0, target) == no_ghost);
+    CHECK(aimed_at() == no_ghost);
+    // It comes into sight: the reference is told without having changed.
+    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    stage.step(2);
+    REQUIRE(stage.ghost(0, target) != no_ghost);
+    CHECK(aimed_at() == stage.ghost(0, target));
+    // It goes, and comes back.
+    CHECK(stage.interest().allow(stage.observers[0], target, false) == Status::ok);
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    stage.step(3);
+    CHECK(aimed_at() == stage.ghost(0, target));
+    // Nobody, itself, somebody who is gone.
+    stage.world().edit(archer, is.aim)->at = EntityId::none;
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    stage.world().edit(archer, is.aim)->at = archer;
+    stage.step(2);
+    CHECK(aimed_at() == stage.ghost(0, archer));
+    stage.world().edit(archer, is.aim)->at = target;
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    stage.world().edit(archer, is.aim)->at = EntityId{~std::uint64_t{0}};  // no id of this world
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+}
+
+TEST_CASE("reference: an id that is used again names nobody by mistake") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId archer = stage.spawn(is.archer);
+    for (int round = 0; round < 20; ++round) {
+        const EntityId target = stage.spawn(is.target);
+        CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+        stage.world().edit(archer, is.aim)->at = target;
+        if (round % 3 == 0) stage.loses_all_to = 0;  // the enter is lost
+        stage.step(round % 4);
+        CHECK(stage.world().despawn(target) == Status::ok);
+        stage.step(round % 2);
+        const EntityId other = stage.spawn(is.target);
+        CHECK(stage.interest().allow(stage.observers[0], other, true) == Status::ok);
+        for (int i = 0; i < 12; ++i) {
+            stage.step();
+            if (i == 2) stage.loses_all_to = 99;
+            const GhostId ghost = stage.ghost(0, archer);
+            if (ghost == no_ghost) continue;
+            const GhostId aimed = stage.clients[0]->reference_of(ghost, is.aim.id, 0);
+            CHECK((aimed == no_ghost || aimed != stage.ghost(0, other)));
+        }
+        CHECK(stage.world().despawn(other) == Status::ok);
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server and a few clients on a perfect line, for tests of single behaviours. The test is the
+// game: between steps it edits the world and tells the engine whom it allows.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "host/server_data.hpp"
+#include "purview/client.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+class Stage final : public Game {
+  public:
+    explicit Stage(const Schema& schema, std::uint32_t count, ServerDef def = {}) {
+        def.schema = &schema;
+        def.world_name = "stage";
+        def.mac = &test_mac;
+        auto made = Server::create(def, *this);
+        if (!made) std::abort();
+        server = std::make_unique<Server>(std::move(made).value());
+        for (std::uint32_t i = 0; i < count; ++i) {
+            ClientDef client;
+            client.nonce = 100 + i;
+            clients.push_back(std::make_unique<Client>(client));
+        }
+        observers.resize(count, ObserverId::none);
+        for (int i = 0; i < 40 && joined_ < count; ++i) step();
+        REQUIRE(joined_ == count);
+    }
+
+    void step(std::uint32_t ticks = 1) {
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            for (std::uint32_t i = 0; i < clients.size(); ++i) {
+                clients[i]->tick(now);
+                std::span<const std::byte> out;
+                while (clients[i]->next_datagram(out)) server->receive(out, address(i), now);
+            }
+            server->tick(now);
+            OutgoingDatagram out;
+            while (server->next_datagram(out)) {
+                const std::uint32_t to = out.to.port - 1U;
+                bytes_to[to] += out.bytes.size();
+                if (loses_all_to != to) clients[to]->receive(out.bytes, now);
+            }
+        }
+    }
+    World& world() { return server->world(); }
+    InterestManager& interest() { return server->interest(); }
+    EntityId spawn(KindId kind, Vec3 at = {}) {
+        const auto made = world().spawn(kind, at);
+        REQUIRE(made);
+        return *made;
+    }
+    /// The client's name for it, or no_ghost.
+    GhostId ghost(std::uint32_t client, EntityId entity) {
+        for (const auto& session : server->data().sessions) {
+            if (session->observer != observers[client]) continue;
+            const LocalId lane = session->ghosts.find(entity);
+            return lane != no_local_id && clients[client]->is_held(lane) ? lane : no_ghost;
+        }
+        return no_ghost;
+    }
+
+    bool joined(Server&, ObserverId observer, const JoinRequest&) override {
+        // Sessions join in the order in which they were accepted: that of the clients.
+        observers[joined_++] = observer;
+        return true;
+    }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+
+    std::unique_ptr<Server> server;
+    std::vector<std::unique_ptr<Client>> clients;
+    std::vector<ObserverId> observers;  ///< [clients]
+    std::uint64_t bytes_to[16] = {};
+    std::uint32_t loses_all_to = 99;  ///< this client hears nothing
+    Micros now = 1'000'000;
+
+  private:
+    static Address address(std::uint32_t client) {
+        Address address;
+        address.carrier = Address::Carrier::memory;
+        address.port = static_cast<std::uint16_t>(client + 1);
+        return address;
+    }
+    std::uint32_t joined_ = 0;
+};
+
+}  // namespace purview::test
