@@ -37,6 +37,7 @@ struct SimCounts {
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
+    std::uint64_t resumed = 0;  ///< enters whose copy was still there
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;
@@ -156,10 +157,12 @@ class Simulation {
     void check_client(SmallClient& c) {
         std::set<GhostId>& held = held_[&c];
         for (const ClientEvent& event : c.client.events()) {
+            if (event.copy == CopyChange::resumed) ++counts.resumed;
+            if (event.copy == CopyChange::dropped) continue;
             const bool is_new =
-                event.enter ? held.insert(event.ghost).second : held.erase(event.ghost) != 0;
+                event.is_enter() ? held.insert(event.ghost).second : held.erase(event.ghost) != 0;
             if (!is_new) fail("a ghost entered or left twice");
-            (event.enter ? counts.enters : counts.leaves) += 1;
+            (event.is_enter() ? counts.enters : counts.leaves) += 1;
         }
         c.client.clear_events();
         if (held.size() != c.client.ghost_count()) fail("events and ghosts of a client differ");
@@ -222,10 +225,12 @@ class Simulation {
 };
 
 void print(const SimCounts& counts) {
-    std::printf("  %llu client-ticks, %llu enters, %llu leaves\n",
-                static_cast<unsigned long long>(counts.client_ticks),
-                static_cast<unsigned long long>(counts.enters),
-                static_cast<unsigned long long>(counts.leaves));
+    std::printf(
+        "  %llu client-ticks, %llu enters (%llu of them to a copy that was kept), %llu leaves\n",
+        static_cast<unsigned long long>(counts.client_ticks),
+        static_cast<unsigned long long>(counts.enters),
+        static_cast<unsigned long long>(counts.resumed),
+        static_cast<unsigned long long>(counts.leaves));
     std::printf("  checked: %llu digests, %llu relevant sets, %llu ghosts against the world\n",
                 static_cast<unsigned long long>(counts.digests),
                 static_cast<unsigned long long>(counts.sets),

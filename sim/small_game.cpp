@@ -40,6 +40,11 @@ SmallSchema::SmallSchema() {
     tree = schema.kind("tree", {place.id});
     wagon = schema.kind("wagon", {place.id, body.id});
     crate = schema.kind("crate", {place.id});
+    schema.edit_kind(wagon).leave = LeavePolicy::stale;
+    schema.edit_kind(wagon).linger_ticks = 100;
+    schema.edit_kind(animal).leave = LeavePolicy::freeze;
+    schema.edit_kind(animal).linger_ticks = 30;
+    schema.edit_kind(tree).leave = LeavePolicy::deactivate;
     schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");

@@ -71,7 +71,10 @@ struct BotCrew::Squad {
 
 void BotCrew::Squad::take(Bot& bot, std::span<const std::byte> bytes, Micros now) {
     bot.client.receive(bytes, now);
-    for (const ClientEvent& event : bot.client.events()) ++(event.enter ? bot.enters : bot.leaves);
+    for (const ClientEvent& event : bot.client.events()) {
+        bot.enters += event.is_enter() ? 1 : 0;
+        bot.leaves += event.is_leave() ? 1 : 0;
+    }
     bot.client.clear_events();
 }
 

@@ -158,8 +158,9 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
         item.lane = sent.lane;
         item.entity = session.ghosts.entity(sent.lane);
         item.kind = session.ghosts.kind(sent.lane);
-        if (sent.as == SentAs::leave) {
-            item.type = check::ManifestItem::Type::leave;
+        if (sent.as == SentAs::leave || sent.as == SentAs::keep) {
+            item.type = sent.as == SentAs::keep ? check::ManifestItem::Type::keep
+                                                : check::ManifestItem::Type::leave;
         } else {
             item.type = sent.as == SentAs::enter ? check::ManifestItem::Type::enter
                                                  : check::ManifestItem::Type::update;

@@ -48,13 +48,37 @@ struct ClientDef {
     std::uint32_t digest_every = 0;
 };
 
+/// What became of the copy that we hold of an entity.
+enum class CopyChange : std::uint8_t {
+    made = 0,     ///< it entered, and there was none
+    removed = 1,  ///< it left
+    kept = 2,     ///< it left, and its copy stays (Client::kept_as)
+    resumed = 3,  ///< it entered, and its copy was still there
+    dropped = 4,  ///< it has been away for too long: the copy that was kept ends
+};
+
+/// Which changes are enters and leaves (F16).
+enum class EventMode : std::uint8_t {
+    paired,  ///< every enter and every leave, strictly in turn
+    fusion,  ///< those of copies that were there before and are after; making one is its spawn
+};
+
 /// A ghost that came or went, in an order that has parents before children when they come and
 /// children before parents when they go.
 struct ClientEvent {
     GhostId ghost;
     KindId kind;
-    Reason reason;  ///< of a leave
-    bool enter;
+    Reason reason;  ///< of a leave: left is not despawned
+    CopyChange copy;
+
+    bool is_enter(EventMode mode = EventMode::paired) const noexcept {
+        return copy == CopyChange::resumed ||
+               (copy == CopyChange::made && mode == EventMode::paired);
+    }
+    bool is_leave(EventMode mode = EventMode::paired) const noexcept {
+        return copy == CopyChange::kept ||
+               (copy == CopyChange::removed && mode == EventMode::paired);
+    }
 };
 
 struct ClientStats {
@@ -109,6 +133,9 @@ class Client {
     /// One past the largest ghost id in use.
     GhostId ghost_end() const noexcept;
     bool is_held(GhostId ghost) const noexcept;
+    /// How a copy is kept whose entity has left; despawn: there is none. It is not held, and its
+    /// values are the last.
+    LeavePolicy kept_as(GhostId ghost) const noexcept;
     KindId kind_of(GhostId ghost) const noexcept;
     /// Owned by us.
     bool is_owned(GhostId ghost) const noexcept;

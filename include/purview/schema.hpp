@@ -88,6 +88,8 @@ struct KindDef {
     float urgency = 1;                    ///< weight in the send order; > 0
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
     LeavePolicy leave = LeavePolicy::despawn;
+    /// A copy that is kept is dropped when its entity has not come back after so many ticks.
+    std::uint32_t linger_ticks = 200;
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
     std::vector<SendRate> rates;

@@ -9,12 +9,14 @@
 
 namespace purview {
 
-/// What becomes of a client's copy when its entity stops being relevant.
+/// What becomes of a client's copy when its entity stops being relevant (not when it is despawned).
+/// A copy that is kept has its last values; when the entity comes back in time, it goes on with
+/// them, and only what changed since is sent.
 enum class LeavePolicy : std::uint8_t {
     despawn = 0,
-    freeze = 1,      ///< kept as it is
+    freeze = 1,      ///< kept and shown as it is
     stale = 2,       ///< kept and marked
-    deactivate = 3,  ///< kept out of sight (placed in the scene beforehand)
+    deactivate = 3,  ///< kept out of sight, as long as the client lives (placed in the scene)
 };
 
 /// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,

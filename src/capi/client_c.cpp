@@ -134,7 +134,8 @@ uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
     client->events.clear();
     for (const ClientEvent& event : client->client.events()) {
-        client->events.push_back({event.ghost, index_of(event.kind), event.enter ? 1U : 0U,
+        if (!event.is_enter() && !event.is_leave()) continue;
+        client->events.push_back({event.ghost, index_of(event.kind), event.is_enter() ? 1U : 0U,
                                   static_cast<uint32_t>(event.reason)});
     }
     client->client.clear_events();

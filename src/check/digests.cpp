@@ -198,7 +198,7 @@ void DigestChecker::remove(std::uint32_t lane) {
 std::string DigestChecker::sent(Manifest manifest) {
     std::string wrong;
     for (const ManifestItem& item : manifest.items) {
-        if (item.type == ManifestItem::Type::leave) {
+        if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep) {
             if (item.lane < sent_.size()) sent_[item.lane] = {};
             continue;
         }
@@ -209,7 +209,10 @@ std::string DigestChecker::sent(Manifest manifest) {
         }
         bool known = has(item.parent_lane);
         for (const ManifestItem& other : manifest.items) {
-            known |= other.type == ManifestItem::Type::enter && other.lane == item.parent_lane;
+            const bool goes_on = other.type == ManifestItem::Type::update &&
+                                 copies_.find(other.lane) != copies_.end();
+            known |= (other.type == ManifestItem::Type::enter || goes_on) &&
+                     other.lane == item.parent_lane;
         }
         if (!known) {
             wrong = "order: " + name_of(item.entity) +
@@ -223,7 +226,10 @@ std::string DigestChecker::sent(Manifest manifest) {
 
 void DigestChecker::apply(const Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
-        if (item.type != ManifestItem::Type::leave) continue;
+        if (item.type != ManifestItem::Type::leave && item.type != ManifestItem::Type::keep)
+            continue;
+        if (item.type == ManifestItem::Type::leave) copies_.erase(item.lane);
+        if (item.type == ManifestItem::Type::keep && has(item.lane)) copies_.insert(item.lane);
         forget_references(item.lane);
         for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {  // its children stand alone
             if (!has(lane) || lane == item.lane || ghosts_[lane].parent_lane != item.lane) continue;
@@ -234,8 +240,10 @@ void DigestChecker::apply(const Manifest& manifest) {
         remove(item.lane);
     }
     for (const ManifestItem& item : manifest.items) {
-        if (item.type == ManifestItem::Type::leave) continue;
-        if (item.type == ManifestItem::Type::update && !has(item.lane))
+        if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep)
+            continue;
+        const bool goes_on = copies_.erase(item.lane) != 0;
+        if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
             continue;  // its enter was lost
         Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values,
                     item.told,   0};

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct NamedEntity {
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
 struct ManifestItem {
-    enum class Type : std::uint8_t { enter, update, leave } type;
+    /// keep: a leave after which the copy stays.
+    enum class Type : std::uint8_t { enter, update, leave, keep } type;
     std::uint32_t lane = 0;
     EntityId entity = EntityId::none;
     KindId kind{};
@@ -104,7 +106,8 @@ class DigestChecker {
 
     const Schema* schema_;
     std::deque<Manifest> under_way_;
-    std::vector<Ghost> ghosts_;  ///< by lane; without values where there is none
+    std::vector<Ghost> ghosts_;       ///< by lane; without values where there is none
+    std::set<std::uint32_t> copies_;  ///< lanes whose copy is kept
     std::size_t ghost_count_ = 0;
     std::vector<Sent> sent_;  ///< by lane
     std::uint64_t digest_ = 0;

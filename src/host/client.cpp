@@ -9,7 +9,7 @@ namespace purview {
 
 ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId component,
                                               std::size_t field) const noexcept {
-    if (!ghosts || !ghosts->is_held(ghost)) return {};
+    if (!has_copy(ghost)) return {};
     const std::uint32_t* words = ghosts->find_words(ghost, component, field);
     if (words == nullptr) return {};
     return {&ghosts->schema().components()[index_of(component)].fields[field], words};
@@ -72,8 +72,11 @@ GhostId Client::ghost_end() const noexcept {
 bool Client::is_held(GhostId ghost) const noexcept {
     return data_->ghosts && data_->ghosts->is_held(ghost);
 }
+LeavePolicy Client::kept_as(GhostId ghost) const noexcept {
+    return data_->ghosts ? data_->ghosts->kept_as(ghost) : LeavePolicy::despawn;
+}
 KindId Client::kind_of(GhostId ghost) const noexcept {
-    return is_held(ghost) ? data_->ghosts->kind(ghost) : KindId{};
+    return data_->has_copy(ghost) ? data_->ghosts->kind(ghost) : KindId{};
 }
 bool Client::is_owned(GhostId ghost) const noexcept {
     return is_held(ghost) && data_->ghosts->owned(ghost);
@@ -82,10 +85,10 @@ GhostId Client::parent_of(GhostId ghost) const noexcept {
     return is_held(ghost) ? data_->ghosts->parent(ghost) : no_ghost;
 }
 Tick Client::updated_of(GhostId ghost) const noexcept {
-    return is_held(ghost) ? data_->ghosts->updated(ghost) : 0;
+    return data_->has_copy(ghost) ? data_->ghosts->updated(ghost) : 0;
 }
 Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
-    return is_held(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
+    return data_->has_copy(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
 }
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
@@ -120,7 +123,7 @@ GhostId Client::reference_of(GhostId ghost, ComponentId component,
 }
 
 bool Client::is_told(GhostId ghost, ComponentId component) const noexcept {
-    if (!is_held(ghost)) return false;
+    if (!is_held(ghost)) return false;  // a copy that is kept is told nothing
     const auto& parts = data_->ghosts->layout(kind_of(ghost)).parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {
         if (parts[p].component == component) return (data_->ghosts->told(ghost) >> p & 1U) != 0;

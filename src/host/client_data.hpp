@@ -27,6 +27,7 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
+    bool has_copy(GhostId ghost) const noexcept { return ghosts && ghosts->has_copy(ghost); }
     struct FoundField {
         const FieldDef* def = nullptr;
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field

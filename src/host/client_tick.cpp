@@ -145,7 +145,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         ghosts->accept(newest_tick);
         newest_packet = link_.newest_accepted();
         for (const GhostEvent& event : ghosts->events()) {
-            events.push_back({event.ghost, event.kind, event.reason, event.enter});
+            events.push_back({event.ghost, event.kind, event.reason, event.copy});
         }
         ghosts->clear_events();
         stats.order_violations = ghosts->counters().order_violations;

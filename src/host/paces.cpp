@@ -16,11 +16,27 @@ constexpr Tick paces_every_ticks = 8;
 
 }  // namespace
 
+/// What becomes of the copy: as the kind says, or the nodes that wanted the pair if they are more
+/// generous. Who was despawned is gone.
+Keeping ServerData::keeping_of(const Session& session, const RelevanceEvent& event) const {
+    if (event.reason == Reason::despawned || event.reason == Reason::disconnected) return {};
+    const LocalId lane = session.ghosts.find(event.entity);
+    if (lane == no_local_id) return {};
+    const KindDef& kind = def.schema->kinds()[index_of(session.ghosts.kind(lane))];
+    Keeping keeping;
+    keeping.policy = std::max(kind.leave, session.ghosts.pace(lane).leave);
+    constexpr Tick forever = ~Tick{0};
+    keeping.until =
+        keeping.policy == LeavePolicy::deactivate ? forever : tick_number + kind.linger_ticks;
+    return keeping;
+}
+
 void ServerData::set_paces(Session& session) {
     GhostTable& ghosts = session.ghosts;
     const auto& nodes = interest.rules().nodes;
     const bool has_settings = std::any_of(nodes.begin(), nodes.end(), [](const NodeDesc& node) {
-        return node.settings.every_ticks != 1 || node.settings.urgency != 1;
+        return node.settings.every_ticks != 1 || node.settings.urgency != 1 ||
+               node.settings.leave != LeavePolicy::despawn;
     });
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_strength = has_rates_ || session.plan.is_over_budget;
@@ -47,7 +63,8 @@ void ServerData::set_paces(Session& session) {
             has_settings ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
         const auto& curve = def.schema->kinds()[index_of(ghosts.kind(lane))].rates;
         ghosts.set_pace(lane, {std::max(strength, strength_floor) * settings.urgency,
-                               std::max(settings.every_ticks, every_ticks_at(curve, strength))});
+                               std::max(settings.every_ticks, every_ticks_at(curve, strength)),
+                               settings.leave});
     }
 }
 

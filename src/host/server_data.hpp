@@ -77,6 +77,7 @@ class ServerData {
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
+    Keeping keeping_of(const Session& session, const RelevanceEvent& event) const;
     void touch_references(Session& session);
     void tell_references(Session& session);
     void set_paces(Session& session);
@@ -154,7 +155,7 @@ class ServerData {
         std::vector<LocalId> lanes;
         std::vector<EntityId> entities;
         std::vector<float> strength;
-    } pace_;  ///< scratch
+    } pace_;                  ///< scratch
     bool has_rates_ = false;  ///< some kind has a curve
 
   public:

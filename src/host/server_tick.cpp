@@ -50,12 +50,13 @@ void ServerData::decide_interest() {
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
 /// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
+    session.ghosts.drop_lingering(tick_number);
     enter_order_.clear();
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
         if (event.enter) {
             enter_order_.emplace_back(world.data().spawn_number_at(index_of(event.entity)), &event);
         } else {
-            session.ghosts.leave(event.entity, event.reason);
+            session.ghosts.leave(event.entity, event.reason, keeping_of(session, event));
             ++session.leaves;
         }
     }

@@ -117,13 +117,14 @@ bool ClientGhosts::decode(BitReader& in) {
         [&](Edit& edit) {
             edit.type = Edit::Type::leave;
             edit.reason = static_cast<Reason>(in.bits(leave_reason_bits));
+            if (in.boolean()) edit.policy = static_cast<LeavePolicy>(in.bits(leave_policy_bits));
             return in.ok();
         },
         false);
     section(
         [&](Edit& edit) {
             edit.type = Edit::Type::enter;
-            if (is_held(edit.ghost)) in.fail();  // an id is free before it is used again
+            if (has_copy(edit.ghost)) in.fail();  // an id is free before it is used again
             return known_kind(in, edit) && decode_link(in, edit) && decode_full(in, edit);
         },
         false);
@@ -138,7 +139,7 @@ bool ClientGhosts::decode(BitReader& in) {
             if (!known_kind(in, edit)) return false;
             edit.relink = in.boolean();
             if (edit.relink && !decode_link(in, edit)) return false;
-            if (is_held(edit.ghost) ? kind(edit.ghost) != edit.kind : enters_here(edit.ghost))
+            if (has_copy(edit.ghost) ? kind(edit.ghost) != edit.kind : enters_here(edit.ghost))
                 in.fail();
             return decode_update(in, edit);
         },
@@ -187,14 +188,34 @@ void ClientGhosts::forget_references(LocalId gone) {
     }
 }
 
-void ClientGhosts::remove(LocalId ghost, Reason reason) {
-    for (LocalId child = 0; child < ghosts_.size(); ++child) {
-        if (ghosts_[child].held && ghosts_[child].parent == ghost)
-            ghosts_[child].parent = no_local_id;
+void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
+    Ghost& its = ghosts_[ghost];
+    const bool is_kept = policy != LeavePolicy::despawn;
+    if (!its.held && is_kept) return;  // it is kept already
+    if (its.held) {
+        for (LocalId child = 0; child < ghosts_.size(); ++child) {
+            if (ghosts_[child].held && ghosts_[child].parent == ghost)
+                ghosts_[child].parent = no_local_id;
+        }
+        --count_;
     }
-    ghosts_[ghost].held = false;
-    --count_;
-    events_.push_back({ghost, ghosts_[ghost].kind, reason, false});
+    const CopyChange change = is_kept    ? CopyChange::kept
+                              : its.held ? CopyChange::removed
+                                         : CopyChange::dropped;
+    its.held = false;
+    its.kept = policy;
+    its.parent = no_local_id;
+    events_.push_back({ghost, its.kind, reason, change});
+}
+
+/// It comes back while its copy is still here.
+void ClientGhosts::resume(LocalId ghost) {
+    Ghost& its = ghosts_[ghost];
+    its.held = true;
+    its.kept = LeavePolicy::despawn;
+    its.samples = 0;  // wherever it was in the meantime
+    ++count_;
+    events_.push_back({ghost, its.kind, Reason::entered, CopyChange::resumed});
 }
 
 bool ClientGhosts::is_ready(const Edit& edit) const noexcept {
@@ -217,7 +238,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.parent = edit.parent;
     ghost.told = edit.told;
     ++count_;
-    events_.push_back({edit.ghost, edit.kind, Reason::entered, true});
+    events_.push_back({edit.ghost, edit.kind, Reason::entered, CopyChange::made});
     apply_values(edit, tick);
 }
 
@@ -284,14 +305,18 @@ void ClientGhosts::apply(Tick tick) {
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
     for (auto edit = edits_.begin(); edit != leaves_end; ++edit) forget_references(edit->ghost);
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
-                                             [&](const Edit& e) { return is_held(e.ghost); });
+                                             [&](const Edit& e) { return has_copy(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
     std::stable_sort(edits_.begin(), known,
                      [&](const Edit& a, const Edit& b) { return depth(a.ghost) > depth(b.ghost); });
-    for (auto edit = edits_.begin(); edit != known; ++edit) remove(edit->ghost, edit->reason);
+    for (auto edit = edits_.begin(); edit != known; ++edit)
+        remove(edit->ghost, edit->reason, edit->policy);
 
     const auto enters_end = std::find_if(
         leaves_end, edits_.end(), [](const Edit& e) { return e.type == Edit::Type::update; });
+    for (auto edit = enters_end; edit != edits_.end(); ++edit) {
+        if (edit->relink && !is_held(edit->ghost) && has_copy(edit->ghost)) resume(edit->ghost);
+    }
     for (auto waiting = leaves_end; waiting != enters_end;) {
         const auto ready =
             std::stable_partition(waiting, enters_end, [&](const Edit& e) { return is_ready(e); });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "purview/client.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
 #include "replication/ghost_table.hpp"
@@ -23,7 +24,7 @@ struct GhostEvent {
     LocalId ghost;
     KindId kind;
     Reason reason;  ///< of a leave
-    bool enter;
+    CopyChange copy;
 };
 
 /// Where a ghost was, at a tick.
@@ -62,6 +63,14 @@ class ClientGhosts {
     bool is_held(LocalId ghost) const noexcept {
         return ghost < ghosts_.size() && ghosts_[ghost].held;
     }
+    /// It left, and its copy is kept; not despawn: how.
+    LeavePolicy kept_as(LocalId ghost) const noexcept {
+        return ghost < ghosts_.size() ? ghosts_[ghost].kept : LeavePolicy::despawn;
+    }
+    /// Held or kept: it has values.
+    bool has_copy(LocalId ghost) const noexcept {
+        return is_held(ghost) || kept_as(ghost) != LeavePolicy::despawn;
+    }
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
     LocalId parent(LocalId ghost) const noexcept { return ghosts_[ghost].parent; }
@@ -94,6 +103,7 @@ class ClientGhosts {
     struct Ghost {
         bool held = false;
         bool owned = false;
+        LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
         KindId kind{};
         LocalId parent = no_local_id;
         std::uint32_t told = told_all;
@@ -106,6 +116,7 @@ class ClientGhosts {
         LocalId ghost;
         KindId kind{};
         Reason reason{};
+        LeavePolicy policy = LeavePolicy::despawn;
         bool relink = false;
         bool owned = false;
         LocalId parent = no_local_id;
@@ -124,7 +135,8 @@ class ClientGhosts {
     void forget_references(LocalId gone);
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
-    void remove(LocalId ghost, Reason reason);
+    void remove(LocalId ghost, Reason reason, LeavePolicy policy);
+    void resume(LocalId ghost);
     void apply_values(const Edit& edit, Tick tick);
     void enter(const Edit& edit, Tick tick);
     bool is_ready(const Edit& edit) const noexcept;

@@ -16,7 +16,7 @@ LocalId GhostTable::take_lane() {
         return lane;
     }
     for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
-                         &ever_sent_, &restricted_}) {
+                         &ever_sent_, &restricted_, &lingering_, &away_}) {
         words->push_back(0);
     }
     const std::size_t lanes = used_.size() * bits_per_word;
@@ -24,9 +24,11 @@ LocalId GhostTable::take_lane() {
     kind_.resize(lanes);
     owned_.resize(lanes, 0);
     leave_reason_.resize(lanes, Reason::left);
+    keeping_.resize(lanes);
     baseline_.resize(lanes, 0);
     meta_tick_.resize(lanes, 0);
     reference_tick_.resize(lanes, 0);
+    resumed_tick_.resize(lanes, 0);
     gained_tick_.resize(lanes, 0);
     pace_.resize(lanes);
     sent_tick_.resize(lanes, 0);
@@ -41,8 +43,8 @@ LocalId GhostTable::take_lane() {
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
-    for (Words* words :
-         {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_, &restricted_}) {
+    for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
+                         &restricted_, &lingering_, &away_}) {
         reset(*words, lane);
     }
     entity_[lane] = EntityId::none;
@@ -56,13 +58,30 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
+    if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
+        // It goes on with what the observer has; parent, owner and references are told anew.
+        end_lingering(kept);
+        if (!test(needs_leave_, kept)) set(away_, kept);  // it was told, or is being told
+        reset(needs_leave_, kept);
+        resumed_tick_[kept] = now;
+        owned_[kept] = owned ? 1 : 0;
+        meta_tick_[kept] = reference_tick_[kept] = now;
+        pace_[kept] = {};
+        set(live_, kept);
+        want(kept, now);
+        ++live_count_;
+        lane_of_[index_of(entity)] = kept;
+        return kept;
+    }
     const LocalId lane = take_lane();
     entity_[lane] = entity;
+    keeping_[lane] = {};
     kind_[lane] = kind;
     owned_[lane] = owned ? 1 : 0;
     baseline_[lane] = 0;
     meta_tick_[lane] = 0;
     reference_tick_[lane] = 0;
+    resumed_tick_[lane] = 0;
     gained_tick_[lane] = 0;
     told_[lane] = ~std::uint32_t{0};
     gained_[lane] = 0;
@@ -76,7 +95,33 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     return lane;
 }
 
-void GhostTable::leave(EntityId entity, Reason reason) {
+LocalId GhostTable::find_lingering(EntityId entity) const noexcept {
+    const LocalId* lane = lingering_of_.find(index_of(entity));
+    return lane != nullptr && entity_[*lane] == entity ? *lane : no_local_id;
+}
+
+void GhostTable::end_lingering(LocalId lane) noexcept {
+    reset(lingering_, lane);
+    keeping_[lane] = {};
+    --lingering_count_;
+    const LocalId* newest = lingering_of_.find(index_of(entity_[lane]));
+    if (newest != nullptr && *newest == lane) lingering_of_.erase(index_of(entity_[lane]));
+}
+
+void GhostTable::drop_lingering(Tick now) {
+    if (lingering_count_ == 0) return;
+    for (std::size_t w = 0; w < lingering_.size(); ++w) {
+        for_each_bit(lingering_[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            if (keeping_[lane].until > now) return;
+            end_lingering(lane);
+            leave_reason_[lane] = Reason::left;
+            set(needs_leave_, lane);
+        });
+    }
+}
+
+void GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
     const LocalId lane = find(entity);
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return;
@@ -88,6 +133,14 @@ void GhostTable::leave(EntityId entity, Reason reason) {
     leave_reason_[lane] = reason;
     if (test(ever_sent_, lane)) {
         set(needs_leave_, lane);
+        // Only what the observer has for certain can be gone on with.
+        const bool is_kept = keeping.policy != LeavePolicy::despawn && test(held_, lane) &&
+                             lingering_count_ < lingering_max;
+        if (!is_kept) return;
+        set(lingering_, lane);
+        keeping_[lane] = keeping;
+        lingering_of_[index_of(entity)] = lane;
+        ++lingering_count_;
     } else {
         free_lane(lane);  // the observer never heard of it, and never will
     }
@@ -145,7 +198,7 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
         reset(needs_enter_, lane);
         set(ever_sent_, lane);
         baseline_[lane] = record.tick;
-    } else if (as == SentAs::leave) {
+    } else if (as != SentAs::update) {
         reset(needs_leave_, lane);
     }
 }
@@ -159,21 +212,26 @@ void GhostTable::delivered(const PacketRecord& record) {
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
                 if (test(held_, item.lane)) {
+                    if (record.tick >= resumed_tick_[item.lane]) reset(away_, item.lane);
                     baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
                 }
                 break;
             case SentAs::leave:
                 free_lane(item.lane);
                 break;
+            case SentAs::keep:
+                set(away_, item.lane);
+                break;
         }
     }
     held_report_ = {record.sequence, record.tick, 0, 0, 0};
     for (std::size_t w = 0; w < held_.size(); ++w) {
         const std::uint64_t relevant = w < record.live.size() ? record.live[w] : 0;
+        const std::uint64_t shown = held_[w] & ~away_[w];
         held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));
-        held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~held_[w]));
+        held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~shown));
         held_report_.unacknowledged_leaves +=
-            static_cast<std::uint32_t>(std::popcount(held_[w] & ~relevant));
+            static_cast<std::uint32_t>(std::popcount(shown & ~relevant));
     }
 }
 
@@ -194,6 +252,9 @@ void GhostTable::lost(const PacketRecord& record, Tick now) {
                 break;
             case SentAs::leave:
                 set(needs_leave_, item.lane);
+                break;
+            case SentAs::keep:
+                if (test(lingering_, item.lane)) set(needs_leave_, item.lane);
                 break;
         }
     }

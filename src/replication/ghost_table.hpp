@@ -6,6 +6,8 @@
 //   free --enter--> entering --enter acknowledged--> present --leave--> leaving --leave
 //   acknowledged--> free
 //                       '--leave, never sent--> free
+//   present --leave, its copy is kept--> lingering --enter--> present
+//                                                 '--too long--> leaving
 //
 // Keyed by entity id and blind to slots. Local ids are dense and small, so an observer can tell
 // neither how many hidden entities there are nor their ids; an id is free again only when a packet
@@ -27,7 +29,13 @@ namespace purview {
 using LocalId = std::uint32_t;
 inline constexpr LocalId no_local_id = 0xffffffffU;
 
-enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2 };
+enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2, keep = 3 };
+
+/// What becomes of a copy whose entity leaves.
+struct Keeping {
+    LeavePolicy policy = LeavePolicy::despawn;
+    Tick until = 0;  ///< it is dropped then
+};
 
 struct SentItem {
     LocalId lane;
@@ -58,7 +66,11 @@ class GhostTable {
     /// A new lane for the entity, the lowest that is free. Enters of one tick come in the order of
     /// spawn numbers.
     LocalId enter(EntityId entity, KindId kind, bool owned, Tick now);
-    void leave(EntityId entity, Reason reason);
+    void leave(EntityId entity, Reason reason, Keeping keeping = {});
+    /// Copies that have been kept long enough: they leave for good.
+    void drop_lingering(Tick now);
+    /// Copies that are kept for one observer at most.
+    static constexpr std::uint32_t lingering_max = 1'024;
     /// The lane of a relevant entity, or no_local_id.
     LocalId find(EntityId entity) const noexcept {
         if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
@@ -86,6 +98,7 @@ class GhostTable {
     struct Pace {
         float weight = 1;  ///< strength x urgency of the nodes
         std::uint32_t every_ticks = 1;
+        LeavePolicy leave = LeavePolicy::despawn;  ///< at least
     };
     const Pace& pace(LocalId lane) const noexcept { return pace_[lane]; }
     void set_pace(LocalId lane, const Pace& pace) noexcept { pace_[lane] = pace; }
@@ -99,6 +112,8 @@ class GhostTable {
     KindId kind(LocalId lane) const noexcept { return kind_[lane]; }
     bool owned(LocalId lane) const noexcept { return owned_[lane] != 0; }
     Reason leave_reason(LocalId lane) const noexcept { return leave_reason_[lane]; }
+    /// Not despawn: the copy is kept, or will be when the leave arrives.
+    LeavePolicy kept_as(LocalId lane) const noexcept { return keeping_[lane].policy; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
     Tick baseline(LocalId lane) const noexcept { return baseline_[lane]; }
     /// Of the last change of owner or of what is told.
@@ -113,6 +128,8 @@ class GhostTable {
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
+    /// Its copy was kept, and it is not known yet that the observer goes on with it.
+    bool is_away(LocalId lane) const noexcept { return test(away_, lane); }
     bool is_live(LocalId lane) const noexcept { return test(live_, lane); }
     bool needs_enter(LocalId lane) const noexcept { return test(needs_enter_, lane); }
     /// Lanes by mask, 64 to a word.
@@ -148,6 +165,8 @@ class GhostTable {
         words[lane / bits_per_word] &= ~(std::uint64_t{1} << (lane % bits_per_word));
     }
     LocalId take_lane();
+    LocalId find_lingering(EntityId entity) const noexcept;
+    void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
     void delivered(const PacketRecord& record);
@@ -157,9 +176,11 @@ class GhostTable {
     std::vector<KindId> kind_;
     std::vector<std::uint8_t> owned_;
     std::vector<Reason> leave_reason_;
+    std::vector<Keeping> keeping_;
     std::vector<Tick> baseline_;
     std::vector<Tick> meta_tick_;
     std::vector<Tick> reference_tick_;
+    std::vector<Tick> resumed_tick_;
     std::vector<Tick> gained_tick_;
     std::vector<Pace> pace_;
     std::vector<Tick> sent_tick_;
@@ -175,9 +196,13 @@ class GhostTable {
     Words needs_leave_;
     Words ever_sent_;   ///< an enter of the lane's entity has been sent, or its id named
     Words restricted_;  ///< some parts are for some only
+    Words lingering_;   ///< left, and its copy is kept
+    Words away_;        ///< the observer may hold no more than a copy that was kept
     std::uint32_t live_count_ = 0;
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
-    std::vector<PacketRecord> records_;        ///< ring, oldest first
+    FlatMap<std::uint32_t, LocalId> lingering_of_;
+    std::uint32_t lingering_count_ = 0;
+    std::vector<PacketRecord> records_;  ///< ring, oldest first
     std::size_t records_begin_ = 0;
     std::size_t records_end_ = 0;
     HeldReport held_report_;

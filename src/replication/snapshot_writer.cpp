@@ -23,9 +23,9 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
     SnapshotItem item;
     item.lane = lane;
     item.type = ItemType::leave;
-    item.bits_max = BitWriter::varint_bits(lane) + leave_reason_bits;
+    item.keeps = ghosts.kept_as(lane) != LeavePolicy::despawn;
+    item.bits_max = BitWriter::varint_bits(lane) + leave_reason_bits + 1 + leave_policy_bits;
     item.priority = leave_priority;
-    (void)ghosts;
     return item;
 }
 
@@ -135,10 +135,17 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
 
 namespace {
 
+/// It makes the ghost present: an enter, or what a copy goes on with.
+bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) {
+    return item.type == ItemType::enter ||
+           (item.type == ItemType::verbose && item.relink && ghosts.is_away(item.lane));
+}
+
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
-    if (item.parent == no_local_id || ghosts.is_held(item.parent)) return true;
+    if (item.parent == no_local_id) return true;
+    if (ghosts.is_held(item.parent) && !ghosts.is_away(item.parent)) return true;
     const std::uint32_t at = plan.item_of_lane[item.parent];
-    return at != 0 && plan.items[at - 1].type == ItemType::enter &&
+    return at != 0 && makes_present(ghosts, plan.items[at - 1]) &&
            std::find(plan.chosen.begin(), plan.chosen.end(), at - 1) != plan.chosen.end();
 }
 
@@ -155,7 +162,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     }
     if (links && !input.break_order && !is_parent_known(ghosts, plan, item)) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
-        if (parent == 0 || plan.items[parent - 1].type != ItemType::enter ||
+        if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
             !choose(input, ghosts, plan, parent - 1, bits_left)) {
             return false;  // its parent is under way: wait
         }
@@ -217,6 +224,9 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
     switch (item.type) {
         case ItemType::leave:
             out.bits(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
+            out.boolean(item.keeps);
+            if (item.keeps)
+                out.bits(static_cast<std::uint64_t>(ghosts.kept_as(item.lane)), leave_policy_bits);
             return;
         case ItemType::enter:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
@@ -270,7 +280,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
             expected = item.lane + 1;
             write_item(input, ghosts, item, out);
             ghosts.sent(record, item.lane,
-                        type == ItemType::leave   ? SentAs::leave
+                        type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
                         : type == ItemType::enter ? SentAs::enter
                                                   : SentAs::update);
         }

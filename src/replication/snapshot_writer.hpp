@@ -25,6 +25,7 @@ struct SnapshotItem {
     LocalId lane = 0;
     ItemType type = ItemType::plain;
     bool taken = false;
+    bool keeps = false;            ///< a leave after which the copy stays
     bool relink = false;           ///< parent or owner is told anew
     LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
@@ -39,7 +40,7 @@ struct SnapshotPlan {
     std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
     std::size_t next = 0;                     ///< first item that may not be taken yet
     std::uint64_t bits_total = 0;
-    bool is_over_budget = false;  ///< it was sorted: not everything fits
+    bool is_over_budget = false;        ///< it was sorted: not everything fits
     std::vector<std::uint32_t> chosen;  ///< scratch of one packet
 
     void skip_taken() noexcept {
@@ -79,5 +80,6 @@ inline constexpr float rest_urgency = 2;
 
 inline constexpr unsigned wire_tick_bits = 16;
 inline constexpr unsigned leave_reason_bits = 3;
+inline constexpr unsigned leave_policy_bits = 2;
 
 }  // namespace purview

@@ -126,7 +126,7 @@ TEST_CASE(
             for (const auto& c : world.clients) {
                 std::vector<bool> known(c->client.ghost_end(), false);
                 for (const ClientEvent& event : c->client.events())
-                    children += event.enter && event.kind == world.schema.crate ? 1 : 0;
+                    children += event.is_enter() && event.kind == world.schema.crate ? 1 : 0;
                 for (GhostId g = 0; g < c->client.ghost_end(); ++g) {
                     if (!c->client.is_held(g) || c->client.parent_of(g) == no_ghost) continue;
                     REQUIRE(c->client.is_held(c->client.parent_of(g)));
