@@ -17,12 +17,16 @@ bool wanted(const std::vector<std::string>& list, const std::string& name) {
 
 bool print_figures(const Figures& figures) {
     bool all = true;
-    std::printf("\n%-34s %10s %10s %10s\n", "figure", "value", "gate", "target");
+    std::printf("\n%-44s %10s %10s %10s\n", "figure", "value", "gate", "target");
     for (const Figure& f : figures.figures) {
-        std::printf("%-34s %10.2f %s%9.2f %10.2f  %s%s\n", f.name.c_str(), f.value,
-                    f.at_most ? "<" : ">", f.gate, f.target,
-                    f.holds() ? (f.reaches_target() ? "target" : "holds") : "DOES NOT HOLD",
-                    f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
+        char gate[32] = "-";
+        if (f.has_gate) std::snprintf(gate, sizeof gate, "%s%.2f", f.at_most ? "<" : ">", f.gate);
+        const char* missed = f.has_gate ? "DOES NOT HOLD" : "misses its target";
+        const char* verdict = !f.reaches_target() ? (f.has_gate && f.holds() ? "holds" : missed)
+                              : f.holds()         ? "target"
+                                                  : missed;
+        std::printf("%-44s %10.2f %10s %10.2f  %s%s\n", f.name.c_str(), f.value, gate, f.target,
+                    verdict, f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
         all = all && f.holds();
     }
     return all;
@@ -33,7 +37,7 @@ json report_json(const Figures& figures, json rows, json limits, const std::stri
     for (const Figure& f : figures.figures) {
         list.push_back({{"name", f.name},
                         {"value", f.value},
-                        {"gate", f.gate},
+                        {"gate", f.has_gate ? json(f.gate) : json()},
                         {"target", f.target},
                         {"at_most", f.at_most},
                         {"counts", f.counts},

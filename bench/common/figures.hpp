@@ -19,7 +19,10 @@ struct Figure {
     double target = 0;  ///< 0: none
     bool at_most = false;
     std::string counts = "yes";  ///< or why it does not
-    bool holds() const { return counts == "yes" && (at_most ? value <= gate : value >= gate); }
+    bool has_gate = true;        ///< false: there is only a target
+    bool holds() const {
+        return !has_gate || (counts == "yes" && (at_most ? value <= gate : value >= gate));
+    }
     bool reaches_target() const { return at_most ? value <= target : value >= target; }
 };
 
@@ -32,6 +35,10 @@ class Figures {
     }
     void at_most(const std::string& name, double value, double gate, double target) {
         figures.push_back({name, value, gate, target, true});
+    }
+    /// Without a gate: printed beside its target.
+    void aim_at_most(const std::string& name, double value, double target) {
+        figures.push_back({name, value, 0, target, true, "yes", false});
     }
     /// It counts as not holding, whatever was measured.
     void does_not_count(const std::string& name, bool at_most, double gate, double target,

@@ -19,6 +19,10 @@ struct Scene {
 
 constexpr Scene scenes[] = {
     {"colyseus", scene_colyseus, figures_of_colyseus},
+    {"one place", scene_one_place, figures_of_one_place},
+    {"forest", scene_forest, figures_of_forest},
+    {"crowd", scene_crowd, figures_of_crowd},
+    {"alloc", scene_alloc, figures_of_alloc},
 };
 
 int run(int argc, char** argv) {

@@ -13,7 +13,7 @@ void Meter::add(const TickCost& cost) {
     add_ms(cost.tick_ms);
     bytes_ += static_cast<double>(cost.bytes);
     datagrams_ += static_cast<double>(cost.datagrams);
-    allocations_ += static_cast<double>(cost.allocations);
+    allocations_.back() += static_cast<double>(cost.allocations);
     largest_bytes_ = std::max(largest_bytes_, static_cast<double>(cost.largest_bytes));
     receive_ms_.push_back(cost.receive_ms);
     tell_ms_.push_back(cost.tell_ms);
@@ -44,7 +44,9 @@ Row Meter::row(const std::string& scene, const std::string& engine, std::uint32_
     if (costs_ == 0) return row;
     const auto ticks = static_cast<double>(costs_);
     row.datagrams = datagrams_ / shares;
-    row.allocations_per_tick = allocations_ / ticks;
+    for (const double of_round : allocations_) row.allocations_per_tick += of_round / ticks;
+    row.more["allocations_last_round"] =
+        allocations_.back() / static_cast<double>(rounds_.back().size());
     row.more["largest_bytes"] = largest_bytes_;
     row.more["receive_ms"] = median(receive_ms_);
     row.more["tell_ms"] = median(tell_ms_);

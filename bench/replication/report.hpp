@@ -41,7 +41,10 @@ struct Row {
 /// Sums up ticks as they come.
 class Meter {
   public:
-    void begin_round() { rounds_.emplace_back(); }
+    void begin_round() {
+        rounds_.emplace_back();
+        allocations_.push_back(0);
+    }
     void add(const TickCost& cost);
     void add_ms(double ms) { rounds_.back().push_back(ms); }
     void add_bytes(double bytes) { bytes_ += bytes; }
@@ -55,7 +58,7 @@ class Meter {
     std::vector<double> receive_ms_, tell_ms_;
     double bytes_ = 0;
     double datagrams_ = 0;
-    double allocations_ = 0;
+    std::vector<double> allocations_;  ///< of each round
     double largest_bytes_ = 0;
     std::uint64_t costs_ = 0;
     WireBits bits_;

@@ -11,4 +11,17 @@ namespace purview::bench {
 void scene_colyseus(Report& report, const Options& options);
 void figures_of_colyseus(Report& report);
 
+void scene_one_place(Report& report, const Options& options);
+void figures_of_one_place(Report& report);
+
+void scene_forest(Report& report, const Options& options);
+void figures_of_forest(Report& report);
+
+void scene_crowd(Report& report, const Options& options);
+void figures_of_crowd(Report& report);
+
+/// Comes last: it looks at what the others have measured.
+void scene_alloc(Report& report, const Options& options);
+void figures_of_alloc(Report& report);
+
 }  // namespace purview::bench
