@@ -22,6 +22,8 @@ constexpr Scene scenes[] = {
     {"one place", scene_one_place, figures_of_one_place},
     {"forest", scene_forest, figures_of_forest},
     {"crowd", scene_crowd, figures_of_crowd},
+    {"cubes", scene_cubes, figures_of_cubes},
+    {"asteroids", scene_asteroids, figures_of_asteroids},
     {"alloc", scene_alloc, figures_of_alloc},
 };
 

@@ -20,6 +20,12 @@ void figures_of_forest(Report& report);
 void scene_crowd(Report& report, const Options& options);
 void figures_of_crowd(Report& report);
 
+void scene_cubes(Report& report, const Options& options);
+void figures_of_cubes(Report& report);
+
+void scene_asteroids(Report& report, const Options& options);
+void figures_of_asteroids(Report& report);
+
 /// Comes last: it looks at what the others have measured.
 void scene_alloc(Report& report, const Options& options);
 void figures_of_alloc(Report& report);
