@@ -33,6 +33,10 @@ int run(int argc, char** argv) {
     for (const Scene& scene : scenes) names.emplace_back(scene.name);
     CLI::App app{"A whole server and its clients, in one process and on a virtual clock"};
     app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
+    app.add_option("--row", options.row,
+                   "of colyseus and cubes: only rows with this in their name");
+    app.add_option("--ticks", options.ticks, "of one round, in scenes without an end of their own")
+        ->check(CLI::PositiveNumber);
     app.add_flag("--quick", options.quick, "fewer ticks");
     app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");
     app.add_option("--peer", options.peer_script,

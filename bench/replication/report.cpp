@@ -9,6 +9,11 @@ namespace purview::bench {
 
 using nlohmann::json;
 
+std::uint32_t ticks_of(const Options& options, std::uint32_t quick, std::uint32_t usual) {
+    if (options.ticks > 0) return options.ticks;
+    return options.quick ? quick : usual;
+}
+
 void Meter::add(const TickCost& cost) {
     add_ms(cost.tick_ms);
     bytes_ += static_cast<double>(cost.bytes);

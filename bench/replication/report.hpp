@@ -17,6 +17,8 @@ namespace purview::bench {
 
 struct Options {
     std::vector<std::string> scenes;
+    std::string row;          ///< only rows of a scene whose names have this in them; empty: all
+    std::uint32_t ticks = 0;  ///< of one round; 0: as many as suit the scene
     bool quick = false;
     bool small_pages = false;
     std::string peer_script;  ///< of the scene colyseus; empty: the peer does not run
@@ -37,6 +39,9 @@ struct Row {
     std::uint64_t wrong = 0;
     std::map<std::string, double> more;  ///< what only this scene has
 };
+
+/// Ticks of a round, as the options want them.
+std::uint32_t ticks_of(const Options& options, std::uint32_t quick, std::uint32_t usual);
 
 /// Sums up ticks as they come.
 class Meter {

@@ -135,7 +135,7 @@ void scene_asteroids(Report& report, const Options& options) {
     for (int i = 0; i < 60; ++i) scene.stage->step();
     scene.meter->reset();
     scene.changes = 0;
-    const std::uint32_t rounds = 3, ticks = (options.quick ? 10 : 40) * tick_hz;
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 10 * tick_hz, 40 * tick_hz);
     Meter ours;
     Checked checked;
     for (std::uint32_t r = 0; r < rounds; ++r) {

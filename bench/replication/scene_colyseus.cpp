@@ -45,17 +45,23 @@ struct Variant {
     ListScene scene;
     float loss = 0;
     bool with_peer = true;
+    std::uint32_t budget_bytes = 0;  ///< 0: the usual one, which holds everything
+    /// Clients are right after every tick; otherwise when all has arrived.
+    bool right_at_once() const { return loss <= 0 && budget_bytes == 0; }
 };
 
 /// Our side of a variant.
 class OurSide {
   public:
     OurSide(const Variant& variant, const ListWorkload& workload)
-        : workload_(&workload), schema_(variant.scene.sixteen_bits) {
+        : workload_(&workload),
+          right_at_once_(variant.right_at_once()),
+          schema_(variant.scene.sixteen_bits) {
         StageDef def;
         def.server.schema = &schema_.schema;
         def.server.kinds = {KindInterest{{}, false, EntityMode::explicit_only, true, 0}};
         def.server.entities_max = variant.scene.entities;
+        if (variant.budget_bytes > 0) def.server.budget_bytes_per_tick = variant.budget_bytes;
         def.clients = variant.scene.observers;
         def.watchers = 8;
         def.loss = variant.loss;
@@ -81,7 +87,7 @@ class OurSide {
             const TickCost cost = stage_->step();
             ++tick_;
             if (meter != nullptr) meter->add(cost);
-            if (stage_->def().loss <= 0) checked += check_some();
+            if (right_at_once_) checked += check_some();
         }
     }
     void count_from_here() { meter_->reset(); }
@@ -119,6 +125,7 @@ class OurSide {
     Checked check_some() { return tick_ % 10 == 0 ? check_clients(*stage_) : Checked{}; }
 
     const ListWorkload* workload_;
+    bool right_at_once_;
     ThingSchema schema_;
     std::vector<EntityId> entities_;
     std::unique_ptr<Stage> stage_;
@@ -127,7 +134,8 @@ class OurSide {
 };
 
 void run(Report& report, const Options& options, Variant variant) {
-    const std::uint32_t ticks = options.quick ? 12 : 40, warm_up = 20;
+    if (variant.name.find(options.row) == std::string::npos) return;
+    const std::uint32_t ticks = ticks_of(options, 12, 40), warm_up = 20;
     variant.scene.ticks = warm_up + rounds * ticks;
     say_progress(variant.name, "workload");
     const ListWorkload workload(variant.scene);
@@ -166,7 +174,7 @@ void run(Report& report, const Options& options, Variant variant) {
         peer_row.wrong += turn.wrong;
     }
     mine.add_bits(ours.bits());
-    if (variant.loss > 0) ours.checked += settle_and_check(ours.stage());
+    if (!variant.right_at_once()) ours.checked += settle_and_check(ours.stage());
     std::vector<Row> rows{mine.row(variant.name, "purview", variant.scene.observers)};
     rows[0].checked = ours.checked.values;
     rows[0].wrong = ours.checked.wrong;
@@ -194,6 +202,7 @@ void scene_colyseus(Report& report, const Options& options) {
     run(report, options, {"colyseus nearest", with([](auto& s) { s.nearest = true; })});
     run(report, options, {"colyseus churn", with([](auto& s) { s.churn = 4; })});
     run(report, options, {"colyseus 16 bit", with([](auto& s) { s.sixteen_bits = true; })});
+    run(report, options, {"colyseus tight budget", {}, 0, false, 150});
     run(report, options, {"colyseus loss", {}, 0.05F, false});
     run(report, options,
         {"colyseus 16 bit loss", with([](auto& s) { s.sixteen_bits = true; }), 0.05F, false});
@@ -222,6 +231,10 @@ void figures_of_colyseus(Report& report) {
     bytes("colyseus loss", 230);
     bytes("colyseus 16 bit", 140);
     bytes("colyseus 16 bit loss", 145);
+    if (const Row* row = report.find("colyseus tight budget", "purview")) {
+        report.at_most("colyseus tight budget, most bytes/budget",
+                       row->more.at("largest_bytes") / 150, 1, 1);
+    }
     const char* no_field = "there is no lossless field with a range";
     report.does_not_count("colyseus ranged floats, bytes", true, 185, 185, no_field);
     report.does_not_count("colyseus ranged floats loss, bytes", true, 195, 195, no_field);

@@ -150,7 +150,7 @@ void scene_crowd(Report& report, const Options& options) {
         return;
     }
     const double bound = Crowd::bound_ticks(scene.schema());
-    const std::uint32_t rounds = 3, ticks = options.quick ? 6 : 16;
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 6, 16);
     // After the bound has passed once, ages are what they will be.
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(2 * bound); ++i) {
         if (i % 5 == 0) say_progress("crowd", "warm-up, tick " + std::to_string(i));

@@ -145,9 +145,12 @@ class ArticleLine {
     std::size_t known_ = none;
 };
 
+std::string name_of(float loss) {
+    return "cubes, " + std::to_string(static_cast<int>(loss * 100 + 0.5F)) + " % loss";
+}
+
 void run(Report& report, const std::vector<CubeFrame>& capture, float loss) {
-    const std::string name =
-        "cubes, " + std::to_string(static_cast<int>(loss * 100 + 0.5F)) + " % loss";
+    const std::string name = name_of(loss);
     OurCubes scene(capture, loss);
     ArticleLine line(capture, loss);
     if (!scene.stage->join()) {
@@ -195,14 +198,15 @@ void scene_cubes(Report& report, const Options& options) {
     const auto capture = capture_cubes(1);
     for (const float loss : losses) {
         if (options.quick && loss > 0 && loss != losses[2]) continue;
-        run(report, capture, loss);
+        if (name_of(loss).find(options.row) != std::string::npos) run(report, capture, loss);
     }
 }
 
 void figures_of_cubes(Report& report) {
     double wrong = 0;
     bool ran = false;
-    const Row* still = report.find("cubes, 0 % loss", "article");
+    const Row* still = report.find(name_of(0), "article");
+    if (still == nullptr) return;
     for (const Row& ours : report.rows) {
         if (ours.scene.rfind("cubes", 0) != 0 || ours.engine != "purview") continue;
         ran = true;

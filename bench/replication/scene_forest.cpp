@@ -75,8 +75,9 @@ class Forest {
         meter.emplace(schema_.schema);
         stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
-    std::uint64_t encode_straight() {
-        return straight_.encode(stage->server().world(), players_, changed_);
+    std::uint64_t encode_straight(bool only_changed) {
+        return straight_.encode(stage->server().world(), players_,
+                                only_changed ? &changed_ : nullptr);
     }
     double straight_ms() const { return straight_.ms(); }
 
@@ -146,31 +147,33 @@ void scene_forest(Report& report, const Options& options) {
         report.does_not_count("forest, joined", false, 1, 1, "not all clients joined");
         return;
     }
-    const std::uint32_t rounds = 3, ticks = options.quick ? 60 : 300;
-    Meter ours, straight;
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 60, 300);
+    Meter ours, straight, whole;
     Tick oldest = 0;
-    const auto round = [&](std::uint32_t count, Meter& mine, Meter& theirs) {
-        mine.begin_round();
-        theirs.begin_round();
+    const auto round = [&](std::uint32_t count, Meter& mine, Meter& theirs, Meter& all) {
+        for (Meter* meter : {&mine, &theirs, &all}) meter->begin_round();
         for (std::uint32_t i = 0; i < count; ++i) {  // A B A B
             mine.add(scene.stage->step());
             oldest = std::max(oldest, oldest_unsent(*scene.stage));
-            theirs.add_bytes(static_cast<double>(scene.encode_straight()));
+            theirs.add_bytes(static_cast<double>(scene.encode_straight(true)));
             theirs.add_ms(scene.straight_ms());
+            all.add_bytes(static_cast<double>(scene.encode_straight(false)));
+            all.add_ms(scene.straight_ms());
         }
     };
-    Meter warm, unused;
-    round(60, warm, unused);
+    Meter warm, unused, unused_too;
+    round(60, warm, unused, unused_too);
     scene.meter->reset();
     oldest = 0;
     for (std::uint32_t r = 0; r < rounds; ++r) {
         say_progress("forest", "round " + std::to_string(r + 1) + " of 3");
-        round(ticks, ours, straight);
+        round(ticks, ours, straight, whole);
     }
     ours.add_bits(scene.meter->bits());
     const Checked checked = settle_and_check(*scene.stage);
     std::vector<Row> rows{ours.row("forest", "purview", players),
-                          straight.row("forest", "straight", players)};
+                          straight.row("forest", "straight", players),
+                          whole.row("forest", "straight, all", players)};
     rows[0].checked = checked.values;
     rows[0].wrong = checked.wrong;
     rows[0].more["budget_bytes"] = budget_bytes;

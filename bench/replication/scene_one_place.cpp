@@ -90,7 +90,7 @@ class OnePlace {
         return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
     }
     std::uint64_t encode_straight() {
-        return straight_.encode(stage->server().world(), players_, all_);
+        return straight_.encode(stage->server().world(), players_, nullptr);
     }
     double straight_ms() const { return straight_.ms(); }
 
@@ -104,7 +104,6 @@ class OnePlace {
             const Vec3 at{std::cos(angle) * ring_m, std::sin(angle) * ring_m, 0};
             players_.push_back(world.spawn(schema_.player, at).value());
         }
-        all_.assign(world.index_end(), true);
     }
     /// Towards the middle, each on a path of its own; there they run about.
     void run(World& world) {
@@ -131,7 +130,6 @@ class OnePlace {
     StraightEncoder straight_;
     SplitMix random_;
     std::vector<EntityId> players_;
-    std::vector<bool> all_;
 };
 
 }  // namespace
@@ -171,7 +169,7 @@ void scene_one_place(Report& report, const Options& options) {
     rows("one place, running", 3, OnePlace::ticks_to_run() / 3);
     Meter warm, unused;
     round(60, warm, unused);
-    rows("one place", 3, options.quick ? 60 : 200);
+    rows("one place", 3, ticks_of(options, 60, 200));
 }
 
 void figures_of_one_place(Report& report) {

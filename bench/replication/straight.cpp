@@ -12,8 +12,13 @@ StraightEncoder::StraightEncoder(const Schema& schema, float range_m)
     : schema_(&schema), range_m_(range_m), out_(1 << 20) {}
 
 std::uint64_t StraightEncoder::encode(const World& world, const std::vector<EntityId>& observers,
-                                      const std::vector<bool>& changed) {
+                                      const std::vector<bool>* changed) {
     const Stopwatch watch;
+    list_.clear();
+    world.for_each([&](EntityId entity) {
+        if (changed != nullptr && !(*changed)[index_of(entity)]) return;
+        list_.push_back({world.place_of(entity), entity, world.kind_of(entity)});
+    });
     const unsigned id_bits = bits_for(world.index_end());
     const unsigned kind_bits = bits_for(schema_->kinds().size() - 1);
     const float reach = range_m_ * range_m_;
@@ -23,21 +28,18 @@ std::uint64_t StraightEncoder::encode(const World& world, const std::vector<Enti
         BitWriter out(out_);
         out.u16(0);  // sequence
         out.u16(0);  // tick
-        world.for_each([&](EntityId entity) {
-            if (!changed[index_of(entity)]) return;
-            const Vec3 at = world.place_of(entity);
-            const float dx = at.x - from.x, dy = at.y - from.y;
-            if (dx * dx + dy * dy > reach) return;
-            const KindId kind = world.kind_of(entity);
-            out.bits(index_of(entity), id_bits);
-            out.bits(index_of(kind), kind_bits);
-            for (const ComponentId id : schema_->kinds()[index_of(kind)].components) {
-                const auto* data = static_cast<const std::byte*>(world.read(entity, id));
+        for (const Listed& one : list_) {
+            const float dx = one.place.x - from.x, dy = one.place.y - from.y;
+            if (dx * dx + dy * dy > reach) continue;
+            out.bits(index_of(one.entity), id_bits);
+            out.bits(index_of(one.kind), kind_bits);
+            for (const ComponentId id : schema_->kinds()[index_of(one.kind)].components) {
+                const auto* data = static_cast<const std::byte*>(world.read(one.entity, id));
                 for (const FieldDef& field : schema_->components()[index_of(id)].fields) {
                     out.bits(quantise(field, data), field.wire_bits);
                 }
             }
-        });
+        }
         bytes += out.bytes_written();
     }
     ms_ = watch.ms();
