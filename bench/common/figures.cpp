@@ -25,7 +25,7 @@ bool print_figures(const Figures& figures) {
         const char* verdict = !f.reaches_target() ? (f.has_gate && f.holds() ? "holds" : missed)
                               : f.holds()         ? "target"
                                                   : missed;
-        std::printf("%-44s %10.2f %10s %10.2f  %s%s\n", f.name.c_str(), f.value, gate, f.target,
+        std::printf("%-44s %10.3f %10s %10.2f  %s%s\n", f.name.c_str(), f.value, gate, f.target,
                     verdict, f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
         all = all && f.holds();
     }

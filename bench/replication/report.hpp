@@ -31,6 +31,7 @@ struct Row {
     std::uint32_t observers = 0;
     std::uint64_t ticks = 0;
     double ms_p50 = 0, ms_p99 = 0, ms_max = 0, ms_mean = 0;
+    double ms_p10 = 0;             ///< what a quiet machine would have taken
     std::vector<double> round_ms;  ///< median of each turn
     double bytes = 0;              ///< for one observer in one tick: payload, with every header
     double datagrams = 0;          ///< the same
@@ -81,7 +82,8 @@ class Report : public Figures {
     }
 };
 
-/// Median over rounds of peer's time over ours.
+/// Median over rounds of peer's time over ours; or that of their tenth percentiles, where it is
+/// smaller: on a busy machine the longer ticks are interrupted more often.
 double ratio(const Row& peer, const Row& ours);
 /// Keeps rows of one scene, the first being ours, and prints them.
 void add_rows(Report& report, const std::vector<Row>& rows);
