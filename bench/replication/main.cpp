@@ -36,7 +36,7 @@ int run(int argc, char** argv) {
     app.add_option("--row", options.row,
                    "of colyseus and cubes: only rows with this in their name");
     app.add_option("--ticks", options.ticks, "of one round, in scenes without an end of their own")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 100'000));
     app.add_flag("--quick", options.quick, "fewer ticks");
     app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");
     app.add_option("--peer", options.peer_script,
