@@ -5,15 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "net/system.hpp"
-
 namespace purview::bench {
 
 using nlohmann::json;
-
-bool wanted(const std::vector<std::string>& list, const std::string& name) {
-    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
-}
 
 Entry ours(const std::string& name, OurRules rules, bool exact) {
     return {name, [rules] { return make_purview(rules); }, 0, exact};
@@ -64,21 +58,8 @@ void run_plan(Report& report, const Plan& plan) {
     add_rows(report, run(plan));
 }
 
-bool print_figures(const Report& report) {
-    bool all = true;
-    std::printf("\n%-34s %10s %10s %10s\n", "figure", "value", "gate", "target");
-    for (const Figure& f : report.figures) {
-        std::printf("%-34s %10.2f %s%9.2f %10.2f  %s%s\n", f.name.c_str(), f.value,
-                    f.at_most ? "<" : ">", f.gate, f.target,
-                    f.holds() ? (f.reaches_target() ? "target" : "holds") : "DOES NOT HOLD",
-                    f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
-        all = all && f.holds();
-    }
-    return all;
-}
-
 json to_json(const Report& report, const std::string& command) {
-    json rows = json::array(), figures = json::array();
+    json rows = json::array();
     for (const Row& r : report.rows) {
         rows.push_back({{"scene", r.scene},
                         {"engine", r.engine},
@@ -102,20 +83,7 @@ json to_json(const Report& report, const std::string& command) {
                         {"hash", r.hash},
                         {"hash_agrees", r.hash_agrees}});
     }
-    for (const Figure& f : report.figures) {
-        figures.push_back({{"name", f.name},
-                           {"value", f.value},
-                           {"gate", f.gate},
-                           {"target", f.target},
-                           {"at_most", f.at_most},
-                           {"counts", f.counts},
-                           {"holds", f.holds()}});
-    }
-    return {{"machine", net::machine_description()},
-            {"command", command},
-            {"rows", rows},
-            {"limits", json(report.limits)},
-            {"figures", figures}};
+    return report_json(report, rows, json(report.limits), command);
 }
 
 }  // namespace purview::bench

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "common/figures.hpp"
 #include "runner.hpp"
 
 namespace purview::bench {
@@ -22,22 +22,9 @@ struct Options {
     std::string json_path;
 };
 
-/// A ratio or an amount with its bound, computed from rows.
-struct Figure {
-    std::string name;
-    double value = 0;
-    double gate = 0;
-    double target = 0;  ///< 0: none
-    bool at_most = false;
-    std::string counts = "yes";  ///< or why it does not
-    bool holds() const { return counts == "yes" && (at_most ? value <= gate : value >= gate); }
-    bool reaches_target() const { return at_most ? value <= target : value >= target; }
-};
-
-class Report {
+class Report : public Figures {
   public:
     std::vector<Row> rows;
-    std::vector<Figure> figures;
     std::map<std::string, double> limits;  ///< ms
 
     const Row* find(const std::string& scene, const std::string& engine) const {
@@ -60,15 +47,7 @@ class Report {
         }
         figures.push_back(f);
     }
-    void at_least(const std::string& name, double value, double gate, double target) {
-        figures.push_back({name, value, gate, target});
-    }
-    void at_most(const std::string& name, double value, double gate, double target) {
-        figures.push_back({name, value, gate, target, true});
-    }
 };
-
-bool wanted(const std::vector<std::string>& list, const std::string& name);
 
 /// Our engine under a name of the table's.
 Entry ours(const std::string& name, OurRules rules, bool exact = true);
@@ -80,8 +59,6 @@ std::uint32_t ticks_of(const Options& options, std::uint32_t ticks);
 /// Keeps the rows and prints them.
 void add_rows(Report& report, const std::vector<Row>& rows);
 void run_plan(Report& report, const Plan& plan);
-/// False: something does not hold.
-bool print_figures(const Report& report);
 nlohmann::json to_json(const Report& report, const std::string& command);
 
 }  // namespace purview::bench

@@ -4,12 +4,12 @@
 // Runs engines in turn over one workload, A B A B, and keeps what came out.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/machine.hpp"
 #include "engine.hpp"
 
 namespace purview::bench {
@@ -58,26 +58,4 @@ Row row_of(const std::string& scene, const std::string& engine, const std::vecto
 
 /// Median over rounds of peer's time over ours.
 double ratio(const Row& peer, const Row& ours);
-double median(std::vector<double> values);
-
-class Stopwatch {
-  public:
-    double ms() const {
-        return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point start_ = Clock::now();
-};
-
-/// Copied bytes (read plus written) per second at a working set.
-double copy_bandwidth(double bytes);
-
-/// The memory of our engine as the ready server has it, counted.
-void use_counted_memory(bool huge_pages);
-/// The heap, counted by this program's own operator new.
-std::size_t heap_bytes() noexcept;
-std::size_t heap_allocations() noexcept;
-
 }  // namespace purview::bench

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What must hold, and whether it does. Every suite keeps rows of its own and computes these from
+// them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace purview::bench {
+
+/// A ratio or an amount with its bound, computed from rows.
+struct Figure {
+    std::string name;
+    double value = 0;
+    double gate = 0;
+    double target = 0;  ///< 0: none
+    bool at_most = false;
+    std::string counts = "yes";  ///< or why it does not
+    bool has_gate = true;        ///< false: there is only a target
+    bool holds() const {
+        return !has_gate || (counts == "yes" && (at_most ? value <= gate : value >= gate));
+    }
+    bool reaches_target() const { return at_most ? value <= target : value >= target; }
+};
+
+class Figures {
+  public:
+    std::vector<Figure> figures;
+
+    void at_least(const std::string& name, double value, double gate, double target) {
+        figures.push_back({name, value, gate, target});
+    }
+    void at_most(const std::string& name, double value, double gate, double target) {
+        figures.push_back({name, value, gate, target, true});
+    }
+    /// Without a gate: printed beside its target.
+    void aim_at_most(const std::string& name, double value, double target) {
+        figures.push_back({name, value, 0, target, true, "yes", false});
+    }
+    /// It counts as not holding, whatever was measured.
+    void does_not_count(const std::string& name, bool at_most, double gate, double target,
+                        const std::string& why) {
+        figures.push_back({name, 0, gate, target, at_most, why});
+    }
+};
+
+bool wanted(const std::vector<std::string>& list, const std::string& name);
+
+/// False: something does not hold.
+bool print_figures(const Figures& figures);
+/// The report that all suites write.
+nlohmann::json report_json(const Figures& figures, nlohmann::json rows, nlohmann::json limits,
+                           const std::string& command);
+
+}  // namespace purview::bench

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/check.hpp"
+
+#include "host/server_data.hpp"
+#include "wire/quantise.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+Checked check_one(const Session& session, const Client& client, const World& world) {
+    Checked checked;
+    const GhostTable& ghosts = session.ghosts;
+    std::uint32_t live = 0;
+    const Schema& schema = world.schema();
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        if (!ghosts.is_live(lane)) continue;
+        ++live;
+        const EntityId entity = ghosts.entity(lane);
+        if (!client.is_held(lane) || !world.is_alive(entity) ||
+            client.kind_of(lane) != world.kind_of(entity)) {
+            ++checked.wrong;
+            continue;
+        }
+        for (const ComponentId id : schema.kinds()[index_of(world.kind_of(entity))].components) {
+            const auto& fields = schema.components()[index_of(id)].fields;
+            const auto* data = static_cast<const std::byte*>(world.read(entity, id));
+            for (std::size_t f = 0; f < fields.size(); ++f) {
+                const double right = dequantised_value(fields[f], quantise(fields[f], data));
+                ++checked.values;
+                // From the wire's integers: equal or wrong, there is no near.
+                if (client.value_of(lane, id, f) != right) ++checked.wrong;
+            }
+        }
+    }
+    if (client.ghost_count() != live) ++checked.wrong;
+    if (client.stats().packets_malformed + client.stats().order_violations > 0) ++checked.wrong;
+    return checked;
+}
+
+}  // namespace
+
+Checked check_clients(Stage& stage) {
+    Checked all;
+    for (std::uint32_t i = 0; i < stage.watchers(); ++i) {
+        const Session* session = stage.server().data().find_session(stage.observer(i));
+        if (session == nullptr) {
+            ++all.wrong;
+            continue;
+        }
+        all += check_one(*session, stage.watcher(i), stage.server().world());
+    }
+    return all;
+}
+
+Checked settle_and_check(Stage& stage) {
+    stage.set_frozen(true);
+    stage.set_loss(0);
+    constexpr std::uint32_t ticks_max = 400;
+    std::uint32_t still = 0;
+    // What was lost is known, and sent again, some ticks after nothing waits.
+    for (std::uint32_t i = 0; i < ticks_max && still < 2 * stage.def().ack_ticks + 4; ++i) {
+        stage.step();
+        still = stage.waiting() == 0 ? still + 1 : 0;
+    }
+    const Checked checked = check_clients(stage);
+    stage.set_frozen(false);
+    stage.set_loss(stage.def().loss);
+    return checked;
+}
+
+}  // namespace purview::bench

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// 2,000 observers in one area of interest, all of them moving; 8 kB a second for each, in ten
+// ticks. Nothing like all of it fits: how old is what each of them is told, by distance?
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "host/server_data.hpp"
+#include "replication/check.hpp"
+#include "replication/scenes.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+constexpr std::uint32_t people = 2'000, tick_hz = 10, budget_bytes = 8'000 / tick_hz;
+constexpr float side_m = 100, step_m = 0.3F;
+/// Observers whose ghosts' ages are looked at.
+constexpr std::uint32_t sampled = 40;
+
+struct Place {
+    Vec3 at;
+    float yaw = 0;
+};
+
+struct CrowdSchema {
+    CrowdSchema() {
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.01, 0};
+        FieldDef y = x;
+        y.name = "y";
+        y.offset_bytes = 4;
+        FieldDef yaw{"yaw", FieldType::quantised, 12, 4, true, 0, 2 * 3.14159265, 0.0246, 0};
+        place = schema.component<Place>("place");
+        for (const FieldDef& f : {x, y, yaw}) schema.add_field(place.id, f);
+        schema.set_place(place.id);
+        person = schema.kind("person", {place.id});
+    }
+    Schema schema;
+    Component<Place> place;
+    KindId person{};
+};
+
+/// Ghosts by how many others are nearer: [first, end).
+struct Ranks {
+    const char* name;
+    std::uint32_t first, end;
+    std::vector<double> ages;  ///< ticks since the first change that was not sent; 0: none waits
+};
+
+class Crowd {
+  public:
+    Crowd() : random_(13) {
+        StageDef def;
+        def.server.schema = &schema_.schema;
+        def.server.tick_hz = tick_hz;
+        def.server.budget_bytes_per_tick = budget_bytes;
+        def.server.rules.bounds_max = {side_m, side_m, 0};
+        def.server.rules.entities_expected = people;
+        NodeDesc node;
+        node.name = "one area";
+        node.type = NodeType::grid;
+        node.steps = {{StepOp::add, {KernelType::distance, 2 * side_m, 2 * side_m}}};
+        def.server.rules.nodes = {node};
+        def.server.entities_max = 1U << 13;
+        def.clients = people;
+        def.watchers = 4;
+        Script script;
+        script.populate = [this](World& world) {
+            for (std::uint32_t i = 0; i < people; ++i) {
+                const Vec3 at{random_.between(0, side_m), random_.between(0, side_m), 0};
+                people_.push_back(world.spawn(schema_.person, at).value());
+            }
+        };
+        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
+            (void)server.interest().set_main_entity(o, people_[c]);
+        };
+        script.simulate = [this](Server& server, Tick) { mill_about(server.world()); };
+        stage.emplace(def, std::move(script));
+        meter.emplace(schema_.schema);
+        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+    }
+
+    /// Ages of the ghosts of some observers, as they are after a tick.
+    void look(std::vector<Ranks>& ranks) {
+        const World& world = stage->server().world();
+        const Tick now = stage->server().current_tick();
+        for (std::uint32_t s = 0; s < sampled; ++s) {
+            const std::uint32_t o = s * (people / sampled);
+            const GhostTable& ghosts =
+                stage->server().data().find_session(stage->observer(o))->ghosts;
+            const Vec3 from = world.place_of(people_[o]);
+            order_.clear();
+            for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+                if (!ghosts.is_live(lane) || ghosts.entity(lane) == people_[o]) continue;
+                const Vec3 at = world.place_of(ghosts.entity(lane));
+                order_.emplace_back(std::hypot(at.x - from.x, at.y - from.y), lane);
+            }
+            std::sort(order_.begin(), order_.end());
+            for (Ranks& r : ranks) {
+                for (std::uint32_t i = r.first; i < std::min<std::size_t>(r.end, order_.size());
+                     ++i) {
+                    const LocalId lane = order_[i].second;
+                    const bool waits = ((ghosts.pending()[lane / 64] >> (lane % 64)) & 1U) != 0;
+                    r.ages.push_back(waits ? now - ghosts.waiting_since(lane) + 1 : 0);
+                }
+            }
+        }
+    }
+    /// Ticks after which every ghost has had its turn when the oldest goes first: all that are
+    /// relevant, over how many of the largest fit in a tick.
+    static double bound_ticks(const Schema& schema) {
+        double update = 0;
+        for (const FieldDef& f : schema.components()[0].fields) update += f.wire_bits;
+        update += 1 + 16;  // all fields; the widest gap, as a varint of five groups
+        const double header = 40 + 2 * 16 + 1 + 8 + 32 + 2 + 16 + 4 * 16 + 4;
+        const double fit = std::floor((budget_bytes * 8 - header) / update);
+        return std::ceil(people / fit) + 1;
+    }
+    const Schema& schema() const { return schema_.schema; }
+
+    std::optional<Stage> stage;
+    std::optional<WireMeter> meter;
+
+  private:
+    void mill_about(World& world) {
+        for (const EntityId person : people_) {
+            Place* place = world.edit(person, schema_.place);
+            place->yaw = std::fmod(place->yaw + random_.between(0, 0.6F), 6.28F);
+            place->at.x = std::clamp(place->at.x + std::cos(place->yaw) * step_m, 0.0F, side_m);
+            place->at.y = std::clamp(place->at.y + std::sin(place->yaw) * step_m, 0.0F, side_m);
+        }
+    }
+
+    CrowdSchema schema_;
+    SplitMix random_;
+    std::vector<EntityId> people_;
+    std::vector<std::pair<float, LocalId>> order_;
+};
+
+}  // namespace
+
+void scene_crowd(Report& report, const Options& options) {
+    Crowd scene;
+    say_progress("crowd", "2,000 join");
+    if (!scene.stage->join()) {
+        report.does_not_count("crowd, joined", false, 1, 1, "not all clients joined");
+        return;
+    }
+    const double bound = Crowd::bound_ticks(scene.schema());
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 6, 16);
+    // After the bound has passed once, ages are what they will be.
+    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(2 * bound); ++i) {
+        if (i % 5 == 0) say_progress("crowd", "warm-up, tick " + std::to_string(i));
+        scene.stage->step();
+    }
+    scene.meter->reset();
+    std::vector<Ranks> ranks{{"1-10", 0, 10, {}},
+                             {"11-50", 10, 50, {}},
+                             {"51-200", 50, 200, {}},
+                             {"201-1000", 200, 1000, {}},
+                             {"1001-1999", 1000, people, {}}};
+    Meter ours;
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+        say_progress("crowd", "round " + std::to_string(r + 1) + " of 3");
+        ours.begin_round();
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            ours.add(scene.stage->step());
+            scene.look(ranks);
+        }
+    }
+    ours.add_bits(scene.meter->bits());
+    const Checked checked = settle_and_check(*scene.stage);
+    Row row = ours.row("crowd", "purview", people);
+    row.checked = checked.values;
+    row.wrong = checked.wrong;
+    row.more["bound_ticks"] = bound;
+    row.more["budget_bytes"] = budget_bytes;
+    double oldest = 0;
+    std::printf("\ncrowd: age in ticks by distance rank, p50 and p99; bound %.0f\n", bound);
+    for (const Ranks& r : ranks) {
+        const double p50 = percentile(r.ages, 0.5), p99 = percentile(r.ages, 0.99);
+        row.more[std::string("age_p50 ") + r.name] = p50;
+        row.more[std::string("age_p99 ") + r.name] = p99;
+        double mean = 0;
+        for (const double age : r.ages) mean += age / static_cast<double>(r.ages.size());
+        row.more[std::string("age_mean ") + r.name] = mean;
+        oldest = std::max(oldest, percentile(r.ages, 1));
+        std::printf("    %-10s p50 %5.1f, p99 %5.1f, mean %5.2f\n", r.name, p50, p99, mean);
+    }
+    row.more["age_max"] = oldest;
+    add_rows(report, {row});
+}
+
+void figures_of_crowd(Report& report) {
+    const Row* ours = report.find("crowd", "purview");
+    if (ours == nullptr) return;
+    report.aim_at_most("crowd, ms a tick", ours->ms_p50, 1000.0 / tick_hz);
+    // Half as old is plainly fresher; equal ages mean that distance counts for nothing.
+    report.at_most("crowd, mean age of the nearest/of the farthest",
+                   ours->more.at("age_mean 1-10") / ours->more.at("age_mean 1001-1999"), 0.9, 0.5);
+    report.at_most("crowd, oldest/derived bound",
+                   ours->more.at("age_max") / ours->more.at("bound_ticks"), 1, 1);
+    report.at_most("crowd, most bytes of a tick/budget",
+                   ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
+    report.at_most("crowd, mismatches", static_cast<double>(ours->wrong), 0, 0);
+}
+
+}  // namespace purview::bench

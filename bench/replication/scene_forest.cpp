@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// 100 players walk among 10,000 trees on a square kilometre; every tree loses one health a second,
+// each at its own moment. 256 kbit/s for a client.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "host/server_data.hpp"
+#include "replication/check.hpp"
+#include "replication/scenes.hpp"
+#include "replication/straight.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+constexpr std::uint32_t players = 100, trees = 10'000, tick_hz = 30;
+constexpr std::uint32_t budget_bytes = 256'000 / 8 / tick_hz;
+constexpr float side_m = 1000, relevance_m = 150, speed_mps = 5;
+
+struct Place {
+    Vec3 at;
+};
+struct Tree {
+    std::uint8_t health = 255;
+};
+
+struct ForestSchema {
+    ForestSchema() {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.01, 0};
+        FieldDef y = x;
+        y.name = "y";
+        y.offset_bytes = 4;
+        schema.add_field(place.id, x);
+        schema.add_field(place.id, y);
+        wood = schema.component<Tree>("wood").integer("health", &Tree::health, 0, 255);
+        schema.set_place(place.id);
+        player = schema.kind("player", {place.id});
+        tree = schema.kind("tree", {place.id, wood.id});
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Tree> wood;
+    KindId player{}, tree{};
+};
+
+class Forest {
+  public:
+    Forest() : straight_(schema_.schema, relevance_m), random_(11) {
+        StageDef def;
+        def.server.schema = &schema_.schema;
+        def.server.tick_hz = tick_hz;
+        def.server.budget_bytes_per_tick = budget_bytes;
+        def.server.rules.bounds_max = {side_m, side_m, 0};
+        def.server.rules.entities_expected = trees + players;
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {{StepOp::add, {KernelType::distance, relevance_m, relevance_m}}};
+        def.server.rules.nodes = {node};
+        def.server.entities_max = 1U << 15;
+        def.clients = players;
+        def.watchers = 4;
+        def.ack_ticks = 2;
+        Script script;
+        script.populate = [this](World& world) { populate(world); };
+        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
+            (void)server.interest().set_main_entity(o, players_[c]);
+        };
+        script.simulate = [this](Server& server, Tick tick) { live(server.world(), tick); };
+        stage.emplace(def, std::move(script));
+        meter.emplace(schema_.schema);
+        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+    }
+    std::uint64_t encode_straight(bool only_changed) {
+        return straight_.encode(stage->server().world(), players_,
+                                only_changed ? &changed_ : nullptr);
+    }
+    double straight_ms() const { return straight_.ms(); }
+
+    std::optional<Stage> stage;
+    std::optional<WireMeter> meter;
+
+  private:
+    Vec3 somewhere() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
+    void populate(World& world) {
+        for (std::uint32_t i = 0; i < trees; ++i) {
+            trees_.push_back(world.spawn(schema_.tree, somewhere()).value());
+            world.edit(trees_.back(), schema_.wood)->health = 255;
+        }
+        for (std::uint32_t i = 0; i < players; ++i) {
+            players_.push_back(world.spawn(schema_.player, somewhere()).value());
+            goals_.push_back(somewhere());
+        }
+        changed_.assign(world.index_end(), false);
+    }
+    void live(World& world, Tick tick) {
+        std::fill(changed_.begin(), changed_.end(), false);
+        for (std::uint32_t i = tick % tick_hz; i < trees; i += tick_hz) {
+            Tree* tree = world.edit(trees_[i], schema_.wood);
+            tree->health = static_cast<std::uint8_t>(tree->health - 1);  // and young again at 255
+            changed_[index_of(trees_[i])] = true;
+        }
+        for (std::uint32_t i = 0; i < players; ++i) {
+            Vec3 at = world.place_of(players_[i]);
+            const float dx = goals_[i].x - at.x, dy = goals_[i].y - at.y;
+            const float distance = std::hypot(dx, dy);
+            const float step = speed_mps / tick_hz;
+            if (distance < step) {
+                goals_[i] = somewhere();
+                continue;
+            }
+            at.x += dx / distance * step;
+            at.y += dy / distance * step;
+            (void)world.move(players_[i], at);
+            changed_[index_of(players_[i])] = true;
+        }
+    }
+
+    ForestSchema schema_;
+    StraightEncoder straight_;
+    SplitMix random_;
+    std::vector<EntityId> trees_, players_;
+    std::vector<Vec3> goals_;
+    std::vector<bool> changed_;
+};
+
+/// Ticks that the oldest change waits to be sent for the first time.
+Tick oldest_unsent(Stage& stage) {
+    Tick oldest = 0;
+    for (const auto& session : stage.server().data().sessions) {
+        const Backlog backlog = backlog_of(session->ghosts, stage.server().current_tick());
+        oldest = std::max(oldest, backlog.count > 0 ? backlog.age_ticks_max + 1 : 0);
+    }
+    return oldest;
+}
+
+}  // namespace
+
+void scene_forest(Report& report, const Options& options) {
+    Forest scene;
+    say_progress("forest", "joining");
+    if (!scene.stage->join()) {
+        report.does_not_count("forest, joined", false, 1, 1, "not all clients joined");
+        return;
+    }
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 60, 300);
+    Meter ours, straight, whole;
+    Tick oldest = 0;
+    const auto round = [&](std::uint32_t count, Meter& mine, Meter& theirs, Meter& all) {
+        for (Meter* meter : {&mine, &theirs, &all}) meter->begin_round();
+        for (std::uint32_t i = 0; i < count; ++i) {  // A B A B
+            mine.add(scene.stage->step());
+            oldest = std::max(oldest, oldest_unsent(*scene.stage));
+            theirs.add_bytes(static_cast<double>(scene.encode_straight(true)));
+            theirs.add_ms(scene.straight_ms());
+            all.add_bytes(static_cast<double>(scene.encode_straight(false)));
+            all.add_ms(scene.straight_ms());
+        }
+    };
+    Meter warm, unused, unused_too;
+    round(60, warm, unused, unused_too);
+    scene.meter->reset();
+    oldest = 0;
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+        say_progress("forest", "round " + std::to_string(r + 1) + " of 3");
+        round(ticks, ours, straight, whole);
+    }
+    ours.add_bits(scene.meter->bits());
+    const Checked checked = settle_and_check(*scene.stage);
+    std::vector<Row> rows{ours.row("forest", "purview", players),
+                          straight.row("forest", "straight", players),
+                          whole.row("forest", "straight, all", players)};
+    rows[0].checked = checked.values;
+    rows[0].wrong = checked.wrong;
+    rows[0].more["budget_bytes"] = budget_bytes;
+    rows[0].more["oldest_unsent_ticks"] = oldest;
+    add_rows(report, rows);
+    std::printf("forest: the oldest unsent change waited %u ticks\n", oldest);
+}
+
+void figures_of_forest(Report& report) {
+    const Row* ours = report.find("forest", "purview");
+    if (ours == nullptr) return;
+    const Row* straight = report.find("forest", "straight");
+    report.at_least("forest, straight/ours", ratio(*straight, *ours), 20, 20);
+    report.aim_at_most("forest, ms a tick", ours->ms_p50, 3);
+    report.at_most("forest, most bytes of a tick/budget",
+                   ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
+    report.at_most("forest, mismatches", static_cast<double>(ours->wrong), 0, 0);
+}
+
+}  // namespace purview::bench

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server and its clients in one process, on a virtual clock: no sockets, a seeded loss, and a
+// stopwatch around what a server does in a tick. The first clients are whole ones, whose ghosts are
+// compared with the world; the others only acknowledge.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+#include "replication/light_client.hpp"
+
+namespace purview::bench {
+
+/// What the game of a scene does. Observers are numbered by client.
+struct Script {
+    /// The world before anybody comes.
+    std::function<void(World&)> populate;
+    /// A client has come: what it looks at.
+    std::function<void(Server&, ObserverId, std::uint32_t client)> joined;
+    /// The game's own work, which is not ours and not timed.
+    std::function<void(Server&, Tick)> simulate;
+    /// What the game tells us besides values (lists, flags); timed.
+    std::function<void(Server&, Tick)> tell;
+};
+
+struct StageDef {
+    ServerDef server;
+    std::uint32_t clients = 100;
+    std::uint32_t watchers = 8;   ///< the first so many are whole clients
+    float loss = 0;               ///< of datagrams, both ways, once all have joined
+    std::uint32_t ack_ticks = 1;  ///< from a datagram to its acknowledgement
+    std::uint64_t seed = 1;
+};
+
+/// One tick as the server had it.
+struct TickCost {
+    double tick_ms = 0;       ///< Server::tick and next_datagram, without `simulate`
+    double receive_ms = 0;    ///< Server::receive of all clients' packets, before the tick
+    double tell_ms = 0;       ///< part of tick_ms
+    std::uint64_t bytes = 0;  ///< payload sent
+    std::uint64_t datagrams = 0;
+    std::uint64_t largest_bytes = 0;  ///< to one client
+    std::size_t allocations = 0;
+    TickProfile profile;
+};
+
+class Stage final : public Game {
+  public:
+    Stage(const StageDef& def, Script script);
+    ~Stage() override;
+
+    /// Until everybody has joined and nothing waits. False: it did not come to that.
+    bool join(std::uint32_t ticks_max = 600);
+    TickCost step();
+    void set_loss(float loss) noexcept { loss_ = loss; }
+    /// The game rests from now on, or goes on.
+    void set_frozen(bool frozen) noexcept { frozen_ = frozen; }
+    /// Called with every datagram that reaches the first client.
+    std::function<void(std::span<const std::byte>)> tap;
+
+    Server& server() noexcept { return *server_; }
+    const StageDef& def() const noexcept { return def_; }
+    std::uint32_t watchers() const noexcept { return static_cast<std::uint32_t>(whole_.size()); }
+    Client& watcher(std::uint32_t i) noexcept { return *whole_[i]; }
+    ObserverId observer(std::uint32_t client) const noexcept { return observers_[client]; }
+    /// Bytes that each client was sent in the last tick.
+    const std::vector<std::uint64_t>& last_bytes() const noexcept { return last_bytes_; }
+    /// Relevant and waiting, over all clients.
+    std::uint64_t waiting() const;
+
+  private:
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server& server, Tick tick) override;
+
+    struct Datagram {
+        std::uint32_t client;
+        std::size_t offset, size;
+    };
+    struct Pile {
+        std::vector<Datagram> list;
+        std::vector<std::byte> bytes;
+        void add(std::uint32_t client, std::span<const std::byte> datagram);
+        std::span<const std::byte> at(const Datagram& d) const {
+            return std::span(bytes).subspan(d.offset, d.size);
+        }
+        void clear() {
+            list.clear();
+            bytes.clear();
+        }
+    };
+    void deliver();
+    void hear(Pile& pile);
+
+    StageDef def_;
+    Script script_;
+    std::unique_ptr<Server> server_;
+    std::vector<std::unique_ptr<Client>> whole_;
+    std::vector<LightClient> light_;
+    std::vector<Address> addresses_;
+    std::vector<ObserverId> observers_;
+    std::vector<std::uint64_t> last_bytes_;
+    Pile down_;
+    std::vector<Pile> up_;  ///< ring by tick of arrival
+    SplitMix random_;
+    Micros now_ = 1'000'000;
+    std::uint64_t ticks_ = 0;
+    float loss_ = 0;
+    bool frozen_ = false;
+    double simulate_ms_ = 0, tell_ms_ = 0;
+    std::uint32_t joined_ = 0;
+};
+
+}  // namespace purview::bench

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/wire_meter.hpp"
+
+#include "link/handshake.hpp"
+#include "wire/bit_writer.hpp"
+
+namespace purview::bench {
+
+namespace {
+constexpr std::uint64_t ghosts_max = 1U << 20;
+}
+
+WireMeter::WireMeter(const Schema& schema)
+    : schema_(&schema), kind_bits_(bits_for(schema.kinds().size() - 1)) {}
+
+std::uint32_t& WireMeter::kind_of(std::uint64_t lane) {
+    if (lane >= kinds_.size()) kinds_.resize(lane + 1, 0);
+    return kinds_[lane];
+}
+
+std::uint64_t WireMeter::full_bits(std::uint32_t kind) const {
+    std::uint64_t bits = 0;
+    for (const ComponentId id : schema_->kinds()[kind].components) {
+        for (const FieldDef& f : schema_->components()[index_of(id)].fields) bits += f.wire_bits;
+    }
+    return bits;
+}
+
+void WireMeter::read_link(BitReader& in) {
+    (void)in.boolean();
+    if (in.boolean()) (void)in.varint();
+}
+
+void WireMeter::read_fields(BitReader& in, std::uint32_t kind) {
+    const auto& components = schema_->kinds()[kind].components;
+    for (const ComponentId id : components) {
+        const auto& fields = schema_->components()[index_of(id)].fields;
+        if (fields.empty()) continue;
+        const std::size_t before = in.bits_read();
+        if (components.size() > 1 && !in.boolean()) {
+            bits_.mask += 1;
+            continue;
+        }
+        std::uint64_t mask = ~std::uint64_t{0};
+        if (fields.size() > 1 && !in.boolean()) {
+            mask = in.bits(static_cast<unsigned>(fields.size()));
+        }
+        bits_.mask += static_cast<double>(in.bits_read() - before);
+        for (std::size_t f = 0; f < fields.size(); ++f) {
+            if (((mask >> f) & 1U) == 0) continue;
+            (void)in.bits(fields[f].wire_bits);
+            bits_.values += fields[f].wire_bits;
+        }
+    }
+}
+
+void WireMeter::read_updates(BitReader& in, bool verbose) {
+    const std::uint64_t count = in.varint();
+    bits_.header += BitWriter::varint_bits(count);
+    unsigned k = 0;
+    if (!verbose && count > 0) {
+        k = static_cast<unsigned>(in.bits(4));
+        bits_.header += 4;
+    }
+    std::uint64_t expected = 0;
+    for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+        std::size_t before = in.bits_read();
+        const std::uint64_t lane = expected + (verbose ? in.varint() : in.rice(k, ghosts_max));
+        if (lane > ghosts_max) in.fail();
+        if (!in.ok()) return;
+        expected = lane + 1;
+        bits_.gap += static_cast<double>(in.bits_read() - before);
+        before = in.bits_read();
+        if (verbose) {
+            kind_of(lane) = static_cast<std::uint32_t>(in.bits(kind_bits_));
+            if (in.boolean()) read_link(in);
+            bits_.mask += static_cast<double>(in.bits_read() - before);
+        }
+        if (kind_of(lane) >= schema_->kinds().size()) return in.fail();
+        read_fields(in, kind_of(lane));
+        ++bits_.updates;
+    }
+}
+
+void WireMeter::read_snapshot(BitReader& in) {
+    (void)in.bits(16);  // tick
+    const std::uint64_t leaves = in.varint();
+    bits_.header += 16 + BitWriter::varint_bits(leaves);
+    std::size_t before = in.bits_read();
+    for (std::uint64_t i = 0; i < leaves && in.ok(); ++i) {
+        (void)in.varint();
+        (void)in.bits(3);
+    }
+    bits_.leaves += static_cast<double>(in.bits_read() - before);
+    const std::uint64_t enters = in.varint();
+    bits_.header += BitWriter::varint_bits(enters);
+    before = in.bits_read();
+    std::uint64_t expected = 0;
+    for (std::uint64_t i = 0; i < enters && in.ok(); ++i) {
+        const std::uint64_t lane = expected + in.varint();
+        const auto kind = static_cast<std::uint32_t>(in.bits(kind_bits_));
+        if (lane > ghosts_max || kind >= schema_->kinds().size()) return in.fail();
+        expected = lane + 1;
+        kind_of(lane) = kind;
+        read_link(in);
+        for (std::uint64_t left = full_bits(kind); left > 0;) {
+            const auto take = static_cast<unsigned>(left < 64 ? left : 64);
+            (void)in.bits(take);
+            left -= take;
+        }
+    }
+    bits_.enters += static_cast<double>(in.bits_read() - before);
+    read_updates(in, true);
+    read_updates(in, false);
+}
+
+void WireMeter::read(std::span<const std::byte> datagram) {
+    if (datagram[0] != std::byte{static_cast<std::uint8_t>(PacketType::data)}) return;
+    BitReader in(datagram);
+    (void)in.bits(seal_bytes * 8);
+    (void)in.u16();
+    if (in.boolean()) {
+        (void)in.u16();
+        const std::uint64_t count = in.varint();
+        for (std::uint64_t i = 0; i < count && in.ok(); ++i) (void)in.boolean();
+    }
+    bits_.header += static_cast<double>(in.bits_read()) + 2;  // no fragments, has_snapshot
+    const std::size_t before = in.bits_read();
+    while (in.boolean()) {
+        (void)in.u32();
+        (void)in.bytes(in.bits(10));
+    }
+    bits_.stream += static_cast<double>(in.bits_read() - before - 1);
+    if (in.boolean()) read_snapshot(in);
+    bits_.header += static_cast<double>(in.bits_left());
+    ++bits_.packets;
+    if (!in.exhausted()) ++bits_.unread;
+}
+
+}  // namespace purview::bench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where the bits of one client's packets go. Reads them as PROTOCOL.md has them, with code of its
+// own, and keeps nothing but counts and the kind of every ghost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/schema.hpp"
+#include "replication/schema_codec.hpp"
+#include "wire/bit_reader.hpp"
+
+namespace purview::bench {
+
+struct WireBits {
+    double header = 0;  ///< seal, numbers, acknowledgements, tick, counts, last byte's rest
+    double stream = 0;  ///< reliable messages
+    double leaves = 0;
+    double enters = 0;
+    double gap = 0;      ///< of updates: which ghost
+    double mask = 0;     ///< of updates: which fields; kinds and links too
+    double values = 0;   ///< of updates
+    double updates = 0;  ///< their number
+    double packets = 0;
+    double unread = 0;  ///< packets that did not read as the protocol says
+};
+
+class WireMeter {
+  public:
+    explicit WireMeter(const Schema& schema);
+    void read(std::span<const std::byte> datagram);
+    void reset() noexcept { bits_ = {}; }
+    const WireBits& bits() const noexcept { return bits_; }
+
+  private:
+    /// Values alone are counted as values, the rest as masks.
+    void read_fields(BitReader& in, std::uint32_t kind);
+    void read_link(BitReader& in);
+    void read_snapshot(BitReader& in);
+    void read_updates(BitReader& in, bool verbose);
+    std::uint64_t full_bits(std::uint32_t kind) const;
+    std::uint32_t& kind_of(std::uint64_t lane);
+
+    const Schema* schema_;
+    unsigned kind_bits_;
+    std::vector<std::uint32_t> kinds_;  ///< by ghost
+    WireBits bits_;
+};
+
+}  // namespace purview::bench
