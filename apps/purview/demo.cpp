@@ -333,7 +333,8 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
                       {"bytes_received", stats.bytes_received},
                       {"enters", stats.enters},
                       {"leaves", stats.leaves}};
-    return write_report(report, json_path) ? 0 : 1;
+    const bool is_recorded = app->finish_recording();
+    return write_report(report, json_path) && is_recorded ? 0 : 1;
 }
 
 int run_bots(const BotOptions& options, double seconds, const std::string& report_path) {
@@ -410,7 +411,7 @@ int run_demo(DemoOptions options) {
                 entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
             });
         proof->set_executor(threads.executor());
-        if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
+        if (!app->border->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);
     NodeClient node;
@@ -434,6 +435,7 @@ int run_demo(DemoOptions options) {
     const int node_exit = options.with_node ? node.finish(node_report) : 0;
     const BotReport bots = crew.report();
     crew.stop();
+    if (!app->finish_recording()) return 1;
     if (!options.check) return 0;
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     json report = judge.finish(*proof, options.serve.seconds, node_exit, node_report);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One program: purview serve | bots | demo | explain | rules. Reports go to standard output,
-// messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
+// One program: purview serve | bots | demo | explain | rules | replay. Reports go to standard
+// output, messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +12,7 @@
 #include "explain_command.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
+#include "replay_command.hpp"
 #include "rules_command.hpp"
 
 namespace {
@@ -26,6 +27,7 @@ Examples:
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
   purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
   purview rules --url ADDRESS --try rules.toml
+  purview demo --seconds 10 --record demo.pvrec && purview replay demo.pvrec
 )";
 
 struct WorldChoice {
@@ -110,6 +112,8 @@ std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
 }
 
 constexpr int usage_error = 2;
+constexpr const char* record_help =
+    "everything that reaches and leaves the server, for replay (docs/recording.md)";
 constexpr std::size_t token_size_min = 16;
 
 }  // namespace
@@ -150,6 +154,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(128, 1 << 20));
     serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
         ->check(CLI::Range(0.0, 1e7));
+    serve_command->add_option("--record", serve.record_path, record_help);
     serve_command->add_option("--json", serve_json,
                               "report at the end, to a file or - for standard output");
 
@@ -200,6 +205,13 @@ int main(int argc, char** argv) {
         ->excludes(rules_try);
     rules_command->add_flag("--json", rules.json, "the whole answer as JSON");
 
+    ReplayOptions replay;
+    WorldChoice replay_world;
+    auto* replay_command = app.add_subcommand(
+        "replay", "Live a recording again: exit code 3 if a byte or a state differs");
+    replay_command->add_option("file", replay.path, "of --record")->required();
+    add_world(*replay_command, replay_world);
+
     DemoOptions demo;
     WorldChoice demo_world;
     demo.bots.clients = 200;
@@ -231,6 +243,7 @@ int main(int argc, char** argv) {
                            "in a build with sanitizers");
     demo_command->add_flag("--with-node", demo.with_node,
                            "one more client: the WebAssembly core under Node");
+    demo_command->add_option("--record", demo.serve.record_path, record_help);
     demo_command->add_option("--json", demo.json_path,
                              "report of --check, to a file or - for standard output");
 #ifdef PURVIEW_BREAKABLE
@@ -277,6 +290,12 @@ int main(int argc, char** argv) {
             return usage_error;
         }
         return run_rules(rules);
+    }
+    if (*replay_command) {
+        ServeOptions instead;
+        use_world(replay_world, instead);
+        replay.world_path = instead.world_path;
+        return run_replay(replay);
     }
     use_world(demo_world, demo.serve);
     for (int i = 0; i < argc; ++i)
