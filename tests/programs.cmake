@@ -24,6 +24,21 @@ foreach(mode leak stale field order)
 endforeach()
 add_test(NAME "cli: the released program has no --break" COMMAND sh ${cli} no_break ${program})
 
+# Recordings: lived again, and read by a second program, written from the papers alone.
+set(conformance ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance_test.sh)
+add_test(NAME "conformance: every bit of a simulated server is as the paper says, no enter is lacking or doubled (N29 P17)"
+  COMMAND sh ${conformance} sim $<TARGET_FILE:purview_sim>)
+add_test(NAME "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
+  COMMAND sh ${conformance} demo ${program})
+add_test(NAME "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
+  COMMAND sh ${conformance} spoiled $<TARGET_FILE:purview_breakable_program> ${program})
+add_test(NAME "conformance: the decoder refuses what the paper does not allow"
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/decoder_test.py)
+set_tests_properties(
+  "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
+  "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
+  PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
+
 add_test(NAME "layers: an include against the direction is found" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/layers_test.sh)
 add_test(NAME "layers: no include of ours runs against the direction"
   COMMAND sh tools/check_layers.sh src include games apps WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
