@@ -33,6 +33,7 @@ void Border::write_state() {
     body_.clear();
     body_.number(server_->current_tick(), 4).number(state_hash(*server_), 8);
     writer_->write(ChunkType::state, body_.view());
+    writer_->flush();
 }
 
 void Border::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {

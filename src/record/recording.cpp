@@ -107,6 +107,10 @@ void Writer::write(ChunkType type, std::span<const std::byte> body) {
     put(body);
 }
 
+void Writer::flush() {
+    out_->flush();
+}
+
 bool Writer::finish() {
     write(ChunkType::end, Bytes().number(crc_, 4).view());
     out_->flush();

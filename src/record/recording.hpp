@@ -97,6 +97,8 @@ class Writer {
   public:
     Writer(std::ostream& out, const Beginning& beginning);
     void write(ChunkType type, std::span<const std::byte> body);
+    /// Whoever ends the program without finish() loses what came after this.
+    void flush();
     /// The checksum; nothing may follow. False when the file could not be written.
     bool finish();
 

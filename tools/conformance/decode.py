@@ -72,7 +72,11 @@ class Decoder:
         if not checksum_holds(datagram, 0):
             self.damaged += 1
             return
-        told = self.handshakes.received(datagram, address)
+        try:
+            told = self.handshakes.received(datagram, address)
+        except Mismatch:
+            self.damaged += 1  # the checksum does not cover the type
+            return
         if told is None:
             return
         kind, connection, nonce = told
@@ -140,7 +144,7 @@ def main():
     for name in counted:
         parser.add_argument(f"--min-{name}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
     parser.add_argument("--max-damaged", type=int, metavar="N",
-                        help="more datagrams that reached the server with a wrong checksum: exit code 1")
+                        help="more datagrams that reached the server damaged: exit code 1")
     options = parser.parse_args()
 
     decoder = Decoder()
