@@ -56,7 +56,7 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+set(app_sources main.cpp demo.cpp bots.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 function(purview_program name)
   add_executable(${name} ${app_sources})

@@ -37,6 +37,7 @@ std::string use_options(const std::map<std::string, std::string>& recorded, Serv
     }
     out.world_path = text("world");
     out.rules_read_only = text("rules_read_only") == "1";
+    out.players_jump = text("players_jump") == "1";
     if (!read_number(text("budget"), out.budget_bytes_per_tick) ||
         !read_number(text("sessions_max"), out.sessions_max) ||
         !read_number(text("sessions_per_host_max"), out.sessions_per_host_max) ||
@@ -66,6 +67,7 @@ std::map<std::string, std::string> options_of(const ServeOptions& options,
             {"budget", std::to_string(options.budget_bytes_per_tick)},
             {"sessions_max", std::to_string(options.sessions_max)},
             {"sessions_per_host_max", std::to_string(options.sessions_per_host_max)},
+            {"players_jump", options.players_jump ? "1" : "0"},
             {"rules_read_only", options.rules_read_only ? "1" : "0"}};
 }
 

@@ -40,6 +40,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
                                              : load_world(options.source, options.world_path);
     if (!loaded) return loaded.problem();
     world = std::move(*loaded);
+    world->setup.players_jump = options.players_jump;
     game = std::make_unique<vale::Vale>(world->setup, *world->schema);
 
     ServerDef def;

@@ -28,6 +28,7 @@ struct ServeOptions {
     std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
     bool rules_read_only = false;  ///< operators may read and try rules, not set them
+    bool players_jump = false;     ///< see vale::Setup
     std::uint32_t sessions_max = 4'096;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says

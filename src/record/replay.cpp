@@ -162,8 +162,8 @@ ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note) {
     }
     if (!reader.problem().empty()) {
         replay.result.outcome = ReplayResult::Outcome::bad_file;
-        replay.result.text = reader.problem() + "; the same up to tick " +
-                             std::to_string(server.current_tick());
+        replay.result.text =
+            reader.problem() + "; the same up to tick " + std::to_string(server.current_tick());
         return replay.result;
     }
     OutgoingDatagram more;
