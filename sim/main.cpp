@@ -97,6 +97,7 @@ class Simulation {
 
     void start_recording() {
         recording_.open(def_.record_path, std::ios::binary | std::ios::trunc);
+        if (!recording_) fail(def_.record_path + " cannot be written");
         writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
         world_.border->record_to(writer_.get(), 1);
     }

@@ -50,6 +50,8 @@ sim)
     damaged_max=$(sed 's/.* \([0-9]*\) damaged.*/\1/' "$dir/out")
     damaged sent 3 1
     damaged received 3 1
+    damaged value 3 1
+    said "the client's digest is"
     damaged cut 2 2
     damaged magic 2 2
     damaged length 2 2
