@@ -44,6 +44,27 @@ std::int64_t time_of(const Client& client, Micros now) {
            std::int64_t{client.newest_tick()} * 1'000'000 / std::max(1U, client.tick_hz());
 }
 
+/// The smallest time_of of the last second or two. Not of all time: a server that skips ticks falls
+/// behind every clock for good.
+class Fastest {
+  public:
+    void add(std::int64_t time, Micros now) {
+        if (now >= next_turn_) {
+            before_ = std::exchange(latest_, none);
+            next_turn_ = now + window_us;
+        }
+        latest_ = std::min(latest_, time);
+    }
+    std::int64_t value() const noexcept { return std::min(before_, latest_); }
+
+  private:
+    static constexpr Micros window_us = 1'000'000;
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max() / 4;
+    std::int64_t before_ = none;
+    std::int64_t latest_ = none;
+    Micros next_turn_ = 0;
+};
+
 class Bot {
   public:
     Bot(const ClientDef& def, Movement movement, std::uint64_t seed)
@@ -83,8 +104,7 @@ struct BotCrew::Squad {
     BotReport report;                              ///< guarded
     std::array<Reservoir, sampled_count> samples;  ///< guarded
     std::array<std::vector<double>, sampled_count> new_samples;
-    /// The smallest distance seen between our clock and a server's tick: the fastest datagram.
-    std::int64_t fastest_us = std::numeric_limits<std::int64_t>::max();
+    Fastest fastest;
     std::string trouble;
 
     void run(const BotOptions& options, const std::atomic<bool>& stop);
@@ -101,7 +121,7 @@ void BotCrew::Squad::take(Bot& bot, std::span<const std::byte> bytes, Micros now
     for (const ClientEvent& event : bot.client.events()) ++(event.enter ? bot.enters : bot.leaves);
     bot.client.clear_events();
     if (bot.client.newest_tick() != before && bot.client.state() == ClientState::joined)
-        fastest_us = std::min(fastest_us, time_of(bot.client, now));
+        fastest.add(time_of(bot.client, now), now);
 }
 
 void BotCrew::Squad::receive(Bot& bot, const BotOptions& options, Micros now) {
@@ -148,9 +168,8 @@ void BotCrew::Squad::sample(Micros now) {
         };
         add(Sampled::bytes, static_cast<double>(bytes) * 1e6 / static_cast<double>(now - before));
         add(Sampled::relevant, bot->client.ghost_count());
-        add(Sampled::age_ms,
-            static_cast<double>(std::max<std::int64_t>(0, time_of(bot->client, now) - fastest_us)) /
-                1000);
+        const std::int64_t late_us = time_of(bot->client, now) - fastest.value();
+        add(Sampled::age_ms, static_cast<double>(std::max<std::int64_t>(0, late_us)) / 1000);
         add(Sampled::rtt_ms, stats.rtt_us / 1000.0);
     }
 }
