@@ -24,7 +24,7 @@ file(GLOB net_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/*.cpp")
 add_library(purview_net STATIC ${net_sources})
 add_library(purview::net ALIAS purview_net)
 target_include_directories(purview_net PUBLIC ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(purview_net PUBLIC purview
+target_link_libraries(purview_net PUBLIC purview purview_record
   PRIVATE purview_options Boost::headers PkgConfig::sodium Threads::Threads)
 
 # Game code sees the public headers and nothing else.
@@ -56,7 +56,7 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp explain_command.cpp operator_question.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+set(app_sources main.cpp demo.cpp bots.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 function(purview_program name)
   add_executable(${name} ${app_sources})

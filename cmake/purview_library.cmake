@@ -30,6 +30,14 @@ add_library(purview_check STATIC ${check_sources})
 target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
 
+# Recordings know streams, not files; WebAssembly has only the client.
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
+  add_library(purview_record STATIC ${record_sources})
+  target_include_directories(purview_record PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(purview_record PUBLIC purview PRIVATE purview_options)
+endif()
+
 # The proofs wired to a running server: used by the program and by tests.
 add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp)
 target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)

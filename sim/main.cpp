@@ -10,8 +10,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <iostream>
 #include <set>
 
+#include "replay_sim.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -22,12 +25,12 @@ constexpr std::uint32_t tick_hz = 20;
 constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
 constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
 constexpr std::uint32_t truth_every_ticks = 5;
-constexpr SmallScale scale{1'200, 800, 20};
 
 struct SimDef {
     std::uint64_t seed = 1;
     std::uint32_t ticks = 0;
     std::uint32_t clients = 40;
+    std::string record_path;  ///< empty: nothing is recorded
 };
 
 struct SimCounts {
@@ -54,9 +57,10 @@ class Simulation {
         : counts(total),
           def_(def),
           random_(mix64(def.seed)),
-          budget_bytes_(std::array{300U, 1'200U, 4'800U}[def.seed % 3]),
-          world_(def.seed, draw_faults(), budget_bytes_, scale, truth_every_ticks) {
+          budget_bytes_(budget_of(def.seed)),
+          world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks) {
         for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
+        if (!def_.record_path.empty()) start_recording();
     }
 
     void run() {
@@ -65,6 +69,7 @@ class Simulation {
             step();
         }
         settle();
+        if (writer_ != nullptr && !writer_->finish()) fail("the recording could not be written");
         counts.digests += world_.proof->counters().digests_checked;
         counts.sets += world_.proof->counters().truth_checked;
         counts.ghosts += world_.proof->counters().ghosts_checked;
@@ -91,6 +96,13 @@ class Simulation {
     void count_faults(const SmallClient& client) {
         counts.faults += client.up->counts;
         counts.faults += client.down->counts;
+    }
+
+    void start_recording() {
+        recording_.open(def_.record_path, std::ios::binary | std::ios::trunc);
+        if (!recording_) fail(def_.record_path + " cannot be written");
+        writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
+        world_.border->record_to(writer_.get(), 1);
     }
 
     /// Lines that are cut for two seconds, new addresses, clients that go and others that come.
@@ -174,6 +186,7 @@ class Simulation {
 
     /// The world rests on a good network: everything that waits must arrive.
     void settle() {
+        world_.border->note(freeze_note);
         world_.game.frozen = true;
         for (auto& client : world_.clients) {
             for (FaultyNetwork* network : {client->up.get(), client->down.get()}) {
@@ -217,6 +230,8 @@ class Simulation {
     SplitMix random_;
     std::uint32_t budget_bytes_;
     SmallWorld world_;
+    std::ofstream recording_;
+    std::unique_ptr<record::Writer> writer_;
     std::uint32_t tick_ = 0;
     std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
     std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
@@ -274,7 +289,18 @@ int run(int argc, char** argv) {
     app.add_option("--seeds", seeds, "so many, one after the other")->check(CLI::PositiveNumber);
     app.add_option("--minutes", minutes, "simulated, of each seed")->check(CLI::PositiveNumber);
     app.add_option("--clients", def.clients, "at once")->check(CLI::Range(1, 1000));
+    auto* record =
+        app.add_option("--record", def.record_path,
+                       "what reaches and leaves the server (docs/recording.md); one seed");
+    std::string replay_path;
+    app.add_option("--replay", replay_path, "live a recording again; exit code 3 if it differs")
+        ->excludes(record);
     CLI11_PARSE(app, argc, argv);
+    if (!replay_path.empty()) return replay_sim(replay_path);
+    if (seeds > 1 && !def.record_path.empty()) {
+        std::cerr << "--record writes down one seed\n";
+        return 2;
+    }
     def.ticks = static_cast<std::uint32_t>(minutes * 60 * tick_hz);
     const auto began = std::chrono::steady_clock::now();
     SimCounts all;
@@ -300,7 +326,7 @@ int run(int argc, char** argv) {
         "%llu seeds of %g simulated minutes, %u clients, %u entities, in %.0f s; state "
         "hash %016llx\n",
         static_cast<unsigned long long>(seeds), minutes, def.clients,
-        scale.trees + scale.animals + 4 * scale.wagons, took,
+        sim_scale.trees + sim_scale.animals + 4 * sim_scale.wagons, took,
         static_cast<unsigned long long>(hash));
     print(all);
     const std::string missing = too_little(all, std::uint64_t{def.ticks} * seeds, def.clients);

@@ -238,6 +238,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     server = std::make_unique<Server>(std::move(made).value());
     schema.audience->server = server.get();
     game.populate(server->world());
+    border = std::make_unique<record::Border>(*server);
     proof = std::make_unique<Proof>(
         *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks);
 }
@@ -278,13 +279,13 @@ void SmallWorld::step() {
         c->client.tick(now);
         std::span<const std::byte> out;
         while (c->client.next_datagram(out)) c->up->send(out, now);
-        while (c->up->receive(bytes, now)) server->receive(bytes, c->address, now);
+        while (c->up->receive(bytes, now)) border->receive(bytes, c->address, now);
     }
-    server->tick(now);
+    border->tick(now);
     proof->check_tick();
     OutgoingDatagram out;
     std::map<std::uint16_t, std::uint64_t> sizes;
-    while (server->next_datagram(out)) {
+    while (border->next_datagram(out)) {
         for (auto& c : clients) {
             if (!(c->address == out.to)) continue;
             c->down->send(out.bytes, now);

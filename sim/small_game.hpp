@@ -15,6 +15,7 @@
 #include "proof.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
+#include "record/border.hpp"
 
 namespace purview::test {
 
@@ -146,6 +147,7 @@ class SmallWorld {
     SmallGame game;
     ServerDef def;
     std::unique_ptr<Server> server;
+    std::unique_ptr<record::Border> border;  ///< of the server
     std::unique_ptr<Proof> proof;
     std::vector<std::unique_ptr<SmallClient>> clients;
     Micros now = 1'000'000;

@@ -11,7 +11,7 @@ set(pace "")
 if(PURVIEW_SANITIZE)
   set(pace --no-pace)
 endif()
-foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_streams bots_and_serve explain rules generated_map generated_trace)
+foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_streams bots_and_serve bots_move bots_conditions explain rules generated_map generated_trace)
   add_test(NAME "cli: ${case}" COMMAND sh ${cli} ${case} ${program} ${pace})
   set_tests_properties("cli: ${case}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS threads)
 endforeach()
@@ -23,6 +23,21 @@ foreach(mode leak stale field order)
   set_tests_properties("check: --break ${mode} makes demo --check end with 3" PROPERTIES TIMEOUT 180 RUN_SERIAL ON)
 endforeach()
 add_test(NAME "cli: the released program has no --break" COMMAND sh ${cli} no_break ${program})
+
+# Recordings: lived again, and read by a second program, written from the papers alone.
+set(conformance ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance_test.sh)
+add_test(NAME "conformance: every bit of a simulated server is as the paper says, no enter is lacking or doubled (N29 P17)"
+  COMMAND sh ${conformance} sim $<TARGET_FILE:purview_sim>)
+add_test(NAME "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
+  COMMAND sh ${conformance} demo ${program})
+add_test(NAME "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
+  COMMAND sh ${conformance} spoiled $<TARGET_FILE:purview_breakable_program> ${program})
+add_test(NAME "conformance: the decoder refuses what the paper does not allow"
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/decoder_test.py)
+set_tests_properties(
+  "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
+  "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
+  PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 
 add_test(NAME "layers: an include against the direction is found" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/layers_test.sh)
 add_test(NAME "layers: no include of ours runs against the direction"

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <deque>
+#include <limits>
 #include <mutex>
+#include <utility>
 
 #include "core/hash.hpp"
 #include "net/system.hpp"
@@ -21,34 +22,76 @@ namespace {
 
 /// Bots that join per second and thread: a crowd at a gate, not a flood.
 constexpr std::uint32_t joins_per_second = 400;
+constexpr std::size_t datagrams_per_read = 4096;
+constexpr Micros publish_every_us = 200'000;
+constexpr Micros sample_every_us = 1'000'000;
+/// Slow readers: one in so many pauses for long. Shorter than a session's patience of ten seconds.
+constexpr std::uint32_t pausing_share = 10;
+constexpr Micros pause_us = 5'000'000;
+constexpr Micros slow_read_min_us = 200'000;
+constexpr Micros slow_read_max_us = 1'000'000;
 
 struct Delayed {
     Micros due;
     std::vector<std::byte> bytes;
 };
 
+enum class Reading : std::uint8_t { at_once, slow, pausing };
+
+/// When the newest tick of a client was, on our clock, if the tick had been number 0 at our time 0.
+std::int64_t time_of(const Client& client, Micros now) {
+    return static_cast<std::int64_t>(now) -
+           std::int64_t{client.newest_tick()} * 1'000'000 / std::max(1U, client.tick_hz());
+}
+
+/// The smallest time_of of the last second or two. Not of all time: a server that skips ticks falls
+/// behind every clock for good.
+class Fastest {
+  public:
+    void add(std::int64_t time, Micros now) {
+        if (now >= next_turn_) {
+            before_ = std::exchange(latest_, none);
+            next_turn_ = now + window_us;
+        }
+        latest_ = std::min(latest_, time);
+    }
+    std::int64_t value() const noexcept { return std::min(before_, latest_); }
+
+  private:
+    static constexpr Micros window_us = 1'000'000;
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max() / 4;
+    std::int64_t before_ = none;
+    std::int64_t latest_ = none;
+    Micros next_turn_ = 0;
+};
+
 class Bot {
   public:
-    Bot(const ClientDef& def, std::uint64_t seed) : client(def), random(seed) {}
+    Bot(const ClientDef& def, Movement movement, std::uint64_t seed)
+        : client(def), random(seed), legs(movement, mix64(seed)) {}
 
-    void walk(Micros now) {
-        if (client.state() != ClientState::joined || now < next_turn) return;
-        next_turn = now + 500'000 + random.below(2'500'000);
-        const float angle = random.between(0, 6.2831853F);
-        const float speed = random.chance(0.1F) ? 0.0F : random.between(60, 127);
-        const std::array<std::byte, 3> walk{
-            std::byte{1}, static_cast<std::byte>(static_cast<std::int8_t>(std::cos(angle) * speed)),
-            static_cast<std::byte>(static_cast<std::int8_t>(std::sin(angle) * speed))};
-        (void)client.send_command(walk);
+    /// Slow readers join like all others: a handshake has no patience.
+    bool reads_now(Micros now) {
+        if (reading == Reading::at_once || client.state() != ClientState::joined) return true;
+        if (now < next_read) return false;
+        next_read = now + (reading == Reading::pausing
+                               ? pause_us
+                               : slow_read_min_us + random.below(static_cast<std::uint32_t>(
+                                                        slow_read_max_us - slow_read_min_us)));
+        return true;
     }
 
     Client client;
     SplitMix random;
+    BotLegs legs;
+    Reading reading = Reading::at_once;
+    Micros next_read = 0;
     net::UdpSocket socket;
     std::deque<Delayed> delayed;
-    Micros next_turn = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
+    Micros sampled_at = 0;  ///< 0: not joined then
+    std::uint64_t sampled_bytes = 0;
 };
 
 }  // namespace
@@ -58,28 +101,35 @@ struct BotCrew::Squad {
     std::vector<std::unique_ptr<Bot>> bots;
     int epoll = -1;
     mutable std::mutex mutex;
-    BotReport report;             ///< guarded
-    std::vector<double> rtts_ms;  ///< guarded
+    BotReport report;                              ///< guarded
+    std::array<Reservoir, sampled_count> samples;  ///< guarded
+    std::array<std::vector<double>, sampled_count> new_samples;
+    Fastest fastest;
     std::string trouble;
 
     void run(const BotOptions& options, const std::atomic<bool>& stop);
     void receive(Bot& bot, const BotOptions& options, Micros now);
     void take(Bot& bot, std::span<const std::byte> bytes, Micros now);
-    void turn(Bot& bot, const BotOptions& options, Micros now);
+    void turn(std::size_t index, const BotOptions& options, Micros now);
+    void sample(Micros now);
     void publish();
 };
 
 void BotCrew::Squad::take(Bot& bot, std::span<const std::byte> bytes, Micros now) {
+    const Tick before = bot.client.newest_tick();
     bot.client.receive(bytes, now);
     for (const ClientEvent& event : bot.client.events()) {
         bot.enters += event.is_enter() ? 1 : 0;
         bot.leaves += event.is_leave() ? 1 : 0;
     }
     bot.client.clear_events();
+    if (bot.client.newest_tick() != before && bot.client.state() == ClientState::joined)
+        fastest.add(time_of(bot.client, now), now);
 }
 
 void BotCrew::Squad::receive(Bot& bot, const BotOptions& options, Micros now) {
-    bot.socket.receive(256, [&](std::span<const std::byte> bytes, const Address&) {
+    if (!bot.reads_now(now)) return;
+    bot.socket.receive(datagrams_per_read, [&](std::span<const std::byte> bytes, const Address&) {
         if (bot.random.chance(static_cast<float>(options.loss))) return;
         if (options.jitter_ms == 0) return take(bot, bytes, now);
         bot.delayed.push_back(
@@ -87,7 +137,9 @@ void BotCrew::Squad::receive(Bot& bot, const BotOptions& options, Micros now) {
     });
 }
 
-void BotCrew::Squad::turn(Bot& bot, const BotOptions& options, Micros now) {
+void BotCrew::Squad::turn(std::size_t index, const BotOptions& options, Micros now) {
+    Bot& bot = *bots[index];
+    if (bot.reading != Reading::at_once) receive(bot, options, now);
     for (auto at = bot.delayed.begin(); at != bot.delayed.end();) {
         if (at->due > now) {
             ++at;
@@ -96,7 +148,7 @@ void BotCrew::Squad::turn(Bot& bot, const BotOptions& options, Micros now) {
         take(bot, at->bytes, now);
         at = bot.delayed.erase(at);
     }
-    bot.walk(now);
+    bot.legs.turn(bot.client, bots[index - index % flock_size]->legs, now);
     bot.client.tick(now);
     std::span<const std::byte> out;
     while (bot.client.next_datagram(out)) {
@@ -105,9 +157,28 @@ void BotCrew::Squad::turn(Bot& bot, const BotOptions& options, Micros now) {
     bot.socket.flush();
 }
 
+/// One of each for every bot that has been joined for a whole second.
+void BotCrew::Squad::sample(Micros now) {
+    for (const auto& bot : bots) {
+        const bool joined = bot->client.state() == ClientState::joined;
+        const ClientStats stats = bot->client.stats();
+        const Micros before = std::exchange(bot->sampled_at, joined ? now : 0);
+        const std::uint64_t bytes = stats.bytes_received - bot->sampled_bytes;
+        bot->sampled_bytes = stats.bytes_received;
+        if (!joined || before == 0) continue;
+        const auto add = [&](Sampled what, double value) {
+            new_samples[static_cast<std::size_t>(what)].push_back(value);
+        };
+        add(Sampled::bytes, static_cast<double>(bytes) * 1e6 / static_cast<double>(now - before));
+        add(Sampled::relevant, bot->client.ghost_count());
+        const std::int64_t late_us = time_of(bot->client, now) - fastest.value();
+        add(Sampled::age_ms, static_cast<double>(std::max<std::int64_t>(0, late_us)) / 1000);
+        add(Sampled::rtt_ms, stats.rtt_us / 1000.0);
+    }
+}
+
 void BotCrew::Squad::publish() {
     BotReport sum;
-    std::vector<double> rtts;
     sum.clients = static_cast<std::uint32_t>(bots.size());
     std::uint64_t ghosts = 0;
     for (const auto& bot : bots) {
@@ -138,14 +209,16 @@ void BotCrew::Squad::publish() {
         sum.packets_lost += stats.packets_lost;
         sum.packets_malformed += stats.packets_malformed;
         sum.order_violations += stats.order_violations;
-        if (stats.rtt_us != 0) rtts.push_back(stats.rtt_us / 1000.0);
     }
     sum.ghosts_mean =
         bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
     sum.trouble = trouble;
     const std::lock_guard lock(mutex);
     report = sum;
-    rtts_ms = std::move(rtts);
+    for (std::size_t i = 0; i < sampled_count; ++i) {
+        for (const double value : new_samples[i]) samples[i].add(value);
+        new_samples[i].clear();
+    }
 }
 
 void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& stop) {
@@ -154,6 +227,7 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
     std::vector<Micros> due(bots.size());
     for (std::size_t i = 0; i < bots.size(); ++i) due[i] = start + i * 1'000'000 / joins_per_second;
     Micros publish_due = start;
+    Micros sample_due = start;
     std::array<epoll_event, 256> events{};
     while (!stop) {
         const int ready = ::epoll_wait(epoll, events.data(), static_cast<int>(events.size()), 2);
@@ -163,18 +237,22 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
         now = net::now();
         for (std::size_t i = 0; i < bots.size(); ++i) {
             if (now < due[i]) continue;
-            turn(*bots[i], options, now);
+            turn(i, options, now);
             due[i] = std::max(due[i] + period, now - period);
+        }
+        if (now >= sample_due) {
+            sample(now);
+            sample_due = now + sample_every_us;
         }
         if (now >= publish_due) {
             publish();
-            publish_due = now + 200'000;
+            publish_due = now + publish_every_us;
         }
     }
     publish();
-    for (auto& bot : bots) {
-        bot->client.leave();
-        turn(*bot, options, net::now());
+    for (std::size_t i = 0; i < bots.size(); ++i) {
+        bots[i]->client.leave();
+        turn(i, options, net::now());
     }
 }
 
@@ -192,15 +270,20 @@ BotCrew::BotCrew(const BotOptions& options) : options_(options) {
         def.role = options.role;
         def.name = "bot " + std::to_string(i);
         def.digest_every = options.digest_every;
-        auto bot = std::make_unique<Bot>(def, random.next());
+        auto bot = std::make_unique<Bot>(def, options.movement, random.next());
+        if (i < options.slow_readers)
+            bot->reading =
+                i % pausing_share == pausing_share - 1 ? Reading::pausing : Reading::slow;
         if (std::string wrong = bot->socket.connect(options.host, options.port); !wrong.empty()) {
             if (squad.trouble.empty()) squad.trouble = wrong;
             continue;
         }
-        epoll_event event{};
-        event.events = EPOLLIN;
-        event.data.u32 = static_cast<std::uint32_t>(squad.bots.size());
-        ::epoll_ctl(squad.epoll, EPOLL_CTL_ADD, bot->socket.descriptor(), &event);
+        if (bot->reading == Reading::at_once) {  // the others look at their sockets in their turns
+            epoll_event event{};
+            event.events = EPOLLIN;
+            event.data.u32 = static_cast<std::uint32_t>(squad.bots.size());
+            ::epoll_ctl(squad.epoll, EPOLL_CTL_ADD, bot->socket.descriptor(), &event);
+        }
         squad.bots.push_back(std::move(bot));
     }
 }
@@ -224,7 +307,7 @@ void BotCrew::stop() {
 
 BotReport BotCrew::report() const {
     BotReport sum;
-    std::vector<double> rtts;
+    std::array<std::vector<double>, sampled_count> samples;
     double ghosts = 0;
     for (const auto& squad : squads_) {
         const std::lock_guard lock(squad->mutex);
@@ -242,14 +325,17 @@ BotReport BotCrew::report() const {
         sum.packets_malformed += part.packets_malformed;
         sum.order_violations += part.order_violations;
         ghosts += part.ghosts_mean * part.clients;
-        rtts.insert(rtts.end(), squad->rtts_ms.begin(), squad->rtts_ms.end());
+        for (std::size_t i = 0; i < sampled_count; ++i) {
+            const auto& values = squad->samples[i].values();
+            samples[i].insert(samples[i].end(), values.begin(), values.end());
+        }
         if (sum.trouble.empty()) sum.trouble = part.trouble;
     }
     sum.ghosts_mean = sum.clients == 0 ? 0 : ghosts / sum.clients;
-    std::sort(rtts.begin(), rtts.end());
-    if (!rtts.empty()) {
-        sum.rtt_ms_p50 = rtts[rtts.size() / 2];
-        sum.rtt_ms_p99 = rtts[rtts.size() * 99 / 100];
+    sum.samples = samples[0].size();
+    for (std::size_t i = 0; i < sampled_count; ++i) {
+        sum.percentiles[i] = {percentile(samples[i], 0.5), percentile(samples[i], 0.9),
+                              percentile(samples[i], 0.99)};
     }
     return sum;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Many real UDP clients in one process, on threads of their own: they join, walk about on a seed,
-// and keep count. Loss and jitter are made at the bot, in both directions.
+// Many real UDP clients in one process, on threads of their own: they join, move on a seed, and
+// keep count. Loss and jitter are made at the bot, in both directions.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "bot_movement.hpp"
+#include "bot_report.hpp"
 #include "purview/client.hpp"
 
 namespace purview::app {
@@ -27,26 +29,10 @@ struct BotOptions {
     Role role = Role::player;
     std::uint32_t digest_every = 5;
     std::uint32_t send_hz = 20;
-};
-
-/// Sums over all bots; times in milliseconds.
-struct BotReport {
-    std::uint32_t clients = 0;
-    std::uint32_t joined = 0;
-    std::uint32_t refused = 0;
-    std::uint32_t closed = 0;
-    std::uint64_t enters = 0;
-    std::uint64_t leaves = 0;
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t bytes_received = 0;
-    std::uint64_t packets_received = 0;
-    std::uint64_t packets_lost = 0;
-    std::uint64_t packets_malformed = 0;
-    std::uint64_t order_violations = 0;
-    double ghosts_mean = 0;
-    double rtt_ms_p50 = 0;
-    double rtt_ms_p99 = 0;
-    std::string trouble;  ///< the first thing that went wrong, if any
+    Movement movement = Movement::roam;
+    /// So many, of all squads the first, read their sockets only now and then; every tenth of them
+    /// pauses for five seconds at a time.
+    std::uint32_t slow_readers = 0;
 };
 
 class BotCrew {

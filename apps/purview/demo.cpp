@@ -49,6 +49,18 @@ bool write_report(const json& report, const std::string& path) {
     return false;
 }
 
+/// The table goes where the JSON does not.
+bool tell_bots(const BotReport& bots, const json& report, const std::string& path) {
+    if (bots.clients > 0) fmt::print(path == "-" ? stderr : stdout, "{}", table_of(bots));
+    return write_report(report, path);
+}
+
+bool is_met(const std::vector<FailCondition>& conditions, const BotReport& bots) {
+    const std::string met = first_met(conditions, bots);
+    if (!met.empty()) spdlog::error("{}", met);
+    return !met.empty();
+}
+
 Spoil spoil_of(const std::string& mode) {
     if (mode == "leak") return Spoil::leak;
     if (mode == "stale") return Spoil::stale;
@@ -333,10 +345,12 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
                       {"bytes_received", stats.bytes_received},
                       {"enters", stats.enters},
                       {"leaves", stats.leaves}};
-    return write_report(report, json_path) ? 0 : 1;
+    const bool is_recorded = app->finish_recording();
+    return write_report(report, json_path) && is_recorded ? 0 : 1;
 }
 
-int run_bots(const BotOptions& options, double seconds, const std::string& report_path) {
+int run_bots(const BotOptions& options, double seconds, const std::string& report_path,
+             const std::vector<FailCondition>& fail_if) {
     net::stop_on_signals(&stop_requested);
     BotCrew crew(options);
     crew.start();
@@ -351,28 +365,13 @@ int run_bots(const BotOptions& options, double seconds, const std::string& repor
                      report.joined, report.clients, report.ghosts_mean,
                      static_cast<double>(report.bytes_received) / 1000 /
                          std::max(0.001, seconds - static_cast<double>(end - told) / 1e6),
-                     report.rtt_ms_p50);
+                     report.of(Sampled::rtt_ms).p50);
     }
     report = crew.report();
     crew.stop();
-    const json out{{"clients", report.clients},
-                   {"joined", report.joined},
-                   {"refused", report.refused},
-                   {"closed", report.closed},
-                   {"enters", report.enters},
-                   {"leaves", report.leaves},
-                   {"bytes_sent", report.bytes_sent},
-                   {"bytes_received", report.bytes_received},
-                   {"packets_received", report.packets_received},
-                   {"packets_lost", report.packets_lost},
-                   {"packets_malformed", report.packets_malformed},
-                   {"order_violations", report.order_violations},
-                   {"ghosts_mean", report.ghosts_mean},
-                   {"rtt_ms_p50", report.rtt_ms_p50},
-                   {"rtt_ms_p99", report.rtt_ms_p99},
-                   {"trouble", report.trouble}};
     if (!report.trouble.empty()) spdlog::warn("{}", report.trouble);
-    if (!write_report(out, report_path)) return 1;
+    if (!tell_bots(report, json_of(report), report_path)) return 1;
+    if (is_met(fail_if, report)) return 3;
     return report.joined == options.clients ? 0 : 1;
 }
 
@@ -410,7 +409,7 @@ int run_demo(DemoOptions options) {
                 entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
             });
         proof->set_executor(threads.executor());
-        if (!app->server->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
+        if (!app->border->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);
     NodeClient node;
@@ -434,19 +433,21 @@ int run_demo(DemoOptions options) {
     const int node_exit = options.with_node ? node.finish(node_report) : 0;
     const BotReport bots = crew.report();
     crew.stop();
-    if (!options.check) return 0;
+    if (!app->finish_recording()) return 1;
+    if (!options.check) {
+        if (!tell_bots(bots, json_of(bots), options.json_path)) return 1;
+        return is_met(options.fail_if, bots) ? 3 : 0;
+    }
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     json report = judge.finish(*proof, options.serve.seconds, node_exit, node_report);
-    report["bots_order_violations"] = bots.order_violations;
-    report["bots_packets_malformed"] = bots.packets_malformed;
-    report["bots_packets_lost"] = bots.packets_lost;
-    report["bots_rtt_ms_p50"] = bots.rtt_ms_p50;
-    if (!write_report(report, options.json_path)) return 1;
+    const json counted = json_of(bots);
+    for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
+    if (!tell_bots(bots, report, options.json_path)) return 1;
     spdlog::info("{} digests and {} relevant sets checked, {} and {} wrong; {}",
                  proof->counters().digests_checked, proof->counters().truth_checked,
                  proof->counters().digest_mismatches, proof->counters().truth_mismatches,
                  judge.holds() ? "everything holds" : "NOT everything holds");
-    return judge.holds() ? 0 : 3;
+    return !is_met(options.fail_if, bots) && judge.holds() ? 0 : 3;
 }
 
 }  // namespace purview::app

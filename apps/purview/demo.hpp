@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bots.hpp"
 #include "server_app.hpp"
@@ -17,7 +18,8 @@ struct DemoOptions {
     bool check = false;
     bool with_node = false;
     bool judge_pace = true;
-    std::string json_path;   ///< report; "-": standard output
+    std::string json_path;  ///< report; "-": standard output
+    std::vector<FailCondition> fail_if;
     std::string break_mode;  ///< test builds: leak, stale, field, order
     std::string command;     ///< as typed, for the report
 };
@@ -25,6 +27,8 @@ struct DemoOptions {
 /// Exit code: 0 ok, 1 run time, 3 a check failed.
 int run_demo(DemoOptions options);
 int run_serve(const ServeOptions& options, const std::string& json_path);
-int run_bots(const BotOptions& options, double seconds, const std::string& report_path);
+/// Exit code 3: a condition of `fail_if` was met.
+int run_bots(const BotOptions& options, double seconds, const std::string& report_path,
+             const std::vector<FailCondition>& fail_if);
 
 }  // namespace purview::app

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One program: purview serve | bots | demo | explain | rules. Reports go to standard output,
-// messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
+// One program: purview serve | bots | demo | explain | rules | replay. Reports go to standard
+// output, messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +12,7 @@
 #include "explain_command.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
+#include "replay_command.hpp"
 #include "rules_command.hpp"
 
 namespace {
@@ -26,6 +27,7 @@ Examples:
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
   purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
   purview rules --url ADDRESS --try rules.toml
+  purview demo --seconds 10 --record demo.pvrec && purview replay demo.pvrec
 )";
 
 struct WorldChoice {
@@ -109,7 +111,41 @@ std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     return {};
 }
 
+/// How the bots behave, and what must not come of it.
+struct BotChoice {
+    std::vector<std::string> fail_if;
+};
+
+void add_bots(CLI::App& command, BotOptions& bots, BotChoice& choice) {
+    const std::map<std::string, Movement> movements{{"roam", Movement::roam},
+                                                    {"flock", Movement::flock},
+                                                    {"hotspot", Movement::hotspot},
+                                                    {"teleport", Movement::teleport}};
+    command.add_option("--movement", bots.movement, "roam, flock, hotspot or teleport")
+        ->transform(CLI::CheckedTransformer(movements));
+    command.add_option("--slow-readers", bots.slow_readers,
+                       "so many read their sockets only now and then");
+    command
+        .add_option("--fail-if", choice.fail_if,
+                    "exit code 3 if it is so at the end, such as 'bytes_p99 > 15000'; repeatable")
+        ->expected(1)
+        ->take_all();
+}
+
+/// False, and an error was logged: a usage error.
+bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailCondition>& out) {
+    std::string wrong;
+    if (bots.slow_readers > bots.clients) wrong = "--slow-readers: there are not so many bots";
+    for (const std::string& text : choice.fail_if) {
+        if (wrong.empty()) wrong = parse(text, out.emplace_back());
+    }
+    if (!wrong.empty()) spdlog::error("{}", wrong);
+    return wrong.empty();
+}
+
 constexpr int usage_error = 2;
+constexpr const char* record_help =
+    "everything that reaches and leaves the server, for replay (docs/recording.md)";
 constexpr std::size_t token_size_min = 16;
 
 }  // namespace
@@ -150,6 +186,9 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(128, 1 << 20));
     serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
         ->check(CLI::Range(0.0, 1e7));
+    serve_command->add_flag("--allow-jumps", serve.players_jump,
+                            "players may be anywhere at once, as bots with a --movement want");
+    serve_command->add_option("--record", serve.record_path, record_help);
     serve_command->add_option("--json", serve_json,
                               "report at the end, to a file or - for standard output");
 
@@ -177,8 +216,10 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     bots_command->add_flag("--spectate", bots_spectate, "join as spectators");
-    bots_command->add_option("--report", bots_report,
+    bots_command->add_option("--json,--report", bots_report,
                              "JSON report, to a file or - for standard output");
+    BotChoice bots_choice;
+    add_bots(*bots_command, bots, bots_choice);
 
     ExplainOptions explain;
     OperatorChoice explain_operator;
@@ -199,6 +240,13 @@ int main(int argc, char** argv) {
     rules_command->add_option("--apply", rules.apply_path, "use the nodes of this file from now on")
         ->excludes(rules_try);
     rules_command->add_flag("--json", rules.json, "the whole answer as JSON");
+
+    ReplayOptions replay;
+    WorldChoice replay_world;
+    auto* replay_command = app.add_subcommand(
+        "replay", "Live a recording again: exit code 3 if a byte or a state differs");
+    replay_command->add_option("file", replay.path, "of --record")->required();
+    add_world(*replay_command, replay_world);
 
     DemoOptions demo;
     WorldChoice demo_world;
@@ -231,8 +279,12 @@ int main(int argc, char** argv) {
                            "in a build with sanitizers");
     demo_command->add_flag("--with-node", demo.with_node,
                            "one more client: the WebAssembly core under Node");
-    demo_command->add_option("--json", demo.json_path,
-                             "report of --check, to a file or - for standard output");
+    demo_command->add_option("--record", demo.serve.record_path, record_help);
+    demo_command->add_option(
+        "--json", demo.json_path,
+        "report of the bots and of --check, to a file or - for standard output");
+    BotChoice demo_choice;
+    add_bots(*demo_command, demo.bots, demo_choice);
 #ifdef PURVIEW_BREAKABLE
     demo_command->add_option("--break", demo.break_mode, "spoil the server: the check must notice")
         ->check(CLI::IsMember({"leak", "stale", "field", "order"}));
@@ -262,7 +314,9 @@ int main(int argc, char** argv) {
             return usage_error;
         }
         bots.role = bots_spectate ? purview::Role::spectator : purview::Role::player;
-        return run_bots(bots, bots_seconds, bots_report);
+        std::vector<FailCondition> fail_if;
+        if (!use_bots(bots, bots_choice, fail_if)) return usage_error;
+        return run_bots(bots, bots_seconds, bots_report, fail_if);
     }
     if (*explain_command) {
         if (const auto wrong = use_operator(explain_operator, explain.at); !wrong.empty()) {
@@ -278,6 +332,12 @@ int main(int argc, char** argv) {
         }
         return run_rules(rules);
     }
+    if (*replay_command) {
+        ServeOptions instead;
+        use_world(replay_world, instead);
+        replay.world_path = instead.world_path;
+        return run_replay(replay);
+    }
     use_world(demo_world, demo.serve);
     for (int i = 0; i < argc; ++i)
         demo.command += (i == 0 ? "" : " ") + std::string(i == 0 ? "purview" : argv[i]);
@@ -285,6 +345,8 @@ int main(int argc, char** argv) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
         if (demo.serve.seconds == 0) demo.serve.seconds = 20;
     }
+    if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
+    demo.serve.players_jump = demo.bots.movement != Movement::roam;
     return run_demo(demo);
 }

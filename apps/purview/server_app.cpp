@@ -8,12 +8,16 @@
 #include "assets.hpp"
 #include "net/child_process.hpp"
 #include "net/system.hpp"
+#include "replay_command.hpp"
 
 namespace purview::app {
 
 namespace {
 
 volatile bool reload_requested = false;
+
+/// A state is a walk over everything; what is sent is compared in every tick.
+constexpr std::uint32_t state_every_ticks = 20;
 
 /// The built-in world is read like any other: from files.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
@@ -30,86 +34,131 @@ scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
 
 }  // namespace
 
-std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::string& problem) {
-    auto world = options.world_path.empty() ? load_built_in()
-                                            : load_world(options.source, options.world_path);
-    if (!world) {
-        problem = world.problem();
-        return nullptr;
-    }
-    auto app = std::make_unique<ServerApp>();
-    app->world = std::move(*world);
-    app->host = options.host;
-    app->game = std::make_unique<vale::Vale>(app->world->setup, *app->world->schema);
+std::string ServerApp::make_server(const ServeOptions& options,
+                                   const std::array<std::byte, 32>& secret) {
+    auto loaded = options.world_path.empty() ? load_built_in()
+                                             : load_world(options.source, options.world_path);
+    if (!loaded) return loaded.problem();
+    world = std::move(*loaded);
+    world->setup.players_jump = options.players_jump;
+    game = std::make_unique<vale::Vale>(world->setup, *world->schema);
 
     ServerDef def;
-    def.schema = &app->world->schema->schema;
-    def.rules = app->world->rules;
-    def.kinds = app->world->kinds;
-    def.level = app->world->file.interest.level;
-    def.world_name = app->world->file.name;
-    def.tick_hz = app->world->file.tick_hz;
+    def.schema = &world->schema->schema;
+    def.rules = world->rules;
+    def.kinds = world->kinds;
+    def.level = world->file.interest.level;
+    def.world_name = world->file.name;
+    def.tick_hz = world->file.tick_hz;
     def.budget_bytes_per_tick = options.budget_bytes_per_tick != 0
                                     ? options.budget_bytes_per_tick
-                                    : app->world->file.budget_bytes_per_tick;
+                                    : world->file.budget_bytes_per_tick;
     def.sessions_max = options.sessions_max;
     def.sessions_per_host_max = options.sessions_per_host_max;
-    def.secret = net::random_secret();
+    def.secret = secret;
     def.mac = &net::mac;
     def.clock = &net::now;
-    auto server = Server::create(def, *app->game);
-    if (!server) {
-        problem = "the server refuses its configuration: " + std::string(to_string(server.error()));
-        return nullptr;
-    }
-    app->server = std::make_unique<Server>(std::move(server).value());
-    app->game->populate(app->server->world());
+    auto made = Server::create(def, *game);
+    if (!made)
+        return "the server refuses its configuration: " + std::string(to_string(made.error()));
+    server = std::make_unique<Server>(std::move(made).value());
+    game->populate(server->world());
+    border = std::make_unique<record::Border>(*server);
+    return {};
+}
 
-    app->token = options.no_operator ? std::string() : options.operator_token;
-    if (app->token.empty() && !options.no_operator) app->token = net::random_token();
-    net::WebDef web;
-    web.host = options.host;
-    web.port = options.port;
-    web.operator_token = options.no_operator ? net::random_token() : app->token;  // known to nobody
-    app->web = std::make_unique<net::WebServer>(web);
-    if (problem = app->web->open(); !problem.empty()) return nullptr;
-    app->udp = std::make_unique<net::UdpSocket>();
-    if (problem = app->udp->bind(options.host, app->web->port()); !problem.empty()) return nullptr;
+std::string ServerApp::open_carriers(const ServeOptions& options) {
+    host = options.host;
+    token = options.no_operator ? std::string() : options.operator_token;
+    if (token.empty() && !options.no_operator) token = net::random_token();
+    net::WebDef web_def;
+    web_def.host = options.host;
+    web_def.port = options.port;
+    web_def.operator_token = options.no_operator ? net::random_token() : token;  // known to nobody
+    web = std::make_unique<net::WebServer>(web_def);
+    if (auto problem = web->open(); !problem.empty()) return problem;
+    udp = std::make_unique<net::UdpSocket>();
+    if (auto problem = udp->bind(options.host, web->port()); !problem.empty()) return problem;
 
     unsigned count = 0;
     const Asset* list = assets(count);
     for (unsigned i = 0; i < count; ++i) {
-        app->web->serve("/" + std::string(list[i].name),
-                        {std::string(list[i].content_type), list[i].bytes});
+        web->serve("/" + std::string(list[i].name),
+                   {std::string(list[i].content_type), list[i].bytes});
     }
-    app->web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
-    app->web->serve("/world.json", {"application/json", app->world->page_json});
+    web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
+    web->serve("/world.json", {"application/json", world->page_json});
+    loop = std::make_unique<net::ServerLoop>(*border, *udp, *web, world->file.tick_hz);
+    return {};
+}
 
-    auto* app_web = app->web.get();
-    const auto* game = app->game.get();
-    admin::OperatorDef operators_def;
-    operators_def.names = app->world->names;
-    operators_def.rules_read_only = options.rules_read_only;
-    operators_def.main_of = [game](ObserverId observer) {
-        const auto view = game->view_of(observer);
+void ServerApp::make_operators(const ServeOptions& options, admin::OperatorChannel::Send send) {
+    admin::OperatorDef def;
+    def.names = world->names;
+    def.rules_read_only = options.rules_read_only;
+    def.main_of = [its = game.get()](ObserverId observer) {
+        const auto view = its->view_of(observer);
         return view ? view->main : EntityId::none;
     };
-    operators_def.note = [](const std::string& text) { spdlog::info("{}", text); };
-    app->operators = std::make_unique<admin::OperatorChannel>(
-        *app->server,
-        [app_web](std::uint32_t connection, std::string_view message, bool binary) {
-            app_web->send_operator(connection, message, binary);
-        },
-        std::move(operators_def));
+    def.note = [](const std::string& text) { spdlog::info("{}", text); };
+    operators = std::make_unique<admin::OperatorChannel>(*server, std::move(send), std::move(def));
+}
+
+std::string ServerApp::start_recording(const ServeOptions& options) {
+    if (options.record_path.empty()) return {};
+    recording_.open(options.record_path, std::ios::binary | std::ios::trunc);
+    if (!recording_) return options.record_path + ": cannot be written";
+    const ServerDef& def = server->data().def;
+    record::Beginning beginning;
+    beginning.program = "purview";
+    beginning.schema_hash = def.schema->hash();
+    beginning.tick_hz = static_cast<std::uint16_t>(def.tick_hz);
+    beginning.state_every_ticks = state_every_ticks;
+    beginning.secret = def.secret;
+    beginning.world_name = def.world_name;
+    beginning.options = options_of(options, *world);
+    writer_ = std::make_unique<record::Writer>(recording_, beginning);
+    border->record_to(writer_.get(), state_every_ticks);
+    return {};
+}
+
+bool ServerApp::finish_recording() {
+    if (writer_ == nullptr) return true;
+    border->record_to(nullptr, 1);
+    const bool is_whole = writer_->finish();
+    writer_.reset();
+    recording_.close();
+    if (!is_whole) spdlog::error("the recording could not be written to its end");
+    return is_whole;
+}
+
+std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::string& problem) {
+    auto app = std::make_unique<ServerApp>();
+    if (problem = app->make_server(options, net::random_secret()); !problem.empty()) return nullptr;
+    if (problem = app->open_carriers(options); !problem.empty()) return nullptr;
+    if (problem = app->start_recording(options); !problem.empty()) return nullptr;
+    app->make_operators(options, [its = app->web.get()](std::uint32_t connection,
+                                                        std::string_view message, bool binary) {
+        its->send_operator(connection, message, binary);
+    });
     if (options.source == WorldSource::toml) app->reload_path_ = options.world_path;
-    auto* operators = app->operators.get();
-    app->web->on_operator_message = [operators](std::uint32_t connection, std::string_view text) {
-        operators->message(connection, text);
+    app->web->on_operator_message = [its = app.get()](std::uint32_t connection,
+                                                      std::string_view text) {
+        its->border->note(operator_note(connection, text));
+        its->operators->message(connection, text);
     };
-    app->web->on_operator_closed = [operators](std::uint32_t connection) {
-        operators->closed(connection);
+    app->web->on_operator_closed = [its = app->operators.get()](std::uint32_t connection) {
+        its->closed(connection);
     };
-    app->loop = std::make_unique<net::ServerLoop>(*app->server, *app->udp, *app->web, def.tick_hz);
+    return app;
+}
+
+std::unique_ptr<ServerApp> ServerApp::without_carriers(const ServeOptions& options,
+                                                       const std::array<std::byte, 32>& secret,
+                                                       std::string& problem) {
+    auto app = std::make_unique<ServerApp>();
+    if (problem = app->make_server(options, secret); !problem.empty()) return nullptr;
+    app->make_operators(options, [](std::uint32_t, std::string_view, bool) {});
     return app;
 }
 
@@ -131,6 +180,10 @@ void ServerApp::tick_done() {
 
 void ServerApp::reload_rules() {
     constexpr const char* stays = "the rules stay as they are";
+    if (border->is_recording()) {
+        spdlog::warn("SIGHUP: a recording is under way; {}", stays);
+        return;
+    }
     if (reload_path_.empty()) {
         spdlog::warn("SIGHUP: this world has no world file; {}", stays);
         return;

@@ -4,6 +4,8 @@
 // A server with everything around it: world, game, carriers, page, operator channel.
 #pragma once
 
+#include <array>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -13,6 +15,7 @@
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
 #include "purview/server.hpp"
+#include "record/border.hpp"
 #include "world_setup.hpp"
 
 namespace purview::app {
@@ -25,16 +28,23 @@ struct ServeOptions {
     std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
     bool rules_read_only = false;  ///< operators may read and try rules, not set them
+    bool players_jump = false;     ///< see vale::Setup
     std::uint32_t sessions_max = 4'096;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
     double seconds = 0;                       ///< 0: until stopped
+    std::string record_path;                  ///< empty: nothing is recorded
 };
 
 class ServerApp {
   public:
     /// Null, with `problem` saying why, when the world does not load or a port is taken.
     static std::unique_ptr<ServerApp> open(const ServeOptions& options, std::string& problem);
+
+    /// The same without carriers, with a secret that is known: for a replay.
+    static std::unique_ptr<ServerApp> without_carriers(const ServeOptions& options,
+                                                       const std::array<std::byte, 32>& secret,
+                                                       std::string& problem);
 
     ServerApp() = default;
     ServerApp(const ServerApp&) = delete;
@@ -51,12 +61,15 @@ class ServerApp {
     /// After every tick: operators are served; on a signal, rules are read from the world file
     /// again (see watch_reload).
     void tick_done();
+    /// Ends the recording, if there is one. False, and an error was logged: it is not whole.
+    bool finish_recording();
     /// SIGHUP is listened to from now on.
     static void watch_reload();
 
     std::unique_ptr<WorldSetup> world;
     std::unique_ptr<vale::Vale> game;
     std::unique_ptr<Server> server;
+    std::unique_ptr<record::Border> border;
     std::unique_ptr<net::UdpSocket> udp;
     std::unique_ptr<net::WebServer> web;
     std::unique_ptr<admin::OperatorChannel> operators;
@@ -65,7 +78,13 @@ class ServerApp {
     std::string host;
 
   private:
+    std::string make_server(const ServeOptions& options, const std::array<std::byte, 32>& secret);
+    std::string open_carriers(const ServeOptions& options);
+    std::string start_recording(const ServeOptions& options);
+    void make_operators(const ServeOptions& options, admin::OperatorChannel::Send send);
     void reload_rules();
+    std::ofstream recording_;
+    std::unique_ptr<record::Writer> writer_;
     std::string reload_path_;  ///< the world file; empty: there is none to be read again
 };
 

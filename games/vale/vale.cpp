@@ -343,6 +343,20 @@ void Vale::left(purview::Server& server, ObserverId observer) {
     guests_.erase(found);
 }
 
+namespace {
+
+/// Of a command {type, f32 x, f32 y}: a stranger's numbers.
+std::optional<Vec3> place_in(std::span<const std::byte> data) {
+    Vec3 place;
+    if (data.size() != 9) return {};
+    std::memcpy(&place.x, data.data() + 1, 4);
+    std::memcpy(&place.y, data.data() + 5, 4);
+    if (!std::isfinite(place.x) || !std::isfinite(place.y)) return {};
+    return place;
+}
+
+}  // namespace
+
 void Vale::command(purview::Server& server, ObserverId observer, std::span<const std::byte> data) {
     const auto found = guests_.find(number(observer));
     if (found == guests_.end() || data.empty()) {
@@ -360,14 +374,18 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
             }
             break;
         case CommandType::go:
-            if (data.size() == 9) {
-                Vec3 goal;
-                std::memcpy(&goal.x, data.data() + 1, 4);
-                std::memcpy(&goal.y, data.data() + 5, 4);
-                if (std::isfinite(goal.x) && std::isfinite(goal.y)) {
-                    guest.goal = goal;
-                    return;
-                }
+            if (const auto goal = place_in(data)) {
+                guest.goal = *goal;
+                return;
+            }
+            break;
+        case CommandType::jump:
+            if (const auto to = place_in(data);
+                to && setup_->players_jump && !guest.rides && !guest.spectates) {
+                const Vec3 from = server.world().place_of(guest.entity);
+                step(server.world(), guest.entity, to->x - from.x, to->y - from.y);
+                guest.goal.reset();
+                return;
             }
             break;
         case CommandType::cloak:

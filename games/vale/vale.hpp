@@ -66,6 +66,7 @@ struct Setup {
     std::uint32_t teams = 8;
     float player_speed_mps = 6;
     float player_cloaked_share = 0;
+    bool players_jump = false;  ///< for load tests: a stranger may be anywhere at once
     std::vector<KindSetup> kinds;
     std::vector<SpawnSetup> spawns;
     std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
@@ -108,8 +109,9 @@ struct ValeSchema {
 
 /// Commands of a client: one byte of type, then
 ///   walk {i8 x, i8 y}: direction and speed, 127 = full; go {f32 x, f32 y}: walk there and stop;
-///   cloak {u8 on}. Anything else is ignored and counted.
-enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3 };
+///   cloak {u8 on}; jump {f32 x, f32 y}: be there at once, where Setup allows it.
+/// Anything else is ignored and counted.
+enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3, jump = 4 };
 
 /// Where an observer looks from: for whoever checks the server.
 struct View {

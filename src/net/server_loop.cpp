@@ -15,17 +15,18 @@ constexpr Micros periods_late_max = 5;
 
 }  // namespace
 
-ServerLoop::ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz)
-    : server_(server), udp_(udp), web_(web), period_us_(1'000'000 / tick_hz) {
+ServerLoop::ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web,
+                       std::uint32_t tick_hz)
+    : border_(border), udp_(udp), web_(web), period_us_(1'000'000 / tick_hz) {
     web_.on_datagram = [this](std::span<const std::byte> bytes, const Address& from) {
-        server_.receive(bytes, from, now());
+        border_.receive(bytes, from, now());
         send();
     };
-    web_.on_play_closed = [this](const Address& address) { server_.address_closed(address); };
+    web_.on_play_closed = [this](const Address& address) { border_.address_closed(address); };
     web_.watch(udp_.descriptor(), [this] {
         udp_.receive(datagrams_per_turn,
                      [this](std::span<const std::byte> bytes, const Address& from) {
-                         server_.receive(bytes, from, now());
+                         border_.receive(bytes, from, now());
                      });
         send();
     });
@@ -33,7 +34,7 @@ ServerLoop::ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint
 
 void ServerLoop::send() {
     OutgoingDatagram out;
-    while (server_.next_datagram(out)) {
+    while (border_.next_datagram(out)) {
         if (out.to.carrier == Address::Carrier::web_socket) {
             web_.send(out.bytes, out.to);
         } else {
@@ -54,7 +55,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         } while (!*stop && now() < due);
         const Micros begin = now();
         const Micros cpu_begin = thread_cpu_now();
-        server_.tick(begin);
+        border_.tick(begin);
         const Micros took = now() - begin;
         const std::size_t at = stats_.ticks++ % ticks_kept;
         if (stats_.tick_ms.size() <= at) {
@@ -73,7 +74,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
             due += late * period_us_;
         }
     }
-    server_.shut_down();
+    border_.shut_down();
     send();
     web_.wait_until(now() + 50'000);  // the last frames leave
 }

@@ -11,7 +11,7 @@
 
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
-#include "purview/server.hpp"
+#include "record/border.hpp"
 
 namespace purview::net {
 
@@ -25,8 +25,8 @@ struct LoopStats {
 
 class ServerLoop {
   public:
-    /// All three must outlive the loop; the web server is closed before the loop goes.
-    ServerLoop(Server& server, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
+    /// All must outlive the loop; the web server is closed before the loop goes.
+    ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
     /// and its sending, outside of its measured time.
@@ -36,7 +36,7 @@ class ServerLoop {
   private:
     void send();
 
-    Server& server_;
+    record::Border& border_;
     UdpSocket& udp_;
     WebServer& web_;
     Micros period_us_;

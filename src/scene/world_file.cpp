@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/hash.hpp"
 #include "scene/strict_table.hpp"
 
 namespace purview::scene {
@@ -17,6 +18,15 @@ std::string directory_of(const std::string& path) {
 
 std::string beside(const std::string& path, const std::string& file) {
     return file.empty() || file[0] == '/' ? file : directory_of(path) + file;
+}
+
+void hash_text(WorldFile& world, const std::string& text) {
+    world.text_hash =
+        hash_bytes(std::as_bytes(std::span<const char>(text.data(), text.size())), world.text_hash);
+}
+
+void hash_file(WorldFile& world, const std::string& path) {
+    if (const auto text = read_file(path)) hash_text(world, *text);
 }
 
 void read_map(const toml::table& table, WorldFile& world) {
@@ -48,6 +58,7 @@ void read_map(const toml::table& table, WorldFile& world) {
     if (file.empty()) throw WorldError{in.where(table) + ": 'map.file' is missing"};
     auto map = load_tile_map(beside(world.path, file), options);
     if (!map) throw WorldError{map.problem()};
+    hash_file(world, beside(world.path, file));
     for (const std::string& warning : map->warnings)
         world.warnings.push_back(file + ": " + warning);
     for (const auto& [layer, kind] : world.object_layers) {
@@ -66,6 +77,7 @@ void read_trace(const toml::table& table, WorldFile& world) {
     if (file.empty()) throw WorldError{in.where(table) + ": 'trace.file' is missing"};
     auto trace = load_trace(beside(world.path, file));
     if (!trace) throw WorldError{trace.problem()};
+    hash_file(world, beside(world.path, file));
     world.trace = std::move(*trace);
 }
 
@@ -131,6 +143,7 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
 WorldFile read_world(const toml::table& root, const std::string& path, const std::string& text) {
     WorldFile world;
     world.path = path;
+    hash_text(world, text);
     StrictTable in(root, path, "");
     in.read("name", world.name);
     in.read_integer("tick_hz", world.tick_hz, 1, 1000);

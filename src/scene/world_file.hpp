@@ -67,6 +67,7 @@ struct WorldFile {
     std::string start_type;                            ///< objects of this type are starting places
     InterestEntry interest;
     std::vector<std::string> warnings;
+    std::uint64_t text_hash = 0;  ///< of the file and of the map or trace that it names
 };
 
 Loaded<WorldFile> load_world_file(const std::string& path);

@@ -377,6 +377,58 @@ PY
         run 1 bots --server "127.0.0.1:$port" --clients 90 --seconds 5 --report -
         in_err 'refused: address_limit'
         ;;
+    bots_move)
+        # Who jumps meets others all the time; where jumps are not allowed nobody does.
+        # with ARGUMENT...: a server of that kind; count MOVEMENT: enters of 20 bots that move so.
+        with() {
+            : >"$dir/first"
+            "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 "$@" >"$dir/first" 2>/dev/null &
+            child=$!
+            wait_for_server
+        }
+        count() {
+            run 0 bots --server "127.0.0.1:$port" --clients 20 --seconds 4 --movement "$1" --json -
+            enters=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["enters"])' "$dir/out")
+        }
+        with --allow-jumps
+        count roam
+        roam=$enters
+        [ "$roam" -gt 200 ] || fail "only $roam enters"
+        count teleport
+        [ "$enters" -gt $((roam * 3 / 2)) ] || fail "$enters enters of jumpers, $roam of walkers"
+        # All in one place know one another.
+        run 0 bots --server "127.0.0.1:$port" --clients 20 --seconds 4 --movement hotspot --fail-if 'relevant_p50 < 20'
+        kill "$child"
+        wait "$child" 2>/dev/null || true
+        with
+        count teleport
+        [ "$enters" -lt $((roam * 3 / 2)) ] || fail "$enters enters where nobody may jump, $roam of walkers"
+        ;;
+    bots_conditions)
+        run 2 bots --fail-if 'bytes > 3'
+        in_err "no 'bytes': there is age_ms_p50, "
+        run 2 demo --fail-if 'bytes_p99 >'
+        in_err 'must be NAME OP NUMBER'
+        run 2 bots --movement swim
+        run 2 bots --clients 10 --slow-readers 11
+        in_err 'there are not so many bots'
+        "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
+        child=$!
+        wait_for_server
+        run 0 bots --server "127.0.0.1:$port" --clients 20 --seconds 4 --fail-if 'refused > 0' --fail-if 'bytes_p50 <= 0' --json "$dir/report.json"
+        in_out '^ *p50 *p90 *p99$'
+        in_out '^bytes per second '
+        run 3 bots --server "127.0.0.1:$port" --clients 20 --seconds 6 --slow-readers 20 --fail-if 'age_ms_p99 > 1000' --json -
+        in_err "'age_ms_p99 > 1000': age_ms_p99 is "
+        python3 - "$dir/out" <<'PY' || fail 'slow readers are not slow'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["age_ms_p50"] > 100 and report["joined"] == 20, report
+PY
+        run 3 demo --port 0 --bots 5 --seconds 2 --fail-if 'clients == 5'
+        in_out '^relevant entities '
+        in_err "'clients == 5': clients is 5"
+        ;;
     generated_map)
         make_map
         run 0 demo --check ${3:+"$3"} --map "$dir/map.json" --bots 160 --seconds 12 --port 0 --json "$dir/report.json"

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "bot_movement.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "vale.hpp"
+
+namespace purview::app {
+
+namespace {
+
+constexpr float turn_full = 6.2831853F;
+constexpr float flock_radius_m = 8;
+constexpr float hotspot_radius_m = 25;
+
+std::array<std::byte, 9> command_to(vale::CommandType type, Vec3 at) {
+    std::array<std::byte, 9> command{static_cast<std::byte>(type)};
+    std::memcpy(command.data() + 1, &at.x, 4);
+    std::memcpy(command.data() + 5, &at.y, 4);
+    return command;
+}
+
+}  // namespace
+
+void BotLegs::locate(const Client& client) {
+    if (own_ == no_ghost || !client.is_held(own_) || !client.is_owned(own_)) {
+        own_ = no_ghost;
+        for (GhostId ghost = 0; ghost < client.ghost_end() && own_ == no_ghost; ++ghost) {
+            if (client.is_held(ghost) && client.is_owned(ghost)) own_ = ghost;
+        }
+    }
+    if (own_ != no_ghost) place_ = client.place_of(own_, client.newest_tick());
+}
+
+/// The world is as large as its places can be said.
+void BotLegs::find_bounds(const Client& client) {
+    const Schema* schema = client.schema();
+    if (min_ || schema == nullptr || schema->place() == ComponentId::none) return;
+    const ComponentDef& place = schema->components()[index_of(schema->place())];
+    if (place.fields.size() < 2) return;
+    min_ =
+        Vec3{static_cast<float>(place.fields[0].min), static_cast<float>(place.fields[1].min), 0};
+    max_ = {static_cast<float>(place.fields[0].max), static_cast<float>(place.fields[1].max), 0};
+}
+
+Vec3 BotLegs::around(Vec3 centre, float radius_m) {
+    const float angle = random_.between(0, turn_full);
+    const float away = radius_m * std::sqrt(random_.unit());
+    return {centre.x + away * std::cos(angle), centre.y + away * std::sin(angle), 0};
+}
+
+void BotLegs::roam(Client& client) {
+    const float angle = random_.between(0, turn_full);
+    const float speed = random_.chance(0.1F) ? 0.0F : random_.between(60, 127);
+    const std::array<std::byte, 3> walk{
+        static_cast<std::byte>(vale::CommandType::walk),
+        static_cast<std::byte>(static_cast<std::int8_t>(std::cos(angle) * speed)),
+        static_cast<std::byte>(static_cast<std::int8_t>(std::sin(angle) * speed))};
+    (void)client.send_command(walk);
+}
+
+void BotLegs::go(Client& client, Vec3 goal) {
+    if (!gathered_) jump(client, goal);
+    gathered_ = true;
+    (void)client.send_command(command_to(vale::CommandType::go, goal));
+}
+
+void BotLegs::jump(Client& client, Vec3 to) {
+    (void)client.send_command(command_to(vale::CommandType::jump, to));
+}
+
+void BotLegs::turn(Client& client, const BotLegs& leader, Micros now) {
+    if (client.state() != ClientState::joined || now < next_turn_) return;
+    next_turn_ = now + 500'000 + random_.below(2'500'000);
+    if (movement_ == Movement::flock) locate(client);
+    find_bounds(client);
+    switch (movement_) {
+        case Movement::roam:
+            return roam(client);
+        case Movement::flock:
+            if (&leader == this || !leader.place_) return roam(client);
+            return go(client, around(*leader.place_, flock_radius_m));
+        case Movement::hotspot:
+            if (!min_) return;
+            return go(client, around({(min_->x + max_.x) / 2, (min_->y + max_.y) / 2, 0},
+                                     hotspot_radius_m));
+        case Movement::teleport:
+            if (!min_) return;
+            return jump(client,
+                        {random_.between(min_->x, max_.x), random_.between(min_->y, max_.y), 0});
+    }
+}
+
+}  // namespace purview::app

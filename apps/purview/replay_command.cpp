@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replay_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "record/replay.hpp"
+
+namespace purview::app {
+
+namespace {
+
+constexpr std::string_view operator_prefix = "operator ";
+
+const char* name_of(WorldSource source) {
+    return source == WorldSource::map ? "map" : source == WorldSource::trace ? "trace" : "toml";
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// Empty, or what is wrong.
+std::string use_options(const std::map<std::string, std::string>& recorded, ServeOptions& out) {
+    const auto text = [&](const char* key) -> std::string_view {
+        const auto found = recorded.find(key);
+        return found == recorded.end() ? std::string_view() : std::string_view(found->second);
+    };
+    for (const auto source : {WorldSource::toml, WorldSource::map, WorldSource::trace}) {
+        if (text("source") == name_of(source)) out.source = source;
+    }
+    out.world_path = text("world");
+    out.rules_read_only = text("rules_read_only") == "1";
+    out.players_jump = text("players_jump") == "1";
+    if (!read_number(text("budget"), out.budget_bytes_per_tick) ||
+        !read_number(text("sessions_max"), out.sessions_max) ||
+        !read_number(text("sessions_per_host_max"), out.sessions_per_host_max) ||
+        out.sessions_max > 65'000 || out.sessions_per_host_max > 65'000)
+        return "the options are malformed";
+    return {};
+}
+
+std::string do_note(ServerApp& app, std::string_view note) {
+    if (note.substr(0, operator_prefix.size()) != operator_prefix) return "an unknown note";
+    note.remove_prefix(operator_prefix.size());
+    const std::size_t space = note.find(' ');
+    std::uint32_t connection = 0;
+    if (space == std::string_view::npos || !read_number(note.substr(0, space), connection))
+        return "a malformed note";
+    app.operators->message(connection, note.substr(space + 1));
+    return {};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> options_of(const ServeOptions& options,
+                                              const WorldSetup& world) {
+    return {{"source", name_of(options.source)},
+            {"world", options.world_path},
+            {"world_hash", fmt::format("{:016x}", world.file.text_hash)},
+            {"budget", std::to_string(options.budget_bytes_per_tick)},
+            {"sessions_max", std::to_string(options.sessions_max)},
+            {"sessions_per_host_max", std::to_string(options.sessions_per_host_max)},
+            {"players_jump", options.players_jump ? "1" : "0"},
+            {"rules_read_only", options.rules_read_only ? "1" : "0"}};
+}
+
+std::string operator_note(std::uint32_t connection, std::string_view text) {
+    return fmt::format("{}{} {}", operator_prefix, connection, text);
+}
+
+int run_replay(const ReplayOptions& options) {
+    constexpr int bad_file = 2;
+    constexpr int differs = 3;
+    const auto refuse = [&](const std::string& why) {
+        spdlog::error("{}: {}", options.path, why);
+        return bad_file;
+    };
+    std::ifstream file(options.path, std::ios::binary);
+    if (!file) return refuse("cannot be read");
+    record::Reader reader(file);
+    const auto beginning = reader.begin();
+    if (!beginning) return refuse(reader.problem());
+    if (beginning->program != "purview")
+        return refuse(fmt::format("a recording of another program ({})", beginning->program));
+    ServeOptions serve;
+    if (const auto wrong = use_options(beginning->options, serve); !wrong.empty())
+        return refuse(wrong);
+    if (!options.world_path.empty()) serve.world_path = options.world_path;
+    std::string problem;
+    const auto app = ServerApp::without_carriers(serve, beginning->secret, problem);
+    if (app == nullptr) return refuse(problem);
+    const auto recorded_hash = beginning->options.find("world_hash");
+    if (recorded_hash == beginning->options.end() ||
+        recorded_hash->second != fmt::format("{:016x}", app->world->file.text_hash)) {
+        return refuse(fmt::format(
+            "{} is not the world that was recorded; choose with --world, --map or --trace",
+            serve.world_path.empty() ? "the built-in world" : serve.world_path));
+    }
+    if (beginning->schema_hash != app->world->schema->schema.hash())
+        return refuse("recorded with another schema");
+
+    const auto result = record::replay(reader, *app->server,
+                                       [&](std::string_view note) { return do_note(*app, note); });
+    if (result.outcome == record::ReplayResult::Outcome::bad_file) return refuse(result.text);
+    fmt::print("{} ticks, {} datagrams received, {} sent and {} states compared, state {:016x}\n",
+               result.ticks, result.received, result.sent, result.states, result.last_state);
+    if (result.outcome == record::ReplayResult::Outcome::same) return 0;
+    spdlog::error("{}: {}", options.path, result.text);
+    return differs;
+}
+
+}  // namespace purview::app

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "record/border.hpp"
+
+#include "core/hash.hpp"
+#include "record/state_hash.hpp"
+
+namespace purview::record {
+
+std::size_t Border::AddressHash::operator()(const Address& address) const noexcept {
+    return combine64(hash_bytes(std::as_bytes(std::span(address.host)), address.port),
+                     address.channel);
+}
+
+void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
+    writer_ = writer;
+    state_every_ticks_ = state_every_ticks;
+    if (writer_ != nullptr) write_state();
+}
+
+std::uint32_t Border::number_of(const Address& address) {
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    const auto [entry, is_new] = numbers_.emplace(address, next);
+    if (is_new) {
+        Bytes body;
+        append_address(body, address);
+        writer_->write(ChunkType::address, body.view());
+    }
+    return entry->second;
+}
+
+void Border::write_state() {
+    body_.clear();
+    body_.number(server_->current_tick(), 4).number(state_hash(*server_), 8);
+    writer_->write(ChunkType::state, body_.view());
+    writer_->flush();
+}
+
+void Border::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    if (writer_ != nullptr) {
+        body_.clear();
+        body_.number(now, 8).number(number_of(from), 4).append(datagram);
+        writer_->write(ChunkType::received, body_.view());
+        drained_ = false;
+    }
+    server_->receive(datagram, from, now);
+}
+
+void Border::tick(Micros now) {
+    if (writer_ != nullptr) {
+        writer_->write(ChunkType::tick, Bytes().number(now, 8).view());
+        drained_ = false;
+    }
+    server_->tick(now);
+    if (writer_ != nullptr && server_->current_tick() % state_every_ticks_ == 0) write_state();
+}
+
+bool Border::next_datagram(OutgoingDatagram& out) {
+    const bool is_there = server_->next_datagram(out);
+    if (writer_ == nullptr) return is_there;
+    if (is_there) {
+        body_.clear();
+        body_.number(number_of(out.to), 4).append(out.bytes);
+        writer_->write(ChunkType::sent, body_.view());
+    } else if (!drained_) {
+        writer_->write(ChunkType::drained, {});
+        drained_ = true;
+    }
+    return is_there;
+}
+
+void Border::address_closed(const Address& address) {
+    if (writer_ != nullptr) {
+        body_.clear();
+        body_.number(number_of(address), 4);
+        writer_->write(ChunkType::address_closed, body_.view());
+        drained_ = false;
+    }
+    server_->address_closed(address);
+}
+
+void Border::shut_down() {
+    if (writer_ != nullptr) {
+        writer_->write(ChunkType::shut_down, {});
+        drained_ = false;
+    }
+    server_->shut_down();
+}
+
+Result<ObserverId> Border::add_probe() {
+    if (writer_ != nullptr) writer_->write(ChunkType::probe, {});
+    return server_->add_probe();
+}
+
+void Border::note(std::string_view text) {
+    if (writer_ == nullptr) return;
+    writer_->write(ChunkType::note, Bytes().text(text).view());
+    drained_ = false;
+}
+
+}  // namespace purview::record

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "record/state_hash.hpp"
+
+#include <cstring>
+
+#include "core/hash.hpp"
+#include "host/server_data.hpp"
+
+namespace purview::record {
+
+namespace {
+
+/// The bytes of the fields; what lies between them is nobody's.
+std::uint64_t hash_of_entity(const WorldData& world, std::uint32_t index, std::uint64_t hash) {
+    hash = combine64(hash, static_cast<std::uint64_t>(world.at_index(index)));
+    hash = combine64(hash, static_cast<std::uint64_t>(world.parent_at(index)));
+    hash = combine64(hash, static_cast<std::uint64_t>(world.owner_at(index)));
+    const KindDef& kind = world.kind_def_at(index);
+    hash = combine64(hash, index_of(world.kind_at(index)));
+    for (const ComponentId component : kind.components) {
+        const std::byte* data = world.component_at(index, component);
+        for (const FieldDef& field : world.schema().components()[index_of(component)].fields) {
+            std::uint32_t value = 0;
+            std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
+            hash = combine64(hash, value);
+        }
+    }
+    return hash;
+}
+
+std::uint64_t hash_of_session(const ServerData& server, const Session& session,
+                              std::uint64_t hash) {
+    hash = combine64(hash, session.connection_id);
+    hash = combine64(hash, static_cast<std::uint64_t>(session.observer));
+    hash = combine64(hash, static_cast<std::uint64_t>(session.state));
+    if (session.observer == ObserverId::none) return hash;
+    std::uint64_t relevant = 0;  // a sum: the set has no order
+    server.interest.for_each_relevant(session.observer, [&](EntityId entity) {
+        relevant += mix64(static_cast<std::uint64_t>(entity));
+    });
+    hash = combine64(hash, relevant);
+    const GhostTable& ghosts = session.ghosts;
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        const std::uint64_t life = (ghosts.is_live(lane) ? 1U : 0U) |
+                                   (ghosts.is_held(lane) ? 2U : 0U) |
+                                   (std::uint64_t{ghosts.baseline(lane)} << 2);
+        hash = combine64(hash, static_cast<std::uint64_t>(ghosts.entity(lane)));
+        hash = combine64(hash, life);
+    }
+    return hash;
+}
+
+}  // namespace
+
+std::uint64_t state_hash(const Server& server) {
+    const ServerData& data = server.data();
+    const WorldData& world = data.world.data();
+    std::uint64_t hash = data.tick_number;
+    for (std::uint32_t index = 0; index < world.index_end(); ++index) {
+        if (world.at_index(index) != EntityId::none) hash = hash_of_entity(world, index, hash);
+    }
+    for (const auto& session : data.sessions) hash = hash_of_session(data, *session, hash);
+    return hash;
+}
+
+}  // namespace purview::record

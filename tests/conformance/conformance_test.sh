@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+#
+# conformance_test.sh CASE PROGRAM [SOUND_PROGRAM]: records a run, lives it again, reads it with the
+# second program, and sees both refuse it once a bit is another.
+set -eu
+case_name=$1
+program=$2
+tools=$(cd "$(dirname "$0")/../../tools/conformance" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+
+# run EXPECTED_CODE COMMAND...
+run() {
+    expected=$1
+    shift
+    code=0
+    timeout 100 "$@" >"$dir/out" 2>"$dir/err" </dev/null || code=$?
+    if [ "$code" != "$expected" ]; then
+        echo "FAILED: '$*' ended with $code, not $expected"
+        cat "$dir/out" "$dir/err"
+        exit 1
+    fi
+}
+said() {
+    if ! grep -q -- "$1" "$dir/out" "$dir/err"; then
+        echo "FAILED: it does not say: $1"
+        cat "$dir/out" "$dir/err"
+        exit 1
+    fi
+}
+# damaged WHAT REPLAY_CODE DECODE_CODE: what both say to a recording with one thing spoiled.
+damaged() {
+    python3 "$here/damage.py" "$dir/recording" "$dir/damaged" "$1"
+    run "$2" $replay "$dir/damaged"
+    run "$3" python3 "$tools/decode.py" "$dir/damaged" --max-damaged "$damaged_max"
+}
+
+case $case_name in
+sim)
+    run 0 "$program" --seed 1 --minutes 0.1 --clients 12 --record "$dir/recording"
+    replay="$program --replay"
+    run 0 $replay "$dir/recording"
+    run 0 python3 "$tools/decode.py" "$dir/recording" --min-datagrams 2000 --min-sessions 12 \
+        --min-snapshots 1000 --min-enters 1000 --min-updates 10000 --min-leaves 400 --min-digests 500
+    cat "$dir/out"
+    damaged_max=$(sed 's/.* \([0-9]*\) damaged.*/\1/' "$dir/out")
+    damaged sent 3 1
+    damaged received 3 1
+    damaged value 3 1
+    said "the client's digest is"
+    damaged cut 2 2
+    damaged magic 2 2
+    damaged length 2 2
+    # What is too little is not taken for good.
+    run 1 python3 "$tools/decode.py" "$dir/recording" --min-digests 100000000
+    said "too few digests"
+    ;;
+demo)
+    run 0 "$program" demo --port 0 --bots 12 --seconds 3 --loss 0.03 --jitter 30 --record "$dir/recording"
+    replay="$program replay"
+    run 0 $replay "$dir/recording"
+    run 0 python3 "$tools/decode.py" "$dir/recording" --max-damaged 0 --min-datagrams 200 \
+        --min-sessions 12 --min-snapshots 50 --min-enters 300 --min-commands 1 --min-digests 10
+    cat "$dir/out"
+    damaged_max=0
+    damaged sent 3 1
+    said "datagram .* bit "
+    damaged received 3 1
+    damaged cut 2 2
+    printf 'name = "other"\n[map]\nfile = "m.json"\n' >"$dir/other.toml"
+    run 2 $replay "$dir/recording" --world "$dir/other.toml"
+    ;;
+spoiled)
+    # Clients are asked for their states when a digest is wrong; and a sound server does not do what
+    # a spoiled one did.
+    run 3 "$program" demo --check --no-pace --port 0 --bots 5 --seconds 6 --break field --record "$dir/recording"
+    run 0 python3 "$tools/decode.py" "$dir/recording" --min-digests 10 --min-states 1
+    cat "$dir/out"
+    run 3 "$3" replay "$dir/recording"
+    said "differs at byte"
+    ;;
+*)
+    echo "unknown case: $case_name"
+    exit 1
+    ;;
+esac
+echo passed

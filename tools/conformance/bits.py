@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""PROTOCOL.md, "Bits and bytes" and "Every datagram": values, hashes and checksums."""
+
+MASK64 = (1 << 64) - 1
+VARINT_BITS_MAX = 64
+
+
+class Mismatch(Exception):
+    """Bytes that are not what the paper says; `bit` counts from the start of the datagram or message."""
+
+    def __init__(self, what, bit=None):
+        super().__init__(what)
+        self.what = what
+        self.bit = bit
+
+
+class BitReader:
+    """Reads values least significant bit first; the whole text is one little-endian number."""
+
+    def __init__(self, data):
+        self.number = int.from_bytes(data, "little")
+        self.end = len(data) * 8
+        self.at = 0
+
+    def wrong(self, what):
+        return Mismatch(what, self.at)
+
+    def u(self, bits):
+        at = self.at
+        if at + bits > self.end:
+            raise self.wrong(f"{bits} bits wanted, {self.end - at} left")
+        self.at = at + bits
+        return (self.number >> at) & ((1 << bits) - 1)
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            group = self.u(4)
+            value |= (group & 7) << shift
+            shift += 3
+            if group < 8:
+                break
+        if group == 0 and shift > 3:
+            raise self.wrong("a varint that is not the shortest")
+        if value >> VARINT_BITS_MAX:
+            raise self.wrong(f"a varint of more than {VARINT_BITS_MAX} bits")
+        return value
+
+    def rice(self, k):
+        # The unary part: ones, found as the lowest zero of what is left.
+        rest = self.number >> self.at
+        ones = (~rest & (rest + 1)).bit_length() - 1
+        self.at += ones
+        self.u(1)
+        return (ones << k) | self.u(k)
+
+    def align(self):
+        if self.u(-self.at % 8):
+            raise self.wrong("padding that is not zero")
+
+    def take(self, size):
+        self.align()
+        return self.u(size * 8).to_bytes(size, "little")
+
+    def finish(self, size_bytes=0):
+        """Zeros up to the byte border and up to so many bytes in all; then nothing."""
+        self.align()
+        if self.u(max(0, size_bytes * 8 - self.at)):
+            raise self.wrong("padding that is not zero")
+        if self.at != self.end:
+            raise self.wrong(f"{self.end - self.at} bits are left over")
+
+
+def mix(z):
+    z = (z + 0x9E3779B97F4A7C15) & MASK64
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK64
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK64
+    return z ^ z >> 31
+
+
+def combine(h, v):
+    return mix(h ^ mix(v))
+
+
+def hash_bytes(data, seed):
+    h = combine(seed, len(data))
+    for at in range(0, len(data), 8):
+        h = combine(h, int.from_bytes(data[at:at + 8], "little"))
+    return h
+
+
+def checksum_holds(datagram, seed):
+    return hash_bytes(datagram[5:], seed) & 0xFFFFFFFF == int.from_bytes(datagram[1:5], "little")
+
+
+def expand(low, near):
+    """The number with these 16 low bits that is nearest to `near`."""
+    return near + ((low - near + 0x8000) & 0xFFFF) - 0x8000

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""Reads a recording (docs/recording.md) and follows PROTOCOL.md through every datagram of it, to the
+last bit. Written from the two papers alone; shares nothing with the library. Exit code 0: all is as
+the papers say; 1: something is not, or there was less than was asked for; 2: not a recording."""
+
+import argparse
+import sys
+
+import recording
+from bits import Mismatch, checksum_holds
+from handshake import ACCEPT, CLOSE, DATA, Handshakes
+from session import Session
+
+DATAGRAM_BYTES = range(5, 1201)
+TOLD_MAX = 10  # mismatches in words
+
+
+class Decoder:
+    def __init__(self):
+        self.handshakes = Handshakes()
+        self.sessions = {}  # by connection id
+        self.addresses = 0
+        self.tick = 0
+        self.number = 0  # of the datagram, from 1
+        self.damaged = 0
+        self.strangers = 0
+        self.broken = set()  # sessions after a mismatch: what follows would only be its echo
+        self.wrong = []
+
+    def run(self, data):
+        for kind, body in recording.events(data):
+            if kind == recording.BEGIN:
+                self.begin = recording.Begin(body)
+            elif kind == recording.ADDRESS:
+                self.addresses += 1
+            elif kind == recording.TICK:
+                self.tick += 1
+            elif kind == recording.RECEIVED:
+                self.one(self.received, int.from_bytes(body[8:12], "little"), body[12:])
+            elif kind == recording.SENT:
+                self.one(self.sent, int.from_bytes(body[:4], "little"), body[4:])
+
+    def one(self, take, address, datagram):
+        self.number += 1
+        self.session = None
+        try:
+            take(address, datagram)
+        except Mismatch as mismatch:
+            way = "received" if take == self.received else "sent"
+            where = f"datagram {self.number} ({way}, type {datagram[0] if datagram else '-'}, tick {self.tick})"
+            bit = "" if mismatch.bit is None else f", bit {mismatch.bit}"
+            self.wrong.append(f"{where}{bit}: {mismatch.what}")
+            if self.session is not None:
+                self.broken.add(self.session.connection)
+
+    def received(self, address, datagram):
+        if len(datagram) not in DATAGRAM_BYTES:
+            self.damaged += 1
+            return
+        if datagram[0] == DATA:
+            session = self.sessions.get(int.from_bytes(datagram[5:13], "little"))
+            if not checksum_holds(datagram, int.from_bytes(datagram[5:13], "little")):
+                self.damaged += 1
+            elif session is None or session.over:
+                self.strangers += 1
+            elif session.connection not in self.broken:
+                self.session = session
+                session.receive(datagram)
+            return
+        if not checksum_holds(datagram, 0):
+            self.damaged += 1
+            return
+        try:
+            told = self.handshakes.received(datagram, address)
+        except Mismatch:
+            self.damaged += 1  # the checksum does not cover the type
+            return
+        if told is None:
+            return
+        kind, connection, nonce = told
+        session = self.sessions.get(connection)
+        if session is None:
+            return
+        if kind == CLOSE:
+            session.over = True
+        elif session.nonce == nonce:
+            session.address = address
+
+    def sent(self, address, datagram):
+        if len(datagram) not in DATAGRAM_BYTES:
+            raise Mismatch(f"a datagram of {len(datagram)} bytes")
+        if datagram[0] == DATA:
+            self.session = self.session_at(address, datagram)
+            if self.session.connection not in self.broken:
+                self.session.send(datagram, self.tick)
+            return
+        if not checksum_holds(datagram, 0):
+            raise Mismatch("a wrong checksum")
+        told = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
+        if told is None:
+            return
+        kind, connection, nonce = told
+        if kind == CLOSE:
+            if connection not in self.sessions:
+                raise Mismatch("the end of a connection that never was")
+            self.sessions[connection].over = True
+        elif kind == ACCEPT and connection not in self.sessions:
+            self.sessions[connection] = Session(connection, nonce, address, self.begin)
+
+    def session_at(self, address, datagram):
+        """Packets of the server do not name their connection; the checksum tells."""
+        here = [s for s in self.sessions.values() if s.address == address and not s.over]
+        for session in here:
+            if checksum_holds(datagram, session.connection):
+                return session
+        raise Mismatch(f"a checksum of none of the {len(here)} connections at this address")
+
+    def counts(self):
+        sessions = self.sessions.values()
+        return {
+            "datagrams": self.number,
+            "sessions": len(sessions),
+            "snapshots": sum(s.snapshots for s in sessions),
+            "enters": sum(s.ghosts.enters for s in sessions),
+            "updates": sum(s.ghosts.updates for s in sessions),
+            "leaves": sum(s.ghosts.leaves for s in sessions),
+            "commands": sum(s.commands.count for s in sessions),
+            "digests": sum(s.digests for s in sessions),
+            "states": sum(s.states_compared for s in sessions),
+            "late": sum(s.late for s in sessions),
+            "damaged": self.damaged,
+            "strangers": self.strangers,
+            "wrong": len(self.wrong),
+        }
+
+
+def main():
+    counted = ("datagrams", "sessions", "snapshots", "enters", "updates", "leaves", "commands", "digests",
+               "states")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file")
+    for name in counted:
+        parser.add_argument(f"--min-{name}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
+    parser.add_argument("--max-damaged", type=int, metavar="N",
+                        help="more datagrams that reached the server damaged: exit code 1")
+    options = parser.parse_args()
+
+    decoder = Decoder()
+    trouble = None
+    try:
+        with open(options.file, "rb") as file:
+            decoder.run(file.read())
+    except OSError as error:
+        print(f"{options.file}: {error.strerror}", file=sys.stderr)
+        return 2
+    except recording.BadRecording as bad:
+        trouble = f"{options.file}: {bad}"
+    counts = decoder.counts()
+    print(", ".join(f"{value} {name}" for name, value in counts.items()))
+    for line in decoder.wrong[:TOLD_MAX]:
+        print(line)
+    if trouble is not None:
+        print(trouble, file=sys.stderr)
+        return 1 if decoder.wrong else 2
+    few = [name for name in counted if counts[name] < getattr(options, f"min_{name}")]
+    for name in few:
+        print(f"too few {name}: {counts[name]} of {getattr(options, f'min_{name}')}")
+    if options.max_damaged is not None and counts["damaged"] > options.max_damaged:
+        print(f"too many damaged: {counts['damaged']}, at most {options.max_damaged}")
+        few.append("damaged")
+    return 1 if decoder.wrong or few else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""docs/recording.md: what went over the border of a server, event by event."""
+
+import struct
+import zlib
+
+MAGIC = b"PVRC"
+VERSION = 1
+(BEGIN, ADDRESS, RECEIVED, TICK, SENT, DRAINED, STATE, ADDRESS_CLOSED, SHUT_DOWN, PROBE, NOTE,
+ END) = range(1, 13)
+FIXED_SIZES = {ADDRESS: 23, TICK: 8, DRAINED: 0, STATE: 12, ADDRESS_CLOSED: 4, SHUT_DOWN: 0, PROBE: 0, END: 4}
+LEAST_SIZES = {RECEIVED: 12, SENT: 4}
+BEGIN_FIXED = struct.Struct("<HQHI32s")
+
+
+class BadRecording(Exception):
+    pass
+
+
+class Begin:
+    def __init__(self, body):
+        try:
+            (self.protocol, self.schema_hash, self.tick_hz, self.state_every,
+             _) = BEGIN_FIXED.unpack_from(body)
+            at = BEGIN_FIXED.size
+            program_end = at + 1 + body[at]
+            self.program = body[at + 1:program_end]
+            name_end = program_end + 1 + body[program_end]
+            self.world_name = body[program_end + 1:name_end]
+            if name_end > len(body):
+                raise IndexError
+        except (struct.error, IndexError):
+            raise BadRecording("its beginning is cut short") from None
+
+
+def events(data):
+    """(type, body) of every chunk; raises at the first that cannot be."""
+    if data[:4] != MAGIC:
+        raise BadRecording("not a recording")
+    if int.from_bytes(data[4:6], "little") != VERSION:
+        raise BadRecording("of another version")
+    at = 6
+    ended = False
+    while at < len(data):
+        if ended:
+            raise BadRecording("bytes behind the end")
+        if at + 5 > len(data):
+            raise BadRecording("cut short")
+        kind, size = struct.unpack_from("<BI", data, at)
+        if at + 5 + size > len(data):
+            raise BadRecording("cut short")
+        if (at == 6) != (kind == BEGIN) or not BEGIN <= kind <= END:
+            raise BadRecording(f"a chunk of type {kind} at byte {at}")
+        if FIXED_SIZES.get(kind, size) != size or LEAST_SIZES.get(kind, 0) > size:
+            raise BadRecording(f"a chunk of {size} bytes, type {kind}, at byte {at}")
+        body = data[at + 5:at + 5 + size]
+        if kind == END:
+            ended = True
+            if int.from_bytes(body, "little") != zlib.crc32(data[:at]):
+                raise BadRecording("its checksum is wrong")
+        yield kind, body
+        at += 5 + size
+    if not ended:
+        raise BadRecording("cut short")

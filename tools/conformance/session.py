@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""PROTOCOL.md, "Data" and "Messages": one connection, both ways, as far as each side knows."""
+
+from bits import BitReader, Mismatch, expand
+from ghosts import Ghosts, read_state
+from handshake import body_of
+from link import Commands, Half, Header, read_fragments
+from schema import Schema
+from snapshot import Snapshot
+
+CLIENT_PACKET_BYTES_MIN = 33
+PACKETS_IN_FLIGHT_MAX = 1000
+WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST = range(1, 6)
+JOIN, GAME_UP, STATE = range(1, 4)
+
+
+class Packet:
+    """What a packet of the server holds; applied once its client says that it accepted it."""
+
+    __slots__ = ("snapshot", "fragments", "teaches")
+
+    def __init__(self):
+        self.snapshot = None
+        self.fragments = []
+        self.teaches = 0  # whoever gets it knows that the fates up to here have been told
+
+
+class Session:
+    def __init__(self, connection, nonce, address, begin):
+        self.connection = connection
+        self.nonce = nonce
+        self.address = address
+        self.begin = begin
+        self.down = Half()  # packets of the server
+        self.up = Half()  # packets of the client, as far as the server accepted them
+        self.in_flight = {}
+        self.server_knows = 0  # that the client has heard the fates of its packets up to here
+        self.client_knows = 0  # and the other way round
+        self.commands = Commands()
+        self.schema = None
+        self.join_seen = False
+        self.over = False
+        self.ghosts = Ghosts()
+        self.state_wanted = False
+        self.states = {}  # by packet, while one is wanted
+        self.snapshots = self.digests = self.states_compared = self.late = 0
+
+    # -- from the client -----------------------------------------------------------------------------
+    def receive(self, datagram):
+        """A packet with a good checksum, as it reached the server."""
+        reader = body_of(datagram)
+        reader.u(64)
+        header = Header(reader, self.down.newest)
+        number = expand(header.sequence_low, self.up.newest)
+        if number <= self.up.newest:
+            self.late += 1  # counts as lost
+            return
+        fragments = read_fragments(reader)
+        digest = reader.u(64) if reader.u(1) else None
+        self.commands.read(reader)
+        reader.finish(CLIENT_PACKET_BYTES_MIN)
+
+        for skipped in range(self.up.newest + 1, number):
+            self.up.fates[skipped] = False
+        self.up.fates[number] = True
+        self.up.newest = number
+        self.up.spoke_of[number] = header.newest or 0
+        for accepted in self.down.learn(header):
+            self.apply(accepted)
+        for lost in [n for n in self.in_flight if n <= self.down.told]:
+            del self.in_flight[lost]
+        expect_oldest(header, self.client_knows)
+        if header.newest is not None:
+            self.server_knows = self.down.spoke_of[header.newest]
+        self.down.forget(self.client_knows)
+        if digest is not None:
+            self.digests += 1
+            if digest != self.ghosts.digest:
+                raise Mismatch(f"after packet {self.down.told} the client's digest is {digest:016x}, "
+                               f"the paper's {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
+        for offset, piece in fragments:
+            self.up.stream.send(offset, piece)
+            self.up.stream.arrive(offset, len(piece))
+        for message in self.up.stream.messages():
+            self.message_up(message)
+
+    def apply(self, number):
+        packet = self.in_flight.pop(number)
+        self.client_knows = packet.teaches
+        for offset, piece in packet.fragments:
+            self.down.stream.arrive(offset, len(piece))
+        for message in self.down.stream.messages():
+            self.message_down(message)
+        if packet.snapshot is not None:
+            self.ghosts.apply(packet.snapshot)
+        if self.state_wanted:
+            self.states[number] = self.ghosts.state()
+
+    def message_up(self, message):
+        reader = BitReader(message)
+        kind = reader.u(8)
+        if kind == JOIN:
+            if self.schema is None or self.join_seen:
+                raise reader.wrong("a join before the welcome, or a second one")
+            role, size = reader.u(8), reader.u(8)
+            if role > 1 or size > 32:
+                raise reader.wrong("a join that cannot be")
+            reader.take(size)
+            reader.finish()
+            self.join_seen = True
+        elif kind == GAME_UP:
+            if len(message) > 201:
+                raise reader.wrong("a message of the game that is too long")
+        elif kind == STATE:
+            number = reader.u(32)
+            if number not in self.states:
+                raise reader.wrong(f"a state after packet {number} that nobody asked for")
+            if read_state(reader, self.schema.kinds) != self.states[number]:
+                raise Mismatch(f"the client's state after packet {number} is not the paper's")
+            self.states_compared += 1
+            self.state_wanted = False
+            self.states = {}
+        else:
+            raise reader.wrong(f"a client's message of type {kind}")
+
+    # -- from the server -----------------------------------------------------------------------------
+    def send(self, datagram, tick):
+        reader = body_of(datagram)
+        header = Header(reader, self.up.newest)
+        number = self.down.newest + 1
+        if header.sequence_low != number & 0xFFFF:
+            raise reader.wrong(f"packet {header.sequence_low}, {number} was to come")
+        if number - self.down.told > PACKETS_IN_FLIGHT_MAX:
+            raise reader.wrong("too many packets without a known fate")
+        if header.newest != (self.up.newest or None):
+            raise reader.wrong(f"packet {self.up.newest} is the newest accepted, not {header.newest}")
+        for acknowledged, accepted in header.accepted.items():
+            if self.up.fates.get(acknowledged, accepted) != accepted:
+                raise reader.wrong(f"packet {acknowledged} had another fate")
+        expect_oldest(header, self.server_knows)
+        packet = Packet()
+        packet.teaches = self.up.spoke_of.get(header.newest, 0)
+        packet.fragments = read_fragments(reader)
+        if reader.u(1):
+            if not self.join_seen:
+                raise reader.wrong("a snapshot before the join")
+            packet.snapshot = Snapshot(reader, self.schema, self.ghosts.kind_of)
+            if packet.snapshot.tick_low != tick & 0xFFFF:
+                raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
+            self.snapshots += 1
+        reader.finish()
+
+        self.down.newest = number
+        self.down.spoke_of[number] = header.newest or 0
+        self.up.forget(self.server_knows)
+        self.in_flight[number] = packet
+        for offset, piece in packet.fragments:
+            self.down.stream.send(offset, piece)
+
+    def message_down(self, message):
+        reader = BitReader(message)
+        kind = reader.u(8)
+        if kind == WELCOME:
+            if self.schema is not None:
+                raise reader.wrong("a second welcome")
+            reader.u(32)
+            if (reader.u(16), reader.u(64)) != (self.begin.tick_hz, self.begin.schema_hash):
+                raise reader.wrong("a welcome to another world")
+            if reader.take(reader.u(8)) != self.begin.world_name:
+                raise reader.wrong("a welcome to a world of another name")
+            self.schema = Schema(reader)
+            reader.finish()
+            if self.schema.hash != self.begin.schema_hash:
+                raise Mismatch(f"the schema's hash is {self.schema.hash:016x} by the paper")
+        elif kind in (JOINED, REFUSED):
+            reader.finish()
+        elif kind == STATE_REQUEST:
+            reader.finish()
+            self.state_wanted = True
+        elif kind != GAME:
+            raise reader.wrong(f"a server's message of type {kind}")
+
+
+def expect_oldest(header, known):
+    """The bits reach back to the newest number that is known to have been told, and no further."""
+    if header.newest is not None and header.oldest != min(known + 1, header.newest):
+        raise Mismatch(f"fates from packet {header.oldest} on, where all up to {known} are known")
