@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "purview/events.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "purview/link.hpp"
@@ -48,21 +49,6 @@ struct ClientDef {
     std::uint32_t digest_every = 0;
 };
 
-/// What became of the copy that we hold of an entity.
-enum class CopyChange : std::uint8_t {
-    made = 0,     ///< it entered, and there was none
-    removed = 1,  ///< it left
-    kept = 2,     ///< it left, and its copy stays (Client::kept_as)
-    resumed = 3,  ///< it entered, and its copy was still there
-    dropped = 4,  ///< it has been away for too long: the copy that was kept ends
-};
-
-/// Which changes are enters and leaves (F16).
-enum class EventMode : std::uint8_t {
-    paired,  ///< every enter and every leave, strictly in turn
-    fusion,  ///< those of copies that were there before and are after; making one is its spawn
-};
-
 /// A ghost that came or went, in an order that has parents before children when they come and
 /// children before parents when they go.
 struct ClientEvent {
@@ -72,12 +58,10 @@ struct ClientEvent {
     CopyChange copy;
 
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {
-        return copy == CopyChange::resumed ||
-               (copy == CopyChange::made && mode == EventMode::paired);
+        return purview::is_enter(copy, mode);
     }
     bool is_leave(EventMode mode = EventMode::paired) const noexcept {
-        return copy == CopyChange::kept ||
-               (copy == CopyChange::removed && mode == EventMode::paired);
+        return purview::is_leave(copy, mode);
     }
 };
 
@@ -156,6 +140,9 @@ class Client {
     /// they are the last that we were, or as a component of zeros has them (AudienceDef).
     bool is_told(GhostId ghost, ComponentId component) const noexcept;
 
+    /// Everything that was relevant when we joined has arrived (or has left again): a loading
+    /// screen may end. Later news does not take it back.
+    bool is_view_complete() const noexcept;
     /// What came and went since clear_events().
     std::span<const ClientEvent> events() const noexcept;
     void clear_events() noexcept;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "purview/events.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "purview/link.hpp"
@@ -197,6 +198,9 @@ class Server {
     /// delivered: what one client of a world without interest would cost, with the same encoder.
     Result<ObserverId> add_probe();
 
+    /// Who came to know of what with the last tick, and who does not any more; for every joined
+    /// observer. Valid until the next tick, whatever the game does in between.
+    std::span<const ServerEvent> events() const noexcept;
     ServerStats stats() const;
     const DropCounters& drops() const noexcept;
     const TickProfile& profile() const noexcept;

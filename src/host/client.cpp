@@ -131,6 +131,9 @@ bool Client::is_told(GhostId ghost, ComponentId component) const noexcept {
     return false;
 }
 
+bool Client::is_view_complete() const noexcept {
+    return data_->is_view_complete;
+}
 std::span<const ClientEvent> Client::events() const noexcept {
     return data_->events;
 }

@@ -44,6 +44,7 @@ class ClientData {
     Tick newest_tick = 0;
     std::uint32_t newest_packet = 0;
     std::vector<ClientEvent> events;
+    bool is_view_complete = false;
     ClientStats stats;
 
   private:

@@ -192,6 +192,10 @@ void ClientData::read_messages() {
             case ServerMessage::state_request:
                 if (def.digest_every != 0 && ghosts.has_value()) send_state();
                 break;
+            case ServerMessage::view_complete:
+                good = state == ClientState::joined;
+                is_view_complete = good;
+                break;
             case ServerMessage::game:
                 messages_.emplace_back(message.begin() + 1, message.end());
                 break;

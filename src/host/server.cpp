@@ -157,6 +157,9 @@ void Server::address_closed(const Address& address) {
 Result<ObserverId> Server::add_probe() {
     return data_->add_probe();
 }
+std::span<const ServerEvent> Server::events() const noexcept {
+    return data_->events;
+}
 ServerStats Server::stats() const {
     return data_->stats();
 }

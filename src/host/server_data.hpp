@@ -52,6 +52,7 @@ class ServerData {
     Status set_rules(const InterestRules& rules);
 
     Session* find_session(ObserverId observer) noexcept;
+    const FieldStore& fields() const noexcept { return fields_; }
 
     ServerDef def;
     World world;
@@ -62,6 +63,7 @@ class ServerData {
     std::uint32_t rules_revision = 1;
     ReplicationTap* tap = nullptr;
     std::vector<std::unique_ptr<Session>> sessions;  ///< in order of acceptance
+    std::vector<ServerEvent> events;                 ///< of the last tick
 
   private:
     // The stages of a tick, in order.
@@ -78,6 +80,7 @@ class ServerData {
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
     Keeping keeping_of(const Session& session, const RelevanceEvent& event) const;
+    void watch_first_view(Session& session);
     void touch_references(Session& session);
     void tell_references(Session& session);
     void set_paces(Session& session);

@@ -42,44 +42,12 @@ void ServerData::simulate(Server& server) {
 
 void ServerData::decide_interest() {
     interest.tick();
+    events.clear();
     for (auto& session : sessions) {
-        if (session->observer != ObserverId::none) apply_events(*session);
+        if (session->observer == ObserverId::none) continue;
+        apply_events(*session);
+        watch_first_view(*session);
     }
-}
-
-/// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
-/// see depends on a slot, a block or an entity index.
-void ServerData::apply_events(Session& session) {
-    session.ghosts.drop_lingering(tick_number);
-    enter_order_.clear();
-    for (const RelevanceEvent& event : interest.events_of(session.observer)) {
-        if (event.enter) {
-            enter_order_.emplace_back(world.data().spawn_number_at(index_of(event.entity)), &event);
-        } else {
-            session.ghosts.leave(event.entity, event.reason, keeping_of(session, event));
-            ++session.leaves;
-        }
-    }
-    std::sort(enter_order_.begin(), enter_order_.end());
-    for (const auto& [spawn_number, event] : enter_order_) {
-#ifdef PURVIEW_BREAKABLE
-        if (session.ghosts.find(event->entity) != no_local_id) continue;  // leaked before
-#endif
-        const std::uint32_t index = index_of(event->entity);
-        const KindId kind = world.data().kind_at(index);
-        const LocalId lane = session.ghosts.enter(
-            event->entity, kind, world.data().owner_at(index) == session.observer, tick_number);
-        if (fields_.layout(kind).audience != 0) session.ghosts.set_restricted(lane);
-    }
-    if (fields_.has_references()) touch_references(session);
-    session.enters += enter_order_.size();
-    if (session.state != Session::State::probe) {
-        enters_ += enter_order_.size();
-        leaves_ += interest.events_of(session.observer).size() - enter_order_.size();
-    }
-#ifdef PURVIEW_BREAKABLE
-    if (spoil == Spoil::leak) spoil_leak(session);
-#endif
 }
 
 void ServerData::diff() {

@@ -47,6 +47,11 @@ struct Session {
     std::uint32_t next_command = 1;   ///< first command number not taken yet
     std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
 
+    /// Ghosts of its first tick that it may not have yet, a bit a lane; empty and no flag: all have
+    /// arrived.
+    std::vector<std::uint64_t> first_view;
+    enum class View : std::uint8_t { none, loading, complete } view = View::none;
+
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_lost = 0;

@@ -14,6 +14,7 @@ enum class ServerMessage : std::uint8_t {
     refused = 3,        ///< the game did not
     game = 4,           ///< the game's own bytes
     state_request = 5,  ///< a check has failed: what do you hold?
+    view_complete = 6,  ///< all that was relevant at the join has arrived
 };
 
 enum class ClientMessage : std::uint8_t {

@@ -108,42 +108,30 @@ void GhostTable::end_lingering(LocalId lane) noexcept {
     if (newest != nullptr && *newest == lane) lingering_of_.erase(index_of(entity_[lane]));
 }
 
-void GhostTable::drop_lingering(Tick now) {
-    if (lingering_count_ == 0) return;
-    for (std::size_t w = 0; w < lingering_.size(); ++w) {
-        for_each_bit(lingering_[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            if (keeping_[lane].until > now) return;
-            end_lingering(lane);
-            leave_reason_[lane] = Reason::left;
-            set(needs_leave_, lane);
-        });
-    }
-}
-
-void GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
+bool GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
     const LocalId lane = find(entity);
     PURVIEW_ASSERT(lane != no_local_id);
-    if (lane == no_local_id) return;
+    if (lane == no_local_id) return false;
     lane_of_.erase(index_of(entity));
     reset(live_, lane);
     reset(pending_, lane);
     reset(needs_enter_, lane);
     --live_count_;
     leave_reason_[lane] = reason;
-    if (test(ever_sent_, lane)) {
-        set(needs_leave_, lane);
-        // Only what the observer has for certain can be gone on with.
-        const bool is_kept = keeping.policy != LeavePolicy::despawn && test(held_, lane) &&
-                             lingering_count_ < lingering_max;
-        if (!is_kept) return;
-        set(lingering_, lane);
-        keeping_[lane] = keeping;
-        lingering_of_[index_of(entity)] = lane;
-        ++lingering_count_;
-    } else {
+    if (!test(ever_sent_, lane)) {
         free_lane(lane);  // the observer never heard of it, and never will
+        return false;
     }
+    set(needs_leave_, lane);
+    // Only what the observer has for certain can be gone on with.
+    const bool is_kept = keeping.policy != LeavePolicy::despawn && test(held_, lane) &&
+                         lingering_count_ < lingering_max;
+    if (!is_kept) return false;
+    set(lingering_, lane);
+    keeping_[lane] = keeping;
+    lingering_of_[index_of(entity)] = lane;
+    ++lingering_count_;
+    return true;
 }
 
 void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {

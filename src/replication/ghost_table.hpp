@@ -66,9 +66,14 @@ class GhostTable {
     /// A new lane for the entity, the lowest that is free. Enters of one tick come in the order of
     /// spawn numbers.
     LocalId enter(EntityId entity, KindId kind, bool owned, Tick now);
-    void leave(EntityId entity, Reason reason, Keeping keeping = {});
-    /// Copies that have been kept long enough: they leave for good.
-    void drop_lingering(Tick now);
+    /// True: its copy is kept.
+    bool leave(EntityId entity, Reason reason, Keeping keeping = {});
+    bool is_lingering(EntityId entity) const noexcept {
+        return find_lingering(entity) != no_local_id;
+    }
+    /// Copies that have been kept long enough leave for good: visit(lane).
+    template <class Visit>
+    void drop_lingering(Tick now, Visit&& visit);
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
     /// The lane of a relevant entity, or no_local_id.
@@ -136,6 +141,7 @@ class GhostTable {
     std::span<const std::uint64_t> pending() const noexcept { return pending_; }
     std::span<const std::uint64_t> needs_leave() const noexcept { return needs_leave_; }
     std::span<const std::uint64_t> live() const noexcept { return live_; }
+    std::span<const std::uint64_t> held() const noexcept { return held_; }
 
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
@@ -207,6 +213,20 @@ class GhostTable {
     std::size_t records_end_ = 0;
     HeldReport held_report_;
 };
+
+template <class Visit>
+void GhostTable::drop_lingering(Tick now, Visit&& visit) {
+    for (std::size_t w = 0; lingering_count_ > 0 && w < lingering_.size(); ++w) {
+        for_each_bit(lingering_[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            if (keeping_[lane].until > now) return;
+            end_lingering(lane);
+            leave_reason_[lane] = Reason::left;
+            set(needs_leave_, lane);
+            visit(lane);
+        });
+    }
+}
 
 template <class IsTold>
 void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {

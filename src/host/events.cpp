@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Enters and leaves of a tick become ghosts that begin and end, and what the game hears of them.
+#include <algorithm>
+
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+
+namespace purview {
+
+/// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
+/// see depends on a slot, a block or an entity index.
+void ServerData::apply_events(Session& session) {
+    GhostTable& ghosts = session.ghosts;
+    const bool is_told = session.state != Session::State::probe;
+    const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
+        if (is_told) events.push_back({session.observer, entity, kind, reason, copy});
+    };
+    ghosts.drop_lingering(tick_number, [&](LocalId lane) {
+        tell(ghosts.entity(lane), ghosts.kind(lane), Reason::left, CopyChange::dropped);
+    });
+    enter_order_.clear();
+    for (const RelevanceEvent& event : interest.events_of(session.observer)) {
+        if (event.enter) {
+            enter_order_.emplace_back(world.data().spawn_number_at(index_of(event.entity)), &event);
+            continue;
+        }
+        const LocalId lane = ghosts.find(event.entity);
+        const KindId kind = lane == no_local_id ? KindId{} : ghosts.kind(lane);
+        const bool is_kept = ghosts.leave(event.entity, event.reason, keeping_of(session, event));
+        tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
+        ++session.leaves;
+    }
+    std::sort(enter_order_.begin(), enter_order_.end());
+    for (const auto& [spawn_number, event] : enter_order_) {
+#ifdef PURVIEW_BREAKABLE
+        if (ghosts.find(event->entity) != no_local_id) continue;  // leaked before
+#endif
+        const std::uint32_t index = index_of(event->entity);
+        const KindId kind = world.data().kind_at(index);
+        const bool is_kept = ghosts.is_lingering(event->entity);
+        const LocalId lane = ghosts.enter(
+            event->entity, kind, world.data().owner_at(index) == session.observer, tick_number);
+        if (fields_.layout(kind).audience != 0) ghosts.set_restricted(lane);
+        tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
+    }
+    if (fields_.has_references()) touch_references(session);
+    session.enters += enter_order_.size();
+    if (is_told) {
+        enters_ += enter_order_.size();
+        leaves_ += interest.events_of(session.observer).size() - enter_order_.size();
+    }
+#ifdef PURVIEW_BREAKABLE
+    if (spoil == Spoil::leak) spoil_leak(session);
+#endif
+}
+
+/// The client is told once when all that was relevant at its join has arrived.
+void ServerData::watch_first_view(Session& session) {
+    if (session.state != Session::State::joined || session.view == Session::View::complete) return;
+    const GhostTable& ghosts = session.ghosts;
+    if (session.view == Session::View::none) {
+        session.first_view.assign(ghosts.live().begin(), ghosts.live().end());
+        session.view = Session::View::loading;
+    }
+    bool is_complete = true;
+    for (std::size_t w = 0; w < session.first_view.size(); ++w) {
+        // A local id that is another's by now is not looked at again.
+        session.first_view[w] &= ghosts.live()[w] & ~ghosts.held()[w];
+        is_complete &= session.first_view[w] == 0;
+    }
+    if (!is_complete) return;
+    session.view = Session::View::complete;
+    session.first_view = {};
+    const std::byte message{static_cast<std::uint8_t>(ServerMessage::view_complete)};
+    (void)session.stream_out.send(std::span(&message, 1));
+}
+
+}  // namespace purview

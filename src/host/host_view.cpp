@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/host_view.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "host/server_data.hpp"
+
+namespace purview {
+
+class HostViewData {
+  public:
+    HostViewData(Server& made_for, HostPresentation& made_with, ObserverId its)
+        : server(&made_for), presentation(&made_with), observer(its) {}
+
+    void update();
+    bool is_shown(EntityId entity) const noexcept {
+        const Known* known = known_.find(index_of(entity));
+        return known != nullptr && known->entity == entity && known->shown;
+    }
+
+    Server* server;
+    HostPresentation* presentation;
+    ObserverId observer;
+
+  private:
+    struct Known {
+        EntityId entity = EntityId::none;
+        bool shown = false;
+        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden
+    };
+    Known& known_of(EntityId entity) {
+        Known& known = known_[index_of(entity)];
+        if (known.entity != entity) known = {entity, false, 0};
+        return known;
+    }
+    void tell(EntityId entity, std::uint32_t parts);
+    void note_changes();
+
+    FlatMap<std::uint32_t, Known> known_;  ///< by entity index
+    struct Change {
+        EntityId entity;
+        std::uint32_t parts;
+    };
+    std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
+    std::vector<Change> changes_;
+};
+
+void HostViewData::tell(EntityId entity, std::uint32_t parts) {
+    if (!server->world().is_alive(entity)) return;
+    const KindId kind = server->world().kind_of(entity);
+    for (const KindLayout::Part& part : server->data().fields().layout(kind).parts) {
+        if ((parts & 1U) != 0) presentation->changed(entity, part.component);
+        parts >>= 1;
+    }
+}
+
+/// What this tick changed, by part.
+void HostViewData::note_changes() {
+    changes_.clear();
+    const FieldStore& fields = server->data().fields();
+    const WorldData& world = server->world().data();
+    fields.changed().for_each([&](std::size_t i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        const EntityId entity = world.at_index(index);
+        if (entity == EntityId::none) return;
+        const KindId kind = world.kind_at(index);
+        const FieldMask mask = fields.changed_since(index, kind, server->current_tick() - 1);
+        std::uint32_t parts = 0, bit = 1;
+        for (const KindLayout::Part& part : fields.layout(kind).parts) {
+            if ((mask & part.fields) != 0) parts |= bit;
+            bit <<= 1;
+        }
+        if (parts != 0) changes_.push_back({entity, parts});
+    });
+}
+
+void HostViewData::update() {
+    const auto events = server->data().interest.events_of(observer);
+    events_.assign(events.begin(), events.end());
+    note_changes();
+    for (const RelevanceEvent& event : events_) {
+        Known& known = known_of(event.entity);
+        known.shown = event.enter;
+        const std::uint32_t waiting = event.enter ? std::exchange(known.waiting, 0) : 0;
+        if (event.enter) {
+            presentation->show(event.entity, event.reason);
+            tell(event.entity, waiting);
+        } else {
+            presentation->hide(event.entity, event.reason);
+            if (!server->world().is_alive(event.entity)) known_.erase(index_of(event.entity));
+        }
+    }
+    for (const Change& change : changes_) {
+        if (!server->world().is_alive(change.entity)) continue;
+        Known& known = known_of(change.entity);
+        if (known.shown) {
+            tell(change.entity, change.parts);
+        } else {
+            known.waiting |= change.parts;
+        }
+    }
+}
+
+HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}
+HostView::HostView(HostView&&) noexcept = default;
+HostView& HostView::operator=(HostView&&) noexcept = default;
+HostView::~HostView() {
+    if (data_ != nullptr) (void)data_->server->interest().remove_observer(data_->observer);
+}
+
+Result<HostView> HostView::create(Server& server, HostPresentation& presentation) {
+    auto observer = server.interest().add_observer();
+    if (!observer) return observer.error();
+    if (const Status status = server.interest().set_ready(*observer, true); status != Status::ok)
+        return status;
+    return HostView(std::make_unique<HostViewData>(server, presentation, *observer));
+}
+
+ObserverId HostView::observer() const noexcept {
+    return data_->observer;
+}
+bool HostView::is_shown(EntityId entity) const noexcept {
+    return data_->is_shown(entity);
+}
+void HostView::update() {
+    data_->update();
+}
+
+}  // namespace purview
