@@ -14,6 +14,8 @@
 #include "link/stream.hpp"
 #include "purview/client.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/rpc_inbox.hpp"
+#include "replication/rpc_outbox.hpp"
 
 namespace purview {
 
@@ -27,6 +29,11 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
+    // client_calls.cpp
+    Status call(RpcId rpc, GhostId ghost, const RpcWords& words);
+    bool next_rpc(ReceivedRpc& out);
+    /// Sends what an honest client would not: for tests of servers.
+    bool call_unchecked(RpcId rpc, GhostId ghost, const RpcWords& words);
 
     ClientDef def;
     ClientState state = ClientState::connecting;
@@ -49,11 +56,16 @@ class ClientData {
     void receive_accept(std::span<const std::byte> datagram);
     void receive_data(std::span<const std::byte> datagram, Micros now);
     void send_join();
+    bool read_calls(BitReader& in);
+    void accept_calls(bool has_snapshot, Micros now);
+    void release_calls(Micros now);
+    std::uint64_t choose_calls();
+    void write_calls(std::uint32_t sequence, BitWriter& out);
     void read_messages();
     bool read_welcome(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);
-    void write_commands(BitWriter& out);
+    void write_commands(BitWriter& out, std::uint64_t bits_reserved);
     void queue(std::span<const std::byte> bytes);
 
     PacketLink link_;
@@ -72,6 +84,9 @@ class ClientData {
     std::vector<std::byte> message_;
     std::array<Micros, 256> sent_at_{};
     std::vector<DeliveryNotice> notices_;
+    RpcOutbox calls_out_;
+    RpcInbox calls_in_;
+    std::array<double, Schema::fields_max> call_values_{};
     std::deque<std::vector<std::byte>> out_;
     std::vector<std::byte> out_current_;
 };

@@ -45,6 +45,7 @@ void ServerData::decide_interest() {
     for (auto& session : sessions) {
         if (session->observer != ObserverId::none) apply_events(*session);
     }
+    decide_calls();
 }
 
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
@@ -107,6 +108,7 @@ void ServerData::encode(Micros now) {
             continue;
         }
         encode_session(*session, now);
+        drop_unreliable(*session);
         const Backlog backlog = backlog_of(session->ghosts, tick_number);
         backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, backlog.age_ticks_max);
     }

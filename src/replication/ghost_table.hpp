@@ -66,6 +66,10 @@ class GhostTable {
     }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
+    /// What the observer is not known to have of a relevant lane goes into this tick's plan.
+    void request(LocalId lane, Tick now) noexcept {
+        if (test(live_, lane)) want(lane, now);
+    }
     /// pending |= live & changed.
     void gather(const Bitset& changed, Tick now);
 
@@ -80,6 +84,8 @@ class GhostTable {
     Tick baseline(LocalId lane) const noexcept { return baseline_[lane]; }
     Tick meta_tick(LocalId lane) const noexcept { return meta_tick_[lane]; }
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
+    /// The newest packet with an item of the lane.
+    std::uint32_t last_sequence(LocalId lane) const noexcept { return last_sequence_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
     bool is_live(LocalId lane) const noexcept { return test(live_, lane); }

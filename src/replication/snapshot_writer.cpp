@@ -193,6 +193,10 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     std::uint64_t bits_left = capacity_bits - snapshot_overhead_bits;
     plan.chosen.clear();
     plan.skip_taken();
+    for (const LocalId lane : plan.first) {
+        if (plan.item_of(lane) == nullptr) continue;
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, bits_left);
+    }
     for (std::size_t i = plan.next; i < plan.items.size() && bits_left > 0; ++i) {
         (void)choose(input, ghosts, plan, static_cast<std::uint32_t>(i), bits_left);
     }
