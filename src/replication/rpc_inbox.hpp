@@ -52,6 +52,7 @@ class RpcInbox {
             call.since = now;
             if (is_ordered(schema, call.rpc)) {
                 insert_ordered(call);
+                release_ordered(now, is_here);  // what waits for nothing keeps the packet's order
             } else if (call.ghost == no_local_id || is_here(call.ghost)) {
                 ready_.push_back(call);
             } else {
@@ -75,18 +76,7 @@ class RpcInbox {
             here ? ready_.push_back(orphans_[i]) : void(++counters_.dropped_late);
             orphans_.erase(orphans_.begin() + static_cast<std::ptrdiff_t>(i));
         }
-        while (!ordered_.empty() && ordered_.front().number == next_) {
-            const ArrivedRpc& front = ordered_.front();
-            const bool here = front.ghost == no_local_id || is_here(front.ghost);
-            if (!here && !is_over(front, now) && !is_far_ahead()) break;
-            if (!here) {
-                ++counters_.dropped_late;
-            } else if (!front.is_void) {
-                ready_.push_back(front);
-            }
-            ordered_.pop_front();
-            ++next_;
-        }
+        release_ordered(now, is_here);
         for (; ready_.size() > rpc_received_max; ready_.pop_front()) ++counters_.dropped_untaken;
     }
     /// The ghost is gone, or will never come: its id will speak of another. Calls that had their
@@ -111,6 +101,21 @@ class RpcInbox {
     /// The sender goes on while the front waits for its ghost: numbers must stay apart.
     bool is_far_ahead() const noexcept { return ahead(ordered_.back().number) + rpc_window >= 256; }
     void insert_ordered(const ArrivedRpc& call);
+    template <class IsHere>
+    void release_ordered(Micros now, IsHere&& is_here) {
+        while (!ordered_.empty() && ordered_.front().number == next_) {
+            const ArrivedRpc& front = ordered_.front();
+            const bool here = front.ghost == no_local_id || is_here(front.ghost);
+            if (!here && !is_over(front, now) && !is_far_ahead()) break;
+            if (!here) {
+                ++counters_.dropped_late;
+            } else if (!front.is_void) {
+                ready_.push_back(front);
+            }
+            ordered_.pop_front();
+            ++next_;
+        }
+    }
     bool has_number(std::uint8_t number) const noexcept;
 
     std::vector<ArrivedRpc> staged_;
