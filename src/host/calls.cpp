@@ -265,11 +265,14 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
 }
 
 bool ServerData::write_calls(Session& session, std::uint32_t sequence, BitWriter& out) {
+    if (!session.calls_out.has_chosen()) {
+        out.boolean(false);
+        return false;
+    }
     const auto may_go = [&](const OutgoingRpc& call) {
         const bool goes = call.ghost == no_local_id ||
                           session.plan.item_of(call.ghost) == nullptr ||
-                          (session.plan.item_of(call.ghost)->taken &&
-                           session.ghosts.last_sequence(call.ghost) == sequence);
+                          session.plan.item_of(call.ghost)->taken;
         PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
                        session.ghosts.find(call.target) == call.ghost);
         if (goes && tap != nullptr) tap->call_written(session, sequence, call);

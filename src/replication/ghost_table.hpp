@@ -84,8 +84,6 @@ class GhostTable {
     Tick baseline(LocalId lane) const noexcept { return baseline_[lane]; }
     Tick meta_tick(LocalId lane) const noexcept { return meta_tick_[lane]; }
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
-    /// The newest packet with an item of the lane.
-    std::uint32_t last_sequence(LocalId lane) const noexcept { return last_sequence_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
     bool is_live(LocalId lane) const noexcept { return test(live_, lane); }

@@ -17,7 +17,7 @@ bool RpcInbox::has_number(std::uint8_t number) const noexcept {
 bool RpcInbox::read(const Schema& schema, RpcDirection direction, BitReader& in) {
     staged_.clear();
     while (in.boolean() && in.ok()) {
-        const auto index = in.bits(rpc_index_bits(schema));
+        const auto index = static_cast<std::size_t>(in.bits(rpc_index_bits(schema)));
         if (index >= schema.rpcs().size() || staged_.size() == rpc_per_packet_max) in.fail();
         if (!in.ok()) return false;
         const RpcDef& rpc = schema.rpcs()[index];

@@ -70,6 +70,7 @@ class RpcOutbox {
     static constexpr std::uint64_t never = ~std::uint64_t{0};
     std::uint64_t choose(const Schema& schema, std::uint64_t bits,
                          const std::function<std::uint64_t(const OutgoingRpc&)>& cost_bits);
+    bool has_chosen() const noexcept { return !chosen_.empty(); }
     /// Of those chosen: visit(const OutgoingRpc&).
     template <class Visit>
     void for_each_chosen(Visit&& visit) const {

@@ -118,6 +118,22 @@ TEST_CASE(
     CHECK(hidden == absent);
 }
 
+TEST_CASE("rpc: a guess at a ghost that is relevant and has not arrived yet is refused (O32)") {
+    CallWorld world(1);
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    world.peer(0).down.blackout = true;
+    (void)world.spawn({10, 10, 0});
+    world.run(2);
+    for (std::uint32_t guess = 1; guess < 6; ++guess) {
+        CHECK(world.client(0).data().call_unchecked(world.schema().uses[1].id, guess,
+                                                    words(0, guess)));
+    }
+    world.run(2);
+    CHECK(world.called.empty());
+    CHECK(world.server().rpc_counters().refused_ghost == 5);
+}
+
 TEST_CASE("rpc: a call that a role may not make is refused and counted (O32)") {
     CallWorld world(2, {}, 4'800, 1, {Role::player, Role::spectator});
     const EntityId entity = world.spawn({10, 10, 0});
