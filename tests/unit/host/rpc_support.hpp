@@ -24,6 +24,13 @@ struct Got {
     double tag_of_ghost = 0;
 };
 
+using Numbers = std::vector<std::uint32_t>;
+inline Numbers numbers(const std::vector<Got>& got) {
+    Numbers out;
+    for (const Got& one : got) out.push_back(one.args.number);
+    return out;
+}
+
 /// A call of a client as the game got it.
 struct Called {
     ObserverId observer = ObserverId::none;
