@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A script of ticks, losses, damage, new addresses and clients that go, against a whole server with
-// two clients. Whatever is done, every client holds what it acknowledged.
+// two clients. Whatever is done, every client holds what it acknowledged, and calls keep their
+// promises.
 //
 // One byte each: the low three bits say what, the others how much or to whom.
 #include <algorithm>
@@ -33,6 +34,9 @@ void require(bool holds, const char* what) {
 void check_promises(const SmallWorld& world) {
     const auto& mismatches = world.proof->mismatches();
     require(mismatches.empty(), mismatches.empty() ? "" : mismatches.front().c_str());
+    const std::string& trouble = world.ledger->trouble();
+    require(trouble.empty(), trouble.c_str());
+    require(world.server->rpc_counters().refused_ghost == 0, "an honest call was refused");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     for (const auto& client : world.clients)
         require(client->client.stats().order_violations == 0, "a child before its parent");
@@ -45,6 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint32_t budget = std::uint32_t{128} + data[0] * 8U;
     SmallWorld world(data[1], {}, budget, {20, 30, 4});
     for (int i = 0; i < 2; ++i) world.add_client();
+    world.make_calls(3);
     std::uint32_t ticks = 0;
     for (std::size_t i = 2; i < std::min(size, script_bytes_max) && ticks < ticks_max; ++i) {
         const unsigned much = data[i] >> 3;

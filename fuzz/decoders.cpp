@@ -13,6 +13,7 @@
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/rpc_inbox.hpp"
 #include "replication/schema_codec.hpp"
 #include "small_game.hpp"
 
@@ -21,6 +22,9 @@ using namespace purview;
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+/// Of the first byte.
+constexpr std::uint8_t first_of_calls = 0xf0;
 
 void require(bool holds, const char* what) {
     if (holds) return;
@@ -53,6 +57,33 @@ void snapshots(Bytes bytes) {
         std::uint32_t held = 0;
         for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_held(ghost);
         require(held == ghosts.count(), "ghosts are counted wrong");
+    });
+}
+
+/// Calls of either direction; in between ghosts come and go, by the length of the packet.
+void calls(Bytes bytes) {
+    static const test::SmallSchema schema;
+    if (bytes.empty()) return;
+    const auto direction = static_cast<RpcDirection>(std::to_integer<unsigned>(bytes[0]) % 2);
+    RpcInbox inbox;
+    Micros now = 0;
+    for_each_packet(bytes.subspan(1), [&](Bytes packet) {
+        BitReader in(packet);
+        now += 500'000;
+        const auto is_here = [&](LocalId ghost) { return ghost % 8 < packet.size() % 8; };
+        if (!inbox.read(schema.schema, direction, in)) return;
+        inbox.accept(schema.schema, now, is_here);
+        if (packet.size() % 3 == 0)
+            inbox.ghost_left(static_cast<LocalId>(packet.size() % 8), packet.size() % 2 == 0);
+        require(inbox.waiting() <= 256 + rpc_orphans_max, "calls wait without a bound");
+        ArrivedRpc call;
+        while (packet.size() % 5 != 0 && inbox.next(call)) {
+            const RpcDef& rpc = schema.schema.rpcs()[index_of(call.rpc)];
+            require(rpc.desc.direction == direction, "a call of the wrong direction");
+            std::vector<std::byte> args(rpc.args.size_bytes);
+            struct_of_words(rpc, call.words, args.data());
+            require(words_of_struct(rpc, args.data()) == call.words, "arguments out of range");
+        }
     });
 }
 
@@ -110,6 +141,10 @@ void handshakes(Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
+    if (data[0] >= first_of_calls) {
+        calls(bytes);
+        return 0;
+    }
     switch (data[0] % 4) {
         case 0:
             snapshots(bytes);

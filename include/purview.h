@@ -38,6 +38,14 @@ typedef struct pv_event {
     uint32_t reason; /* of a leave: see PROTOCOL.md */
 } pv_event;
 
+/* A call of the server. 16 bytes. */
+typedef struct pv_call {
+    uint32_t rpc;   /* index into the schema's calls */
+    uint32_t ghost; /* what it is about, or PV_NO_GHOST */
+    uint32_t first; /* its first argument in pv_client_call_values */
+    uint32_t count; /* of arguments */
+} pv_call;
+
 /* Counters since the client was made. */
 typedef struct pv_stats {
     double bytes_sent, bytes_received;
@@ -82,6 +90,16 @@ const pv_event* pv_client_events(const pv_client* client);
 const pv_stats* pv_client_stats(pv_client* client);
 double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
 
+/* Calls of the server since the last time, in order; returns their number. Take them after every
+ * pv_client_receive. */
+uint32_t pv_client_take_calls(pv_client* client);
+const pv_call* pv_client_calls(const pv_client* client);
+const double* pv_client_call_values(const pv_client* client);
+/* Calls the server with `count` arguments, as doubles at pv_client_input. ghost: PV_NO_GHOST for a
+ * call that is about none. 1 when it is under way; else 0: no such call to the server or ghost, not
+ * ours to make, or too many wait. */
+uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
+
 /* The schema, once it has arrived (state 2). Names are zero-terminated. */
 uint32_t pv_client_kind_count(const pv_client* client);
 const char* pv_client_kind_name(const pv_client* client, uint32_t kind);
@@ -89,6 +107,12 @@ uint32_t pv_client_component_count(const pv_client* client);
 const char* pv_client_component_name(const pv_client* client, uint32_t component);
 uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
 const char* pv_client_field_name(const pv_client* client, uint32_t component, uint32_t field);
+uint32_t pv_client_rpc_count(const pv_client* client);
+const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);
+/* 1: from clients to the server. */
+uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc);
+uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc);
+const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint32_t argument);
 const char* pv_client_world_name(const pv_client* client);
 
 #ifdef __cplusplus

@@ -25,6 +25,7 @@ constexpr std::uint32_t tick_hz = 20;
 constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
 constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
 constexpr std::uint32_t truth_every_ticks = 5;
+constexpr std::uint32_t calls_per_tick = 4;
 
 struct SimDef {
     std::uint64_t seed = 1;
@@ -44,6 +45,7 @@ struct SimCounts {
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;
+    LedgerCounts calls;
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
     FaultCounts faults;
@@ -60,6 +62,7 @@ class Simulation {
           budget_bytes_(budget_of(def.seed)),
           world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks) {
         for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
+        world_.make_calls(calls_per_tick);
         if (!def_.record_path.empty()) start_recording();
     }
 
@@ -74,7 +77,8 @@ class Simulation {
         counts.sets += world_.proof->counters().truth_checked;
         counts.ghosts += world_.proof->counters().ghosts_checked;
         counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
-        for (auto& client : world_.clients) count_faults(*client);
+        for (auto& client : world_.clients) count_client(*client);
+        counts.calls += world_.ledger->counts();
     }
 
     std::string trouble;  ///< empty: all held
@@ -93,7 +97,8 @@ class Simulation {
         return faults;
     }
     void add_client() { world_.add_client(random_.chance(0.8F) ? Role::player : Role::spectator); }
-    void count_faults(const SmallClient& client) {
+    void count_client(const SmallClient& client) {
+        counts.calls.waited += client.client.stats().calls_waited;
         counts.faults += client.up->counts;
         counts.faults += client.down->counts;
     }
@@ -127,7 +132,7 @@ class Simulation {
             SmallClient* gone = world_.clients[at].get();
             std::erase_if(dark_, [&](const auto& entry) { return entry.first == gone; });
             held_.erase(gone);
-            count_faults(*gone);
+            count_client(*gone);
             world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
             add_client();
             ++counts.rejoins;
@@ -140,6 +145,10 @@ class Simulation {
     void step() {
         world_.step();
         if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
+        if (!world_.ledger->trouble().empty()) fail(world_.ledger->trouble());
+        const RpcCounters& calls = world_.server->rpc_counters();
+        if (calls.refused_ghost + calls.refused_caller > 0)
+            fail("a call of an honest client was refused");
         if (world_.largest_tick_bytes > budget_bytes_) {
             fail("a client was sent " + std::to_string(world_.largest_tick_bytes) + " of " +
                  std::to_string(budget_bytes_) + " bytes in one tick");
@@ -215,6 +224,8 @@ class Simulation {
                 return std::to_string(client->client.ghost_count()) + " ghosts of " +
                        std::to_string(its->relevant) + " relevant entities";
             }
+            if (const std::uint64_t missing = world_.missing_calls(*client); missing > 0)
+                return std::to_string(missing) + " reliable calls have not arrived";
         }
         return "";
     }
@@ -250,6 +261,15 @@ void print(const SimCounts& counts) {
                 static_cast<unsigned long long>(counts.digests),
                 static_cast<unsigned long long>(counts.sets),
                 static_cast<unsigned long long>(counts.ghosts));
+    const LedgerCounts& c = counts.calls;
+    std::printf(
+        "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
+        "%llu arrived, %llu sent again, %llu before their ghosts; %llu to the server\n",
+        static_cast<unsigned long long>(c.made), static_cast<unsigned long long>(c.promised),
+        static_cast<unsigned long long>(c.held), static_cast<unsigned long long>(c.culled),
+        static_cast<unsigned long long>(c.late), static_cast<unsigned long long>(c.delivered),
+        static_cast<unsigned long long>(c.repeated), static_cast<unsigned long long>(c.waited),
+        static_cast<unsigned long long>(c.to_server));
     const FaultCounts& f = counts.faults;
     std::printf(
         "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
@@ -273,7 +293,11 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     if (counts.digests < ticks * clients / 4) return "digests";
     if (counts.sets < ticks * clients / (2 * truth_every_ticks)) return "relevant sets";
     if (counts.enters < ticks || counts.leaves < ticks) return "enters and leaves";
+    const LedgerCounts& c = counts.calls;
+    if (c.promised < ticks || c.delivered < ticks || c.culled < ticks || c.to_server < ticks)
+        return "calls";
     if (ticks < 60 * tick_hz) return "";
+    if (c.held * c.late * c.repeated * c.waited == 0) return "calls that waited";
     const FaultCounts& f = counts.faults;
     if (f.lost * f.doubled * f.reordered * f.damaged * f.cut_short == 0) return "faults";
     if (counts.blackouts * counts.address_changes * counts.rejoins == 0) return "disturbances";

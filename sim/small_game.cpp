@@ -21,7 +21,9 @@ SmallSchema::SmallSchema() {
                .integer("team", &Body::team, 0, 8)
                .boolean("cloaked", &Body::cloaked)
                .integer("hp", &Body::hp, 0, 999)
-               .quantised("facing", &Body::facing, {-4, 4, 0.05});
+               .quantised("facing", &Body::facing, {-4, 4, 0.05})
+               .integer("tag", &Body::tag, 0, (1 << 20) - 1);
+    tag_field = schema.find_field(body.id, "tag");
     schema.set_place(place.id);
     mind = schema.component<Mind>("mind")
                .text("name", &Mind::name)
@@ -52,16 +54,52 @@ SmallSchema::SmallSchema() {
     schema.audience(orders.id, {AudienceType::same_key, team, nullptr, true});
     schema.audience(rumour.id, {AudienceType::others});
     schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
+    declare_calls();
     if (schema.status() != Status::ok) std::abort();
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
                            std::span<std::uint8_t> told) const {
+    if (server == nullptr) return std::fill(told.begin(), told.end(), std::uint8_t{1});
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const Body* its = server->data().world.get(entities[i], body);
         const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
         told[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
     }
+}
+
+void SmallSchema::declare_calls() {
+    const auto declare = [this](const std::string& name, const RpcDesc& desc) -> Rpc<Ping> {
+        return schema.rpc<Ping>(name, desc)
+            .integer("tag", &Ping::tag, 0, (1 << 20) - 1)
+            .integer("number", &Ping::number, 0, 0xffffffff);
+    };
+    for (const auto delivery : {RpcDelivery::unreliable, RpcDelivery::reliable_unordered,
+                                RpcDelivery::reliable_ordered}) {
+        const std::string how = std::to_string(static_cast<unsigned>(delivery));
+        RpcDesc desc;
+        desc.delivery = delivery;
+        for (const auto policy : {RpcPolicy::cull, RpcPolicy::hold, RpcPolicy::force}) {
+            desc.policy = policy;
+            desc.hold_ticks = policy == RpcPolicy::hold ? hold_ticks : 0;
+            pings.push_back(
+                declare("ping" + how + std::to_string(static_cast<unsigned>(policy)), desc));
+        }
+        desc.policy = RpcPolicy::cull;
+        desc.hold_ticks = 0;
+        desc.target = RpcTarget::place;
+        booms.push_back(declare("boom" + how, desc));
+        desc.target = RpcTarget::nobody;
+        news.push_back(declare("news" + how, desc));
+        desc.direction = RpcDirection::to_server;
+        desc.callers = RpcCallers::players;
+        shouts.push_back(declare("shout" + how, desc));
+        desc.target = RpcTarget::entity;
+        desc.callers = RpcCallers::anybody;
+        uses.push_back(declare("use" + how, desc));
+    }
+    steer = declare("steer", {RpcDirection::to_server, RpcTarget::entity, RpcDelivery::unreliable,
+                              RpcPolicy::cull, 0, RpcCallers::owner});
 }
 
 InterestRules small_rules(const SmallSchema& schema) {
@@ -96,11 +134,13 @@ void SmallGame::populate(World& world) {
     for (std::uint32_t i = 0; i < scale_.trees; ++i) add(schema_->tree, random_place());
     for (std::uint32_t i = 0; i < scale_.animals; ++i) {
         const EntityId animal = add(schema_->animal, random_place());
+        give_tag(world, animal);
         if (random_.chance(0.1F)) world.edit(animal, schema_->body)->cloaked = true;
         movers.push_back(animal);
     }
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
         const EntityId wagon = add(schema_->wagon, random_place());
+        give_tag(world, wagon);
         wagons_.push_back(wagon);
         movers.push_back(wagon);
         for (int c = 0; c < 3; ++c) {
@@ -120,6 +160,7 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
     }
     auto player = server.world().spawn(schema_->player, random_place());
     if (!player) return false;
+    give_tag(server.world(), *player);
     server.world().edit(*player, schema_->body)->team =
         static_cast<std::uint8_t>(1 + random_.below(3));
     (void)server.world().set_owner(*player, observer);
@@ -204,8 +245,55 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (world.kind_of(movers[at]) == schema_->animal) {
             (void)world.despawn(movers[at]);
             movers[at] = *world.spawn(schema_->animal, random_place());
+            give_tag(world, movers[at]);
         }
     }
+    make_calls(server);
+}
+
+void SmallGame::give_tag(World& world, EntityId entity) {
+    world.edit(entity, schema_->body)->tag = next_tag_++;
+}
+
+/// Also about those that were spawned in this tick.
+void SmallGame::make_calls(Server& server) {
+    const auto any = [&](const auto& list) {
+        return list[call_random_.below(static_cast<std::uint32_t>(list.size()))];
+    };
+    for (std::uint32_t i = 0; i < calls_per_tick; ++i) {
+        Ping args{0, next_call_++};
+        EntityId target = EntityId::none;
+        Rpc<Ping> rpc;
+        CallId made = CallId::none;
+        const std::uint32_t what = call_random_.below(10);
+        if (what == 0) {
+            rpc = any(schema_->booms);
+            const Vec3 place{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
+            made = server.call_at(place, rpc, args).value();
+        } else if (what == 1) {
+            rpc = any(schema_->news);
+            made = server.call_all(rpc, args).value();
+        } else {
+            rpc = any(schema_->pings);
+            target = any(movers);
+            if (what < 4 && !players.empty()) {
+                target = std::next(players.begin(),
+                                   call_random_.below(static_cast<std::uint32_t>(players.size())))
+                             ->second;
+            }
+            args.tag = server.world().get(target, schema_->body)->tag;
+            made = server.call(target, rpc, args).value();
+        }
+        ledger->made(made, rpc.id, target, args);
+    }
+}
+
+void SmallGame::rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+                    std::span<const std::byte> args) {
+    Ping ping;
+    if (ledger == nullptr || !read_args(Rpc<Ping>{rpc}, rpc, args, ping)) return;
+    const Body* body = server.world().get(target, schema_->body);
+    ledger->server_got(client_of(observer), rpc, target, body == nullptr ? 0 : body->tag, ping);
 }
 
 check::TruthObserver SmallGame::describe(ObserverId observer) const {
@@ -276,6 +364,7 @@ void SmallWorld::step() {
     now += tick_us;
     std::vector<std::byte> bytes;
     for (auto& c : clients) {
+        if (ledger != nullptr) call_server(*c);
         c->client.tick(now);
         std::span<const std::byte> out;
         while (c->client.next_datagram(out)) c->up->send(out, now);
@@ -283,6 +372,7 @@ void SmallWorld::step() {
     }
     border->tick(now);
     proof->check_tick();
+    if (ledger != nullptr) ledger->check_tick();
     OutgoingDatagram out;
     std::map<std::uint16_t, std::uint64_t> sizes;
     while (border->next_datagram(out)) {
@@ -296,6 +386,62 @@ void SmallWorld::step() {
     for (auto& c : clients) {
         while (c->down->receive(bytes, now)) c->client.receive(bytes, now);
     }
+    if (ledger == nullptr) return;
+    find_observers();
+    for (auto& c : clients) ledger->take(c->client, c->observer, schema.body.id, schema.tag_field);
+}
+
+void SmallWorld::find_observers() {
+    for (const auto& session : server->data().sessions) {
+        for (auto& c : clients) {
+            if (c->nonce == session->nonce) c->observer = session->observer;
+        }
+    }
+}
+
+void SmallWorld::make_calls(std::uint32_t per_tick) {
+    call_random_ = SplitMix(mix64(def.budget_bytes_per_tick + per_tick));
+    ledger = std::make_unique<RpcLedger>(*server, proof.get());
+    game.ledger = ledger.get();
+    game.calls_per_tick = per_tick;
+    game.client_of = [this](ObserverId observer) {
+        const Session* session = server->data().find_session(observer);
+        return session == nullptr ? 0 : session->nonce;
+    };
+}
+
+void SmallWorld::call_server(SmallClient& c) {
+    if (game.frozen || c.client.state() != ClientState::joined) return;
+    const auto any = [&](const auto& list) {
+        return list[call_random_.below(static_cast<std::uint32_t>(list.size()))];
+    };
+    Rpc<Ping> rpc = schema.steer;
+    GhostId ghost = no_ghost;
+    const std::uint32_t what = call_random_.below(6);
+    if (what > 2) return;
+    if (what == 0) rpc = any(schema.shouts);
+    if (what == 1) rpc = any(schema.uses);
+    if (what > 0) {
+        const std::uint32_t end = c.client.ghost_end();
+        for (GhostId g = end > 0 ? call_random_.below(end) : 0; g < end && ghost == no_ghost; ++g) {
+            const bool fits = what == 1 || c.client.is_owned(g);
+            if (fits && c.client.value_of(g, schema.body.id, schema.tag_field) > 0) ghost = g;
+        }
+        if (ghost == no_ghost) return;
+    }
+    Ping args{0, c.next_call++};
+    if (ghost != no_ghost) {
+        args.tag =
+            static_cast<std::uint32_t>(c.client.value_of(ghost, schema.body.id, schema.tag_field));
+    }
+    if (c.client.call(schema.schema, rpc, ghost, args) == Status::ok)
+        ledger->client_made(c.nonce, rpc.id, args.number);
+}
+
+std::uint64_t SmallWorld::missing_calls(const SmallClient& c) const {
+    if (c.client.state() != ClientState::joined) return 0;
+    return ledger->missing(c.observer, c.client.stats().calls_dropped) +
+           ledger->missing_at_server(c.nonce);
 }
 
 std::uint32_t SmallWorld::joined_count() const {

@@ -5,6 +5,7 @@
 // wagons with crates, spawns and despawns; and a whole server with clients on faulty networks.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "purview/client.hpp"
 #include "purview/server.hpp"
 #include "record/border.hpp"
+#include "rpc_ledger.hpp"
 
 namespace purview::test {
 
@@ -27,6 +29,7 @@ struct Body {
     bool cloaked = false;
     std::uint16_t hp = 100;
     float facing = 0;
+    std::uint32_t tag = 0;  ///< of the small game: never the same twice
 };
 
 /// A field of every type that Body has not.
@@ -65,6 +68,7 @@ class SmallAudience final : public ComponentAudience {
 
 struct SmallSchema {
     SmallSchema();
+    void declare_calls();
     Schema schema;
     Component<Place> place;
     Component<Body> body;
@@ -77,6 +81,18 @@ struct SmallSchema {
     KindId player{}, animal{}, tree{}, wagon{}, crate{};
     FlagId cloaked{};
     KeyDomain team{};
+    // Calls: every delivery, and for entities every policy; all with the same arguments.
+    std::vector<Rpc<Ping>> pings;   ///< about entities
+    std::vector<Rpc<Ping>> booms;   ///< about places
+    std::vector<Rpc<Ping>> news;    ///< static
+    std::vector<Rpc<Ping>> uses;    ///< to the server, about any ghost
+    Rpc<Ping> steer;                ///< to the server, about one's own
+    std::vector<Rpc<Ping>> shouts;  ///< to the server, static, of players
+    std::size_t tag_field = 0;      ///< of body
+    static constexpr std::uint16_t hold_ticks = 40;
+    Rpc<Ping> ping(RpcDelivery delivery, RpcPolicy policy) const {
+        return pings[static_cast<std::size_t>(delivery) * 3 + static_cast<std::size_t>(policy)];
+    }
 };
 
 /// How many there are of each kind; a wagon has three crates.
@@ -89,29 +105,39 @@ struct SmallScale {
 class SmallGame final : public Game {
   public:
     SmallGame(const SmallSchema& schema, std::uint64_t seed, SmallScale scale = {})
-        : schema_(&schema), scale_(scale), random_(seed) {}
+        : schema_(&schema), scale_(scale), random_(seed), call_random_(mix64(seed)) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
     void command(Server& server, ObserverId observer, std::span<const std::byte> data) override;
     void simulate(Server& server, Tick tick) override;
+    void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+             std::span<const std::byte> args) override;
     check::TruthObserver describe(ObserverId observer) const;
 
     static constexpr float side_m = 300;
     bool frozen = false;  ///< the world rests
     bool refuse_joins = false;
+    std::uint32_t calls_per_tick = 0;  ///< so many, at random
+    RpcLedger* ledger = nullptr;
+    std::function<std::uint64_t(ObserverId)> client_of;  ///< by which the ledger knows it
     std::uint64_t commands = 0;
     std::map<std::uint32_t, EntityId> players;
     std::map<std::uint32_t, Vec3> cameras;
     std::vector<EntityId> movers;
 
   private:
+    void make_calls(Server& server);
+    void give_tag(World& world, EntityId entity);
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     EntityId anybody();
     void think(World& world, EntityId entity);
     const SmallSchema* schema_;
     SmallScale scale_;
     SplitMix random_;
+    SplitMix call_random_;
+    std::uint32_t next_tag_ = 1;
+    std::uint32_t next_call_ = 1;
     std::vector<EntityId> wagons_;
     std::vector<EntityId> crates_;
 };
@@ -122,8 +148,11 @@ void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> dat
               std::span<std::byte, 16> out);
 
 struct SmallClient {
-    explicit SmallClient(const ClientDef& def) : client(def) {}
+    explicit SmallClient(const ClientDef& def) : client(def), nonce(def.nonce) {}
     Client client;
+    std::uint64_t nonce;
+    ObserverId observer = ObserverId::none;  ///< once it has been seen as one
+    std::uint32_t next_call = 1;
     std::unique_ptr<FaultyNetwork> up;
     std::unique_ptr<FaultyNetwork> down;
     Address address;
@@ -142,6 +171,10 @@ class SmallWorld {
         for (std::uint32_t i = 0; i < ticks; ++i) step();
     }
     std::uint32_t joined_count() const;
+    /// From now on the game and its clients call each other at random, and the ledger checks it.
+    void make_calls(std::uint32_t per_tick);
+    /// Reliable calls of this client and to it that have not arrived.
+    std::uint64_t missing_calls(const SmallClient& client) const;
 
     SmallSchema schema;
     SmallGame game;
@@ -149,6 +182,7 @@ class SmallWorld {
     std::unique_ptr<Server> server;
     std::unique_ptr<record::Border> border;  ///< of the server
     std::unique_ptr<Proof> proof;
+    std::unique_ptr<RpcLedger> ledger;  ///< with make_calls
     std::vector<std::unique_ptr<SmallClient>> clients;
     Micros now = 1'000'000;
     Faults faults;
@@ -156,8 +190,11 @@ class SmallWorld {
 
   private:
     Address next_address();
+    void find_observers();
+    void call_server(SmallClient& client);
 
     SplitMix random_;
+    SplitMix call_random_{1};
     std::uint16_t addresses_ = 0;
 };
 

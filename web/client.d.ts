@@ -42,6 +42,16 @@ export interface GhostEvent {
   reason: Reason;
 }
 
+/** A call of the server, after the property changes that came with it. */
+export interface RemoteCall {
+  /** Of `schema.calls`. */
+  name: string;
+  /** What it is about, or NO_GHOST. */
+  ghost: number;
+  /** Arguments by name. */
+  values: Record<string, number>;
+}
+
 export interface Instances {
   count: number;
   /** The same memory, seen as floats and as unsigned words. Valid until the next call of anything. */
@@ -67,6 +77,7 @@ export class PurviewClient {
   nonce: string;
   on(name: "state", listener: (state: ClientState) => void): () => void;
   on(name: "enter" | "leave", listener: (event: GhostEvent) => void): () => void;
+  on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** A new connection with an empty world. */
   connect(): Promise<void>;
   leave(): void;
@@ -78,10 +89,16 @@ export class PurviewClient {
   readonly newestPacket: number;
   readonly ghostCount: number;
   readonly worldName: string;
-  readonly schema: { kinds: string[]; components: { name: string; fields: string[] }[] };
+  readonly schema: {
+    kinds: string[];
+    components: { name: string; fields: string[] }[];
+    calls: { name: string; toServer: boolean; arguments: string[] }[];
+  };
   readonly stats: ClientStats;
   /** All ghosts as of a server tick that may lie between two. */
   collect(tick: number): Instances;
   value(ghost: number, component: number, field: number): number;
   sendCommand(bytes: Uint8Array): boolean;
+  /** Calls the server; see `schema.calls`. `ghost` only for a call that is about one. */
+  call(name: string, values?: Record<string, number>, ghost?: number): boolean;
 }

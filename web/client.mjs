@@ -41,7 +41,7 @@ export class PurviewClient {
     this.#options = { role: "player", digestEvery: 0, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "call". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -102,7 +102,13 @@ export class PurviewClient {
       name: text("pv_client_component_name", c),
       fields: Array.from({ length: count("pv_client_field_count", c) }, (_, f) => text("pv_client_field_name", c, f)),
     }));
-    const names = { kinds, components };
+    const calls = Array.from({ length: count("pv_client_rpc_count") }, (_, r) => ({
+      name: text("pv_client_rpc_name", r),
+      toServer: count("pv_client_rpc_to_server", r) === 1,
+      arguments: Array.from({ length: count("pv_client_argument_count", r) },
+                            (_, a) => text("pv_client_argument_name", r, a)),
+    }));
+    const names = { kinds, components, calls };
     if (kinds.length > 0) this.#names = names;
     return names;
   }
@@ -130,6 +136,19 @@ export class PurviewClient {
     if (this.#state !== "joined" || bytes.length > 200) return false;
     this.#input(bytes);
     return this.#exports.pv_client_send_command(this.#handle, bytes.length) === 1;
+  }
+
+  /**
+   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0), and the ghost that it
+   * is about, if it is about one. False when it cannot be made.
+   */
+  call(name, values = {}, ghost = NO_GHOST) {
+    const rpc = this.schema.calls.findIndex((one) => one.name === name);
+    if (this.#state !== "joined" || rpc < 0) return false;
+    const numbers = this.schema.calls[rpc].arguments.map((argument) => Number(values[argument] ?? 0));
+    const at = this.#exports.pv_client_input(this.#handle);
+    new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);
+    return this.#exports.pv_client_call(this.#handle, rpc, ghost, numbers.length) === 1;
   }
 
   get stats() {
@@ -171,6 +190,7 @@ export class PurviewClient {
     this.#input(bytes);
     this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
     this.#takeEvents();
+    this.#takeCalls();
     this.#flush();
     this.#followState();
   }
@@ -178,6 +198,7 @@ export class PurviewClient {
   #turn() {
     if (this.#socket === null || this.#socket.readyState !== 1) return;
     this.#exports.pv_client_tick(this.#handle, performance.now());
+    this.#takeCalls();
     this.#flush();
     this.#followState();
   }
@@ -199,6 +220,21 @@ export class PurviewClient {
     for (let i = 0; i < count; ++i) {
       const [ghost, kind, enter, reason] = words.subarray(i * 4, i * 4 + 4);
       this.#emit(enter ? "enter" : "leave", { ghost, kind, reason: REASONS[reason] ?? "unknown" });
+    }
+  }
+
+  #takeCalls() {
+    const count = this.#exports.pv_client_take_calls(this.#handle);
+    if (count === 0) return;
+    const buffer = this.#exports.memory.buffer;
+    const words = new Uint32Array(buffer, this.#exports.pv_client_calls(this.#handle), count * 4).slice();
+    const all = new Float64Array(buffer, this.#exports.pv_client_call_values(this.#handle),
+                                 words[count * 4 - 2] + words[count * 4 - 1]).slice();
+    const { calls } = this.schema;
+    for (let i = 0; i < count; ++i) {
+      const [rpc, ghost, first] = words.subarray(i * 4, i * 4 + 4);
+      const values = Object.fromEntries(calls[rpc].arguments.map((name, a) => [name, all[first + a]]));
+      this.#emit("call", { name: calls[rpc].name, ghost, values });
     }
   }
 

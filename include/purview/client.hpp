@@ -17,6 +17,7 @@
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "purview/link.hpp"
+#include "purview/rpc.hpp"
 #include "purview/schema.hpp"
 #include "purview/server.hpp"
 #include "purview/status.hpp"
@@ -65,6 +66,16 @@ struct ClientEvent {
     }
 };
 
+/// A call of the server, after the property changes of the packet that carried it.
+struct ReceivedRpc {
+    RpcId rpc = RpcId::none;
+    GhostId ghost = no_ghost;  ///< what it is about; none: a static one, about a place, or forced
+    /// It came in time, but the ghost has gone since: it names none any more.
+    bool ghost_left = false;
+    std::span<const double> values;        ///< [fields], in the order of declaration; 0: no number
+    std::span<const std::uint32_t> words;  ///< for read_rpc
+};
+
 struct ClientStats {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
@@ -74,6 +85,9 @@ struct ClientStats {
     std::uint64_t packets_lost = 0;      ///< of ours
     std::uint64_t order_violations = 0;  ///< a child came without its parent
     std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+    std::uint64_t calls_received = 0;
+    std::uint64_t calls_waited = 0;   ///< came before their ghosts
+    std::uint64_t calls_dropped = 0;  ///< whose ghosts did not come, or that nobody took
 };
 
 class ClientData;  // src/host
@@ -102,6 +116,31 @@ class Client {
     Status send_command(std::span<const std::byte> data);
     /// A message of the server's game, in order; false when there is none.
     bool next_message(std::span<const std::byte>& out);
+
+    // -- calls; docs/rpc.md ---------------------------------------------------------------------
+    /// Calls the server, with one number for each argument, clamped as the schema says; missing
+    /// ones are 0. `ghost`: for a call about an entity. It goes with the next tick. not_ready: not
+    /// joined. bad_argument: no such call to the server. not_found: no such ghost. refused: not
+    /// the owner's, or not a player's call. capacity: rpc_waiting_max.
+    Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
+    /// The same with the struct of the program's own schema, which must be the server's (see
+    /// ClientDef::schema_hash).
+    template <class T>
+    Status call(const Schema& own, Rpc<T> rpc, GhostId ghost, const T& args) {
+        return call(own, rpc.id, ghost, std::as_bytes(std::span(&args, 1)));
+    }
+    Status call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args);
+    /// The next call of the server, in order; false when there is none. Take them after every
+    /// receive: a ghost that goes in between is not named any more.
+    bool next_rpc(ReceivedRpc& out);
+    /// The arguments of a received call as the struct of the program's own schema. False: another
+    /// type of call.
+    template <class T>
+    static bool read_rpc(const Schema& own, Rpc<T> expected, const ReceivedRpc& received, T& out) {
+        if (expected.id != received.rpc) return false;
+        return read_rpc(own, received, std::as_writable_bytes(std::span(&out, 1)));
+    }
+    static bool read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out);
 
     // -- the world as it has arrived; empty before joined ---------------------------------------
     /// Null until it has arrived. Lives as long as the client.
@@ -149,6 +188,9 @@ class Client {
     /// PROTOCOL.md, "Digest".
     std::uint64_t digest() const noexcept;
     ClientStats stats() const noexcept;
+
+    /// For the other rooms of the library.
+    ClientData& data() noexcept { return *data_; }
 
   private:
     std::unique_ptr<ClientData> data_;

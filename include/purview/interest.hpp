@@ -314,6 +314,10 @@ class InterestManager {
 
     // -- answers, as of the last tick -----------------------------------------------------------
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
+    /// False for a stale id, too.
+    bool is_ready(ObserverId observer) const noexcept;
+    /// An explicit pair says never; of a member: its group's.
+    bool is_denied(ObserverId observer, EntityId entity) const noexcept;
     /// Appends all relevant entities, each once, in no particular order.
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;
     /// The same in the RFC's words.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "purview/ids.hpp"
+#include "purview/rpc.hpp"
 #include "purview/settings.hpp"
 #include "purview/status.hpp"
 
@@ -103,6 +104,12 @@ struct AttributeDef {
     std::uint16_t field = 0;
 };
 
+/// A type of remote call; its arguments stand in a struct as the fields of a component do.
+struct RpcDef {
+    RpcDesc desc;
+    ComponentDef args;  ///< and the name of the call
+};
+
 /// A typed name of a component; made by Schema::component.
 template <class T>
 struct Component {
@@ -115,8 +122,10 @@ struct RealRange {
     double step = 0;
 };
 
-template <class T>
+template <class T, class Id = ComponentId>
 class ComponentBuilder;
+template <class T>
+using RpcBuilder = ComponentBuilder<T, RpcId>;
 
 /// Built once, then shared read-only. Not thread-safe while it is built. Copyable.
 class Schema {
@@ -130,6 +139,7 @@ class Schema {
     static constexpr std::size_t values_max = 8;
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
+    static constexpr std::size_t rpcs_max = 128;
 
     /// Declares a component that is the struct T (trivially copyable). Fields are added to the
     /// builder. More than a limit allows, or a name used twice, makes status() bad_configuration.
@@ -159,6 +169,11 @@ class Schema {
     /// `field` as a number, of whatever type it is. What is not finite leaves the value as it was.
     ValueId value(std::string_view name, ComponentId component, std::string_view field);
 
+    /// Declares a type of call whose arguments are the struct T. Fields are added to the builder,
+    /// as for a component; limits are those of a component.
+    template <class T>
+    RpcBuilder<T> rpc(std::string_view name, const RpcDesc& desc);
+
     /// Status::ok, or bad_configuration with the first mistake in problem().
     Status status() const noexcept {
         return problem_.empty() ? Status::ok : Status::bad_configuration;
@@ -167,6 +182,7 @@ class Schema {
 
     std::span<const ComponentDef> components() const noexcept { return components_; }
     std::span<const KindDef> kinds() const noexcept { return kinds_; }
+    std::span<const RpcDef> rpcs() const noexcept { return rpcs_; }
     std::span<const AttributeDef> flags() const noexcept { return flags_; }
     std::span<const AttributeDef> keys() const noexcept { return keys_; }
     std::span<const AttributeDef> values() const noexcept { return values_; }
@@ -178,6 +194,7 @@ class Schema {
     FlagId find_flag(std::string_view name) const noexcept;
     KeyDomain find_key(std::string_view name) const noexcept;
     ValueId find_value(std::string_view name) const noexcept;
+    RpcId find_rpc(std::string_view name) const noexcept;
     /// Index of the field, or fields_max.
     std::size_t find_field(ComponentId component, std::string_view name) const noexcept;
 
@@ -188,13 +205,17 @@ class Schema {
     /// Low level, for bindings and decoders: a component or field without a C++ struct behind it.
     ComponentId add_component(ComponentDef def);
     void add_field(ComponentId component, FieldDef field);
+    RpcId add_rpc(RpcDef def);
+    void add_field(RpcId rpc, FieldDef field);
 
   private:
+    void add_field(ComponentDef& owner, const std::string& what, FieldDef field);
     void fail(std::string problem);
     bool good_name(std::string_view name, std::string_view what);
 
     std::vector<ComponentDef> components_;
     std::vector<KindDef> kinds_;
+    std::vector<RpcDef> rpcs_;
     std::vector<AttributeDef> flags_;
     std::vector<AttributeDef> keys_;
     std::vector<AttributeDef> values_;
@@ -203,14 +224,15 @@ class Schema {
 };
 
 /// Names the fields of one struct. `builder.quantised("x", &Place::x, {0, 2048, 0.01})` and so on;
-/// converts to Component<T>. Valid while its schema is.
-template <class T>
+/// converts to Component<T>, or to Rpc<T> for the arguments of a call. Valid while its schema is.
+template <class T, class Id>
 class ComponentBuilder {
+    using Name = std::conditional_t<std::is_same_v<Id, RpcId>, Rpc<T>, Component<T>>;
     static_assert(std::is_trivially_copyable_v<T>, "components are plain structs");
     static_assert(sizeof(T) <= Schema::component_bytes_max, "component too large");
 
   public:
-    ComponentBuilder(Schema& schema, ComponentId id) : schema_(&schema), id_(id) {}
+    ComponentBuilder(Schema& schema, Id id) : schema_(&schema), id_(id) {}
 
     ComponentBuilder& boolean(std::string_view name, bool T::*member) {
         return add(name, member, FieldType::boolean, {0, 1, 1});
@@ -250,8 +272,8 @@ class ComponentBuilder {
         return add(name, member, FieldType::reference, {});
     }
 
-    operator Component<T>() const noexcept { return {id_}; }  // NOLINT: implicit on purpose
-    ComponentId id() const noexcept { return id_; }
+    operator Name() const noexcept { return {id_}; }  // NOLINT: implicit on purpose
+    Id id() const noexcept { return id_; }
 
   private:
     template <class M>
@@ -273,7 +295,7 @@ class ComponentBuilder {
     }
 
     Schema* schema_;
-    ComponentId id_;
+    Id id_;
 };
 
 template <class T>
@@ -282,6 +304,15 @@ ComponentBuilder<T> Schema::component(std::string_view name) {
     def.name = name;
     def.size_bytes = sizeof(T);
     return ComponentBuilder<T>(*this, add_component(std::move(def)));
+}
+
+template <class T>
+RpcBuilder<T> Schema::rpc(std::string_view name, const RpcDesc& desc) {
+    RpcDef def;
+    def.desc = desc;
+    def.args.name = name;
+    def.args.size_bytes = sizeof(T);
+    return RpcBuilder<T>(*this, add_rpc(std::move(def)));
 }
 
 }  // namespace purview

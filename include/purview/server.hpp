@@ -19,6 +19,7 @@
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "purview/link.hpp"
+#include "purview/rpc.hpp"
 #include "purview/rules.hpp"
 #include "purview/schema.hpp"
 #include "purview/status.hpp"
@@ -49,6 +50,14 @@ class Game {
     /// One command of a client, in the order in which they were given, each at most once; some may
     /// be missing. `data` is a stranger's bytes, at most command_bytes_max.
     virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
+    /// A call of a client, after its commands of the tick, and checked: the type is one to the
+    /// server, its ghost is held and relevant, its role may make it. `target`: none for a static
+    /// one. `args`: the struct of the type, from bytes of a stranger, within its ranges; a `real`
+    /// may be infinite or NaN. See read_args.
+    virtual void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+                     std::span<const std::byte> args) {
+        (void)server, (void)observer, (void)rpc, (void)target, (void)args;
+    }
     /// Exactly once per tick.
     virtual void simulate(Server& server, Tick tick) = 0;
 };
@@ -155,7 +164,8 @@ class ServerData;  // src/host
 
 class Server {
   public:
-    /// bad_configuration: schema, rules or kinds unsound, or no mac. `game` is not owned.
+    /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
+    /// 65,000 bytes on the wire. `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;
@@ -193,6 +203,40 @@ class Server {
     void shut_down();
     /// An address that is gone for good (a WebSocket that closed).
     void address_closed(const Address& address);
+
+    // -- calls to observers; docs/rpc.md --------------------------------------------------------
+    /// To everybody to whom the entity is relevant once the interest of the running tick, or of
+    /// the next one if none is running, is decided: so an entity spawned in this tick can be called
+    /// about. What became of it is then in rpc_reports(). bad_argument: not a type of call to
+    /// observers about an entity, or another struct; stale_id; capacity: rpc_calls_per_tick_max.
+    template <class T>
+    Result<CallId> call(EntityId target, Rpc<T> rpc, const T& args) {
+        return call(target, rpc.id, std::as_bytes(std::span(&args, 1)));
+    }
+    Result<CallId> call(EntityId target, RpcId rpc, std::span<const std::byte> args);
+    /// To those whose areas or neighbourhood cover the place, as it is when the tick's interest is
+    /// decided (P25). The place itself is not sent. bad_position.
+    template <class T>
+    Result<CallId> call_at(Vec3 place, Rpc<T> rpc, const T& args) {
+        return call_at(place, rpc.id, std::as_bytes(std::span(&args, 1)));
+    }
+    Result<CallId> call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args);
+    /// Static: to all who are ready, or to one of them. stale_id: it has no session.
+    template <class T>
+    Result<CallId> call_all(Rpc<T> rpc, const T& args) {
+        return call_all(rpc.id, std::as_bytes(std::span(&args, 1)));
+    }
+    Result<CallId> call_all(RpcId rpc, std::span<const std::byte> args);
+    template <class T>
+    Result<CallId> call_one(ObserverId observer, Rpc<T> rpc, const T& args) {
+        return call_one(observer, rpc.id, std::as_bytes(std::span(&args, 1)));
+    }
+    Result<CallId> call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args);
+    /// One for each call that was decided in the last tick, in the order of calling (F21); and the
+    /// pairs of these and earlier calls that fell out since. Valid until the next tick.
+    std::span<const RpcReport> rpc_reports() const noexcept;
+    std::span<const RpcLateCull> rpc_late_culls() const noexcept;
+    const RpcCounters& rpc_counters() const noexcept;
 
     /// An observer of everything, without a budget, whose packets go nowhere and count as
     /// delivered: what one client of a world without interest would cost, with the same encoder.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <array>
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -13,10 +14,12 @@ using namespace purview;
 struct pv_client {
     explicit pv_client(const ClientDef& def) : client(def) {}
     Client client;
-    std::array<std::byte, 2048> input{};
+    alignas(double) std::array<std::byte, 2048> input{};
     std::vector<std::byte> output;
     std::vector<pv_instance> instances;
     std::vector<pv_event> events;
+    std::vector<pv_call> calls;
+    std::vector<double> call_values;
     pv_stats stats{};
     std::string world_name;
 };
@@ -36,6 +39,11 @@ const ComponentDef* component_of(const pv_client* client, std::uint32_t componen
     return schema != nullptr && component < schema->components().size()
                ? &schema->components()[component]
                : nullptr;
+}
+
+const RpcDef* rpc_of(const pv_client* client, std::uint32_t rpc) {
+    const Schema* schema = schema_of(client);
+    return schema != nullptr && rpc < schema->rpcs().size() ? &schema->rpcs()[rpc] : nullptr;
 }
 
 }  // namespace
@@ -146,6 +154,41 @@ const pv_event* pv_client_events(const pv_client* client) {
     return client == nullptr ? nullptr : client->events.data();
 }
 
+uint32_t pv_client_take_calls(pv_client* client) {
+    if (client == nullptr) return 0;
+    client->calls.clear();
+    client->call_values.clear();
+    ReceivedRpc received;
+    while (client->client.next_rpc(received)) {
+        client->calls.push_back({index_of(received.rpc), received.ghost,
+                                 static_cast<uint32_t>(client->call_values.size()),
+                                 static_cast<uint32_t>(received.values.size())});
+        client->call_values.insert(client->call_values.end(), received.values.begin(),
+                                   received.values.end());
+    }
+    return static_cast<uint32_t>(client->calls.size());
+}
+
+const pv_call* pv_client_calls(const pv_client* client) {
+    return client == nullptr ? nullptr : client->calls.data();
+}
+
+const double* pv_client_call_values(const pv_client* client) {
+    return client == nullptr ? nullptr : client->call_values.data();
+}
+
+uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count) {
+    if (rpc_of(client, rpc) == nullptr) return 0;
+    std::array<double, Schema::fields_max> values{};
+    if (count > values.size()) return 0;
+    std::memcpy(values.data(), client->input.data(), count * sizeof(double));
+    const RpcId id{static_cast<std::uint16_t>(rpc)};
+    return client->client.call(id, ghost, std::span<const double>(values).first(count)) ==
+                   Status::ok
+               ? 1
+               : 0;
+}
+
 const pv_stats* pv_client_stats(pv_client* client) {
     if (client == nullptr) return nullptr;
     const ClientStats stats = client->client.stats();
@@ -186,6 +229,27 @@ uint32_t pv_client_field_count(const pv_client* client, uint32_t component) {
 const char* pv_client_field_name(const pv_client* client, uint32_t component, uint32_t field) {
     return field < pv_client_field_count(client, component)
                ? component_of(client, component)->fields[field].name.c_str()
+               : "";
+}
+uint32_t pv_client_rpc_count(const pv_client* client) {
+    const Schema* schema = schema_of(client);
+    return schema == nullptr ? 0 : static_cast<uint32_t>(schema->rpcs().size());
+}
+const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def == nullptr ? "" : def->args.name.c_str();
+}
+uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def != nullptr && def->desc.direction == RpcDirection::to_server ? 1 : 0;
+}
+uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def == nullptr ? 0 : static_cast<uint32_t>(def->args.fields.size());
+}
+const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint32_t argument) {
+    return argument < pv_client_argument_count(client, rpc)
+               ? rpc_of(client, rpc)->args.fields[argument].name.c_str()
                : "";
 }
 const char* pv_client_world_name(const pv_client* client) {

@@ -48,6 +48,36 @@ bool Client::next_message(std::span<const std::byte>& out) {
     return data_->next_message(out);
 }
 
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
+    const Schema* known = schema();
+    if (known == nullptr) return Status::not_ready;
+    if (index_of(rpc) >= known->rpcs().size()) return Status::bad_argument;
+    return data_->call(rpc, ghost, words_of_values(known->rpcs()[index_of(rpc)], values));
+}
+Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
+    if (schema() == nullptr) return Status::not_ready;
+    if (index_of(rpc) >= own.rpcs().size() || own.hash() != schema()->hash() ||
+        args.size() != own.rpcs()[index_of(rpc)].args.size_bytes) {
+        return Status::bad_argument;
+    }
+    return data_->call(rpc, ghost, words_of_struct(own.rpcs()[index_of(rpc)], args.data()));
+}
+bool Client::next_rpc(ReceivedRpc& out) {
+    return data_->next_rpc(out);
+}
+bool Client::read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out) {
+    if (index_of(received.rpc) >= own.rpcs().size()) return false;
+    const RpcDef& rpc = own.rpcs()[index_of(received.rpc)];
+    if (out.size() != rpc.args.size_bytes || received.values.size() != rpc.args.fields.size()) {
+        return false;
+    }
+    RpcWords words{};
+    if (received.words.size() != words.size()) return false;
+    std::copy(received.words.begin(), received.words.end(), words.begin());
+    struct_of_words(rpc, words, out.data());
+    return true;
+}
+
 const Schema* Client::schema() const noexcept {
     return data_->ghosts ? &data_->ghosts->schema() : nullptr;
 }

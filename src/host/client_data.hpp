@@ -14,6 +14,8 @@
 #include "link/stream.hpp"
 #include "purview/client.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/rpc_inbox.hpp"
+#include "replication/rpc_outbox.hpp"
 
 namespace purview {
 
@@ -33,6 +35,11 @@ class ClientData {
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
     };
     FoundField find_field(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    // client_calls.cpp
+    Status call(RpcId rpc, GhostId ghost, const RpcWords& words);
+    bool next_rpc(ReceivedRpc& out);
+    /// Sends what an honest client would not: for tests of servers.
+    bool call_unchecked(RpcId rpc, GhostId ghost, const RpcWords& words);
 
     ClientDef def;
     ClientState state = ClientState::connecting;
@@ -56,11 +63,16 @@ class ClientData {
     void receive_accept(std::span<const std::byte> datagram);
     void receive_data(std::span<const std::byte> datagram, Micros now);
     void send_join();
+    bool read_calls(BitReader& in);
+    void accept_calls(bool has_snapshot, Micros now);
+    void release_calls(Micros now);
+    std::uint64_t choose_calls();
+    void write_calls(std::uint32_t sequence, BitWriter& out);
     void read_messages();
     bool read_welcome(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);
-    void write_commands(BitWriter& out);
+    void write_commands(BitWriter& out, std::uint64_t bits_reserved);
     void queue(std::span<const std::byte> bytes);
 
     PacketLink link_;
@@ -79,6 +91,10 @@ class ClientData {
     std::vector<std::byte> message_;
     std::array<Micros, 256> sent_at_{};
     std::vector<DeliveryNotice> notices_;
+    RpcOutbox calls_out_;
+    RpcInbox calls_in_;
+    std::array<double, Schema::fields_max> call_values_{};
+    RpcWords call_words_{};
     std::deque<std::vector<std::byte>> out_;
     std::vector<std::byte> out_current_;
 };

@@ -123,6 +123,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     bool good = verdict == PacketLink::Verdict::accepted && stream_in_.read(in);
     const bool has_snapshot = good && in.boolean();
     if (has_snapshot) good = ghosts.has_value() && ghosts->read(in);
+    good = good && read_calls(in);
     if (!good || !in.exhausted()) {
         ++stats.packets_malformed;
         return;
@@ -132,6 +133,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     link_.accept(notices_);
     for (const DeliveryNotice notice : notices_) {
         stream_out_.resolve(notice.sequence, notice.delivered);
+        calls_out_.resolve(notice.sequence, notice.delivered);
         if (!notice.delivered) {
             ++stats.packets_lost;
             continue;
@@ -147,9 +149,9 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         for (const GhostEvent& event : ghosts->events()) {
             events.push_back({event.ghost, event.kind, event.reason, event.copy});
         }
-        ghosts->clear_events();
         stats.order_violations = ghosts->counters().order_violations;
     }
+    if (ghosts.has_value()) accept_calls(has_snapshot, now);
     ++stats.packets_received;
     last_heard_ = now;
     if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
@@ -267,6 +269,7 @@ void ClientData::tick(Micros now) {
         close_reason = CloseReason::timeout;
         return;
     }
+    release_calls(now);
     send_data(now);
 }
 
@@ -279,7 +282,8 @@ void ClientData::send_data(Micros now) {
     const std::uint32_t sequence = link_.write_header(out);
     // Commands come first in importance: the stream takes what they leave.
     constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
-    const std::uint64_t room = datagram_bytes_max * 8 - out.bits_written() - 128;
+    const std::uint64_t call_bits = choose_calls();
+    const std::uint64_t room = datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits;
     const std::uint64_t wanted =
         std::min<std::uint64_t>(commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
     stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);
@@ -290,7 +294,8 @@ void ClientData::send_data(Micros now) {
         digest_due_ = false;
         packets_since_digest_ = 0;
     }
-    write_commands(out);
+    write_commands(out, call_bits + 1);
+    write_calls(sequence, out);
     out.align();
     while (out.bytes_written() < challenge_bytes) out.u8(0);
     PURVIEW_ASSERT(out.ok());
@@ -300,9 +305,9 @@ void ClientData::send_data(Micros now) {
     queue(datagram);
 }
 
-void ClientData::write_commands(BitWriter& out) {
+void ClientData::write_commands(BitWriter& out, std::uint64_t bits_reserved) {
     std::size_t count = 0;
-    std::uint64_t bits = 32;
+    std::uint64_t bits = 32 + bits_reserved;
     while (count < commands_.size() && count < commands_per_packet_max) {
         bits += (commands_[count].data.size() + 2) * 8;
         if (bits > out.bits_left()) break;

@@ -3,10 +3,14 @@
 #include "purview/server.hpp"
 
 #include "host/server_data.hpp"
+#include "replication/schema_codec.hpp"
 
 namespace purview {
 
 namespace {
+
+/// Tick, rate, hash and name of the world, generously (PROTOCOL.md, "Messages").
+constexpr std::size_t welcome_bytes_besides = 128;
 
 /// Strengths ascend, and nobody who is nearer hears less often.
 bool is_sound(const std::vector<SendRate>& curve) {
@@ -80,6 +84,10 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     world_def.entities_max = def.entities_max;
     auto world = World::create(world_def);
     if (!world) return world.error();
+    std::vector<std::byte> welcome(message_bytes_max - welcome_bytes_besides);
+    BitWriter schema_bytes(welcome);
+    write_schema(*def.schema, schema_bytes);
+    if (!schema_bytes.ok()) return Status::bad_configuration;
     InterestDef interest_def;
     interest_def.rules = def.rules;
     interest_def.flag_count = static_cast<std::uint32_t>(def.schema->flags().size());
@@ -153,6 +161,28 @@ void Server::shut_down() {
 }
 void Server::address_closed(const Address& address) {
     data_->address_closed(address);
+}
+Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byte> args) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::entity, .target = target}, args);
+}
+Result<CallId> Server::call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::place, .place = place}, args);
+}
+Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::nobody}, args);
+}
+Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
+    if (data_->find_session(observer) == nullptr) return Status::stale_id;
+    return data_->call({.rpc = rpc, .about = RpcTarget::nobody, .only = observer}, args);
+}
+std::span<const RpcReport> Server::rpc_reports() const noexcept {
+    return data_->calls.reports;
+}
+std::span<const RpcLateCull> Server::rpc_late_culls() const noexcept {
+    return data_->calls.late;
+}
+const RpcCounters& Server::rpc_counters() const noexcept {
+    return data_->calls.counters;
 }
 Result<ObserverId> Server::add_probe() {
     return data_->add_probe();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
+#include "host/server_calls.hpp"
 #include "host/session.hpp"
 #include "host/tap.hpp"
 #include "link/handshake.hpp"
@@ -53,7 +54,10 @@ class ServerData {
 
     Session* find_session(ObserverId observer) noexcept;
     const FieldStore& fields() const noexcept { return fields_; }
+    // calls.cpp
+    Result<CallId> call(const WantedCall& wanted, std::span<const std::byte> args);
 
+    ServerCalls calls;
     ServerDef def;
     World world;
     InterestManager interest;
@@ -76,6 +80,24 @@ class ServerData {
     void encode(Micros now);
     void send();
 
+    // calls.cpp: of the stages receive, interest and encode
+    void run_calls(Server& server, Session& session);
+    void refuse_call(Session& session, std::uint64_t& counter);
+    void decide_calls();
+    void drop_left_calls(Session& session);
+    void release_held(Session& session);
+    void expire_held();
+    void judge(const WantedCall& wanted, RpcReport& report);
+    void judge_for(Session& session, const WantedCall& wanted, bool covered, RpcReport& report);
+    bool hold(const WantedCall& wanted, ObserverId observer);
+    void send_call(Session& session, const WantedCall& wanted, RpcReport& report);
+    void cull_late(CallId call, ObserverId observer, CullReason reason);
+    void request_callees();
+    std::uint64_t choose_calls(Session& session, std::uint64_t bits);
+    bool write_calls(Session& session, std::uint32_t sequence, BitWriter& out);
+    void drop_unreliable(Session& session);
+    void resolve_callees(Session& session);
+
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
@@ -91,7 +113,7 @@ class ServerData {
     void encode_probe(Session& session);
     struct Written {
         std::size_t bytes = 0;
-        bool has_fragments = false;  ///< of the stream
+        bool has_more = false;  ///< fragments of the stream, or calls
     };
     Written write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
 

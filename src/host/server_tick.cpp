@@ -48,6 +48,7 @@ void ServerData::decide_interest() {
         apply_events(*session);
         watch_first_view(*session);
     }
+    decide_calls();
 }
 
 void ServerData::diff() {
@@ -90,6 +91,7 @@ void ServerData::encode(Micros now) {
             continue;
         }
         encode_session(*session, now);
+        drop_unreliable(*session);
         const Backlog backlog = backlog_of(session->ghosts, tick_number);
         backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, backlog.age_ticks_max);
     }

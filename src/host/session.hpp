@@ -14,6 +14,8 @@
 #include "link/stream.hpp"
 #include "purview/server.hpp"
 #include "replication/ghost_table.hpp"
+#include "replication/rpc_inbox.hpp"
+#include "replication/rpc_outbox.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
@@ -39,6 +41,10 @@ struct Session {
     StreamReceiver stream_in;
     GhostTable ghosts;
     SnapshotPlan plan;
+    RpcOutbox calls_out;
+    RpcInbox calls_in;
+    std::uint32_t calls_refused = 0;  ///< within the window that began with refused_since
+    Tick refused_since = 0;
 
     Micros created = 0;
     Micros last_heard = 0;

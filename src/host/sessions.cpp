@@ -49,7 +49,8 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
 
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
                                              Micros now, bool must_send) {
-    const bool has_items = session.plan.next < session.plan.items.size();
+    const bool has_items =
+        session.plan.next < session.plan.items.size() || session.calls_out.wants_to_send();
     if (!session.link.can_send()) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
@@ -59,16 +60,20 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
         out.bits_left() > 16 && session.stream_out.write(sequence, out.bits_left() - 16, out);
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
+    // Two bits close the snapshot and the calls.
+    const std::uint64_t room = out.bits_left() > 2 ? out.bits_left() - 2 : 0;
+    const std::uint64_t call_bits = choose_calls(session, room);
     if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
-                                   out.bits_left(), out)) {
+                                   room + 1 - call_bits, out)) {
         out.boolean(false);
     } else if (tap != nullptr) {
         tap->packet_sent(session, session.ghosts.last_record());
     }
+    const bool has_calls = write_calls(session, sequence, out);
     PURVIEW_ASSERT(out.ok());
     session.sent_at[sequence % session.sent_at.size()] = now;
     seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
-    return {out.bytes_written(), has_fragments};
+    return {out.bytes_written(), has_fragments || has_calls};
 }
 
 void ServerData::encode_session(Session& session, Micros now) {
@@ -81,7 +86,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         const bool must_send = !sent && (session.link.owes_acknowledgement() ||
                                          session.silent_ticks >= silent_ticks_max);
         const std::size_t items_before = session.plan.next;
-        const auto [size, has_fragments] =
+        const auto [size, has_more] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
         if (size == 0) break;
         PURVIEW_ASSERT(size <= budget);
@@ -90,7 +95,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         queue(session.address, std::span<const std::byte>(packet_).first(size));
         sent = true;
         session.plan.skip_taken();
-        if (session.plan.next == items_before && !has_fragments) break;
+        if (session.plan.next == items_before && !has_more) break;
     }
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
@@ -282,6 +287,8 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
     for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
     session->stream_in.accept();
     take_commands(*session);
+    resolve_callees(*session);
+    session->calls_in.accept(*def.schema, now, [](LocalId) { return true; });
     if (body_.has_digest && tap != nullptr) {
         tap->digest_received(*session, session->link.resolved(), body_.digest);
     }
@@ -298,6 +305,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
 
 void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
     session.ghosts.resolve(notice.sequence, notice.delivered, tick_number);
+    session.calls_out.resolve(notice.sequence, notice.delivered);
     if (session.keep_held_reports && notice.delivered &&
         session.ghosts.held_report().sequence == notice.sequence) {
         session.held_reports.push_back(session.ghosts.held_report());
@@ -331,6 +339,7 @@ bool ServerData::read_body(Session& session, BitReader& in) {
         if (size > command_bytes_max) in.fail();
         body_.commands[i] = in.bytes(size);
     }
+    if (!session.calls_in.read(*def.schema, RpcDirection::to_server, in)) return false;
     // Zero padding may follow (PROTOCOL.md: no packet of a client is shorter than a challenge).
     in.align();
     while (in.ok() && in.bits_left() >= 8) {
@@ -499,6 +508,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
     }
     for (auto& session : sessions) {
         if (session->state == Session::State::joined) run_commands(server, *session);
+        if (session->state == Session::State::joined) run_calls(server, *session);
     }
     for (Session* session : closing_) end_session(server, *session);
     closing_.clear();

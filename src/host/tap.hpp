@@ -22,6 +22,11 @@ class ReplicationTap {
                                  std::uint64_t digest) = 0;
     /// The client's answer to a state request: see ServerMessage::state_request.
     virtual void state_received(const Session& session, std::span<const std::byte> state) = 0;
+    /// A call goes into the packet with this number.
+    virtual void call_written(const Session& session, std::uint32_t sequence,
+                              const OutgoingRpc& call) {
+        (void)session, (void)sequence, (void)call;
+    }
     virtual void session_closed(const Session& session) = 0;
 };
 

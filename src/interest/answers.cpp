@@ -14,6 +14,16 @@ bool InterestData::is_relevant(ObserverId observer, EntityId entity) const noexc
     return is_seen(index_of(observer), unit_of(entity));
 }
 
+bool InterestData::is_ready(ObserverId observer) const noexcept {
+    return is_observer(observer) && observers_[index_of(observer)].ready;
+}
+
+bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
+    if (!is_observer(observer) || !is_known(entity)) return false;
+    const PairEntry* pair = pairs_.find(index_of(observer), unit_of(entity));
+    return pair != nullptr && pair->deny;
+}
+
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
     if (!is_known(entity)) return;
     const EntityId unit = unit_of(entity);

@@ -189,6 +189,8 @@ class InterestData {
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
     // -- answers.cpp
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
+    bool is_ready(ObserverId observer) const noexcept;
+    bool is_denied(ObserverId observer, EntityId entity) const noexcept;
     template <class Visit>
     void for_each_relevant(std::uint32_t observer, Visit&& visit) const;
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;

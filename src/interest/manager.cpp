@@ -134,6 +134,12 @@ std::span<const RelevanceEvent> InterestManager::events_of(ObserverId o) const n
 bool InterestManager::is_relevant(ObserverId o, EntityId e) const noexcept {
     return data_->is_relevant(o, e);
 }
+bool InterestManager::is_ready(ObserverId o) const noexcept {
+    return data_->is_ready(o);
+}
+bool InterestManager::is_denied(ObserverId o, EntityId e) const noexcept {
+    return data_->is_denied(o, e);
+}
 void InterestManager::relevant(ObserverId o, std::vector<EntityId>& out) const {
     if (!data_->is_observer(o)) return;
     data_->for_each_relevant(index_of(o), [&](EntityId e) { out.push_back(e); });

@@ -307,6 +307,8 @@ void ClientGhosts::apply(Tick tick) {
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
                                              [&](const Edit& e) { return has_copy(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
+    ignored_leaves_.clear();
+    for (auto edit = known; edit != leaves_end; ++edit) ignored_leaves_.push_back(edit->ghost);
     std::stable_sort(edits_.begin(), known,
                      [&](const Edit& a, const Edit& b) { return depth(a.ghost) > depth(b.ghost); });
     for (auto edit = edits_.begin(); edit != known; ++edit)

@@ -94,6 +94,8 @@ class ClientGhosts {
     /// Of the snapshots applied since the last clear_events(). Children leave before parents.
     std::span<const GhostEvent> events() const noexcept { return events_; }
     void clear_events() noexcept { events_.clear(); }
+    /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
+    std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
     /// PROTOCOL.md, "Digest": the sum of a hash of every ghost.
     std::uint64_t digest() const noexcept;
@@ -156,6 +158,7 @@ class ClientGhosts {
     std::uint16_t tick_low_ = 0;
     std::vector<std::uint32_t> staged_words_;
     std::vector<GhostEvent> events_;
+    std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;
 };
 

@@ -29,6 +29,7 @@ LocalId GhostTable::take_lane() {
     meta_tick_.resize(lanes, 0);
     reference_tick_.resize(lanes, 0);
     resumed_tick_.resize(lanes, 0);
+    requested_tick_.resize(lanes, 0);
     gained_tick_.resize(lanes, 0);
     pace_.resize(lanes);
     sent_tick_.resize(lanes, 0);
@@ -82,6 +83,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     meta_tick_[lane] = 0;
     reference_tick_[lane] = 0;
     resumed_tick_[lane] = 0;
+    requested_tick_[lane] = 0;
     gained_tick_[lane] = 0;
     told_[lane] = ~std::uint32_t{0};
     gained_[lane] = 0;

@@ -109,6 +109,15 @@ class GhostTable {
     void set_pace(LocalId lane, const Pace& pace) noexcept { pace_[lane] = pace; }
     /// Tick of the last packet with the ghost; 0: never.
     Tick sent_tick(LocalId lane) const noexcept { return sent_tick_[lane]; }
+    /// What the observer is not known to have of a relevant lane goes into this tick's plan.
+    void request(LocalId lane, Tick now) noexcept {
+        if (!test(live_, lane)) return;
+        requested_tick_[lane] = now;
+        want(lane, now);
+    }
+    bool is_requested(LocalId lane, Tick now) const noexcept {
+        return requested_tick_[lane] == now;
+    }
 
     // -- columns by lane ------------------------------------------------------------------------
     std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
@@ -187,6 +196,7 @@ class GhostTable {
     std::vector<Tick> meta_tick_;
     std::vector<Tick> reference_tick_;
     std::vector<Tick> resumed_tick_;
+    std::vector<Tick> requested_tick_;
     std::vector<Tick> gained_tick_;
     std::vector<Pace> pace_;
     std::vector<Tick> sent_tick_;

@@ -57,6 +57,18 @@ std::uint8_t size_of(FieldType type) noexcept {
 constexpr std::uint16_t beside_place = sizeof(Vec3);
 constexpr std::uint32_t decoded_bytes = beside_place + 32;
 
+void write_field(const FieldDef& field, bool of_place, BitWriter& out) noexcept {
+    write_name(field.name, out);
+    out.bits(static_cast<std::uint64_t>(field.type), type_bits);
+    if (of_place) out.bits(axis_of(field), axis_bits);
+    if (field.type == FieldType::text) out.bits(field.size_bytes, 5);
+    if (has_range(field)) {
+        out.u64(std::bit_cast<std::uint64_t>(field.min));
+        out.u64(std::bit_cast<std::uint64_t>(field.max));
+    }
+    if (field.type == FieldType::quantised) out.u64(std::bit_cast<std::uint64_t>(field.step));
+}
+
 FieldDef read_field(BitReader& in, bool of_place) {
     FieldDef field;
     field.name = read_name(in);
@@ -77,6 +89,44 @@ FieldDef read_field(BitReader& in, bool of_place) {
     return field;
 }
 
+void write_rpcs(const Schema& schema, BitWriter& out) noexcept {
+    out.u8(static_cast<std::uint8_t>(schema.rpcs().size()));
+    for (const RpcDef& rpc : schema.rpcs()) {
+        write_name(rpc.args.name, out);
+        out.bits(static_cast<std::uint64_t>(rpc.desc.direction), 1);
+        out.bits(static_cast<std::uint64_t>(rpc.desc.target), 2);
+        out.bits(static_cast<std::uint64_t>(rpc.desc.delivery), 2);
+        out.bits(static_cast<std::uint64_t>(rpc.desc.policy), 2);
+        out.bits(static_cast<std::uint64_t>(rpc.desc.callers), 2);
+        if (rpc.desc.policy == RpcPolicy::hold) out.u16(rpc.desc.hold_ticks);
+        out.bits(rpc.args.fields.size(), 5);
+        for (const FieldDef& field : rpc.args.fields) write_field(field, false, out);
+    }
+}
+
+void read_rpcs(BitReader& in, Schema& schema) {
+    const std::size_t count = in.u8();
+    for (std::size_t r = 0; r < count && in.ok(); ++r) {
+        RpcDef def;
+        def.args.name = read_name(in);
+        def.desc.direction = static_cast<RpcDirection>(in.bits(1));
+        def.desc.target = static_cast<RpcTarget>(in.bits(2));
+        def.desc.delivery = static_cast<RpcDelivery>(in.bits(2));
+        def.desc.policy = static_cast<RpcPolicy>(in.bits(2));
+        def.desc.callers = static_cast<RpcCallers>(in.bits(2));
+        if (def.desc.policy == RpcPolicy::hold) def.desc.hold_ticks = in.u16();
+        const auto fields = in.bits(5);
+        if (fields > Schema::fields_max) in.fail();
+        def.args.size_bytes = decoded_bytes;
+        if (!in.ok()) return;
+        const RpcId id = schema.add_rpc(std::move(def));
+        for (std::uint64_t f = 0; f < fields && in.ok(); ++f) {
+            schema.add_field(id, read_field(in, false));
+        }
+        if (schema.status() != Status::ok) in.fail();
+    }
+}
+
 }  // namespace
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
@@ -93,16 +143,7 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
             out.boolean(component.audience.keeps_values);
         out.bits(component.fields.size(), 5);
         for (const FieldDef& field : component.fields) {
-            write_name(field.name, out);
-            out.bits(static_cast<std::uint64_t>(field.type), type_bits);
-            if (&component == place) out.bits(axis_of(field), axis_bits);
-            if (field.type == FieldType::text) out.bits(field.size_bytes, 5);
-            if (has_range(field)) {
-                out.u64(std::bit_cast<std::uint64_t>(field.min));
-                out.u64(std::bit_cast<std::uint64_t>(field.max));
-            }
-            if (field.type == FieldType::quantised)
-                out.u64(std::bit_cast<std::uint64_t>(field.step));
+            write_field(field, &component == place, out);
         }
     }
     out.bits(schema.kinds().size(), 9);
@@ -112,6 +153,7 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         out.bits(mask, static_cast<unsigned>(schema.components().size()));
     }
+    write_rpcs(schema, out);
 }
 
 Result<Schema> read_schema(BitReader& in) {
@@ -146,6 +188,7 @@ Result<Schema> read_schema(BitReader& in) {
         schema.kind(name, list);
         if (schema.status() != Status::ok) in.fail();
     }
+    read_rpcs(in, schema);
     if (!in.ok() || schema.status() != Status::ok) return Status::malformed;
     return schema;
 }

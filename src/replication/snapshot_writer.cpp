@@ -29,9 +29,14 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
     return item;
 }
 
-/// It did not change in this tick.
+/// Nothing changed in this tick of what the observer is told.
 bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    return !input.fields.changed().test(index_of(ghosts.entity(lane)));
+    const std::uint32_t index = index_of(ghosts.entity(lane));
+    if (!input.fields.changed().test(index)) return true;
+    const KindId kind = ghosts.kind(lane);
+    const KindLayout& layout = input.fields.layout(kind);
+    return layout.audience != 0 &&
+           !input.fields.has_changed(index, kind, layout.fields_of(ghosts.told(lane)), input.tick);
 }
 
 /// False when there is nothing to tell after all.
@@ -88,7 +93,9 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
 /// An update may wait for its turn; what is new, what came to rest and links may not.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
     const std::uint32_t every = ghosts.pace(lane).every_ticks;
-    if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
+    if (every <= 1 || ghosts.needs_enter(lane) || ghosts.is_requested(lane, input.tick) ||
+        is_at_rest(input, ghosts, lane))
+        return true;
     return input.tick - ghosts.sent_tick(lane) >= every;
 }
 
@@ -155,7 +162,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     SnapshotItem& item = plan.items[at];
     if (item.taken) return false;
     const bool links = item.type == ItemType::enter || item.relink;
-    if (input.break_order && item.type == ItemType::enter &&
+    if (input.break_order && makes_present(ghosts, item) &&
         ghosts.waiting_since(item.lane) == input.tick &&
         !input.world.children_at(index_of(ghosts.entity(item.lane))).empty()) {
         return false;
@@ -252,6 +259,10 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     std::uint64_t bits_left = capacity_bits - snapshot_overhead_bits;
     plan.chosen.clear();
     plan.skip_taken();
+    for (const LocalId lane : plan.first) {
+        if (plan.item_of(lane) == nullptr) continue;
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, bits_left);
+    }
     for (std::size_t i = plan.next; i < plan.items.size() && bits_left > 0; ++i) {
         (void)choose(input, ghosts, plan, static_cast<std::uint32_t>(i), bits_left);
     }

@@ -42,6 +42,13 @@ struct SnapshotPlan {
     std::uint64_t bits_total = 0;
     bool is_over_budget = false;        ///< it was sorted: not everything fits
     std::vector<std::uint32_t> chosen;  ///< scratch of one packet
+    std::vector<LocalId> first;         ///< lanes whose items the next packet takes before others
+
+    /// Of what the lane waits for this tick; null: nothing.
+    const SnapshotItem* item_of(LocalId lane) const noexcept {
+        const std::uint32_t at = lane < item_of_lane.size() ? item_of_lane[lane] : 0;
+        return at == 0 ? nullptr : &items[at - 1];
+    }
 
     void skip_taken() noexcept {
         while (next < items.size() && items[next].taken) ++next;

@@ -259,6 +259,12 @@ double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept {
     return field.type == FieldType::quantised ? field.min + steps * field.step : field.min + steps;
 }
 
+void dequantise(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept {
+    if (field.type != FieldType::text) return dequantise(field, *words, data);
+    for (std::size_t i = 0; i < field.size_bytes; ++i)
+        data[field.offset_bytes + i] = static_cast<std::byte>(text_byte(words, i));
+}
+
 void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept {
     std::byte* at = data + field.offset_bytes;
     switch (field.type) {

@@ -24,6 +24,9 @@ void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words
 /// (quantised) or the canonical NaN (real, ranged).
 std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept;
 
+/// Writes the value of words[field.words] into the struct at `data`; nothing for a reference.
+void dequantise(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept;
+
 /// Writes the value of the wire number into the struct at `data`. Numbers beyond the range (only a
 /// foreign sender has them) become the maximum.
 void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept;

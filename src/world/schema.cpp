@@ -19,6 +19,24 @@ std::uint64_t hash_real(std::uint64_t hash, double value) noexcept {
     return combine64(hash, std::bit_cast<std::uint64_t>(value));
 }
 
+std::uint64_t hash_fields(std::uint64_t hash, const ComponentDef& owner) noexcept {
+    hash = hash_text(hash, owner.name);
+    hash = combine64(hash, owner.fields.size());
+    for (const auto& field : owner.fields) {
+        hash = hash_text(hash, field.name);
+        hash = combine64(hash, static_cast<std::uint64_t>(field.type));
+        const bool has_range = field.type == FieldType::integer ||
+                               field.type == FieldType::quantised ||
+                               field.type == FieldType::ranged;
+        if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
+        if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
+        if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
+    }
+    if (owner.audience.type != AudienceType::everyone)
+        hash = combine64(hash, owner.audience.keeps_values ? 2 : 1);
+    return hash;
+}
+
 template <class Items>
 std::size_t index_by_name(const Items& items, std::string_view name) noexcept {
     std::size_t index = 0;
@@ -127,11 +145,16 @@ ComponentId Schema::add_component(ComponentDef def) {
 
 void Schema::add_field(ComponentId component, FieldDef field) {
     if (index_of(component) >= components_.size()) return fail("field of an unknown component");
-    auto& owner = components_[index_of(component)];
-    const std::string where = "field '" + field.name + "' of component '" + owner.name + "'";
+    add_field(components_[index_of(component)], "component", std::move(field));
+}
+
+void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef field) {
+    const std::string where = "field '" + field.name + "' of " + what + " '" + owner.name + "'";
     if (!good_name(field.name, where)) return;
     if (owner.fields.size() == fields_max) return fail(where + ": more than 16 fields");
-    if (find_field(component, field.name) != fields_max) return fail(where + " is declared twice");
+    if (index_by_name(owner.fields, field.name) != owner.fields.size()) {
+        return fail(where + " is declared twice");
+    }
     if (std::string wrong = derive_width(field); !wrong.empty()) return fail(where + ": " + wrong);
     if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
         return fail(where + " lies outside its struct");
@@ -149,6 +172,55 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
         return fail(where + ": nobody to ask");
     components_[index_of(component)].audience = audience;
+}
+
+namespace {
+
+/// Empty when the description does not contradict itself.
+std::string_view problem_of(const RpcDesc& desc) noexcept {
+    const bool about_entity = desc.target == RpcTarget::entity;
+    if (desc.direction > RpcDirection::to_server || desc.target > RpcTarget::nobody ||
+        desc.delivery > RpcDelivery::reliable_ordered || desc.policy > RpcPolicy::force ||
+        desc.callers > RpcCallers::players) {
+        return "unknown value";
+    }
+    if ((desc.policy == RpcPolicy::hold) != (desc.hold_ticks > 0)) {
+        return "hold needs hold_ticks, and nothing else has them";
+    }
+    if (desc.policy != RpcPolicy::cull && !about_entity) return "only entities are held or forced";
+    if (desc.direction == RpcDirection::to_observers) {
+        return desc.callers == RpcCallers::anybody ? "" : "only calls to the server have callers";
+    }
+    if (desc.policy != RpcPolicy::cull) return "calls to the server have no policy";
+    if (desc.target == RpcTarget::place) return "calls to the server are not about places";
+    if (desc.callers == RpcCallers::owner && !about_entity) return "only entities have owners";
+    return "";
+}
+
+}  // namespace
+
+RpcId Schema::add_rpc(RpcDef def) {
+    const std::string what = "call '" + def.args.name + "'";
+    if (!good_name(def.args.name, "call")) return RpcId::none;
+    std::string_view wrong = problem_of(def.desc);
+    if (rpcs_.size() == rpcs_max) wrong = "more than 128 calls";
+    if (find_rpc(def.args.name) != RpcId::none) wrong = "declared twice";
+    if (def.args.size_bytes == 0 || def.args.size_bytes > component_bytes_max) {
+        wrong = "must have 1 to 256 bytes";
+    }
+    if (!wrong.empty()) {
+        fail(what + ": " + std::string(wrong));
+        return RpcId::none;
+    }
+    rpcs_.push_back(std::move(def));
+    return RpcId{static_cast<std::uint16_t>(rpcs_.size() - 1)};
+}
+
+void Schema::add_field(RpcId rpc, FieldDef field) {
+    if (index_of(rpc) >= rpcs_.size()) return fail("argument of an unknown call");
+    if (field.type == FieldType::reference)
+        return fail("argument '" + field.name + "': a call names one entity, that it is about");
+    add_field(rpcs_[index_of(rpc)].args, "call", std::move(field));
 }
 
 void Schema::set_place(ComponentId component) {
@@ -267,6 +339,12 @@ ValueId Schema::find_value(std::string_view name) const noexcept {
     return index == values_.size() ? ValueId::none : ValueId{static_cast<std::uint8_t>(index)};
 }
 
+RpcId Schema::find_rpc(std::string_view name) const noexcept {
+    std::size_t index = 0;
+    while (index < rpcs_.size() && rpcs_[index].args.name != name) ++index;
+    return index == rpcs_.size() ? RpcId::none : RpcId{static_cast<std::uint16_t>(index)};
+}
+
 std::size_t Schema::find_field(ComponentId component, std::string_view name) const noexcept {
     if (index_of(component) >= components_.size()) return fields_max;
     const auto& fields = components_[index_of(component)].fields;
@@ -276,27 +354,22 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
 
 std::uint64_t Schema::hash() const noexcept {
     std::uint64_t hash = combine64(0, components_.size());
-    for (const auto& component : components_) {
-        hash = hash_text(hash, component.name);
-        hash = combine64(hash, component.fields.size());
-        for (const auto& field : component.fields) {
-            hash = hash_text(hash, field.name);
-            hash = combine64(hash, static_cast<std::uint64_t>(field.type));
-            const bool has_range = field.type == FieldType::integer ||
-                                   field.type == FieldType::quantised ||
-                                   field.type == FieldType::ranged;
-            if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
-            if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
-            if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
-        }
-        if (component.audience.type != AudienceType::everyone)
-            hash = combine64(hash, component.audience.keeps_values ? 2 : 1);
-    }
+    for (const auto& component : components_) hash = hash_fields(hash, component);
     hash = combine64(hash, index_of(place_));
     for (const auto& kind : kinds_) {
         hash = hash_text(hash, kind.name);
         for (const ComponentId component : kind.components)
             hash = combine64(hash, index_of(component));
+    }
+    for (const auto& rpc : rpcs_) {
+        const RpcDesc& desc = rpc.desc;
+        for (const auto part :
+             {static_cast<unsigned>(desc.direction), static_cast<unsigned>(desc.target),
+              static_cast<unsigned>(desc.delivery), static_cast<unsigned>(desc.policy),
+              unsigned{desc.hold_ticks}, static_cast<unsigned>(desc.callers)}) {
+            hash = combine64(hash, part);
+        }
+        hash = hash_fields(hash, rpc.args);
     }
     return hash == 0 ? 1 : hash;
 }

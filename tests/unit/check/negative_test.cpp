@@ -16,7 +16,7 @@ std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     world.server->data().set_spoil(spoil);
     for (int i = 0; i < 6; ++i) world.add_client();
-    world.run(200);
+    world.run(300);
     truth = world.proof->counters().truth_mismatches;
     wire = world.proof->counters().digest_mismatches;
     std::string all;

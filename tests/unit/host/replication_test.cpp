@@ -151,4 +151,72 @@ TEST_CASE("host: commands arrive once and in order, whatever is lost or doubled"
     CHECK(world.game.commands >= given - 2);
 }
 
+TEST_CASE("rpc: at random, under loss, every call keeps its promise in both directions (N27 F20)") {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        SmallWorld world(seed, {0.1F, 0.05F, 0.02F, 30'000, 60'000}, seed == 1 ? 300U : 2'400U);
+        for (int i = 0; i < 8; ++i) world.add_client(i < 6 ? Role::player : Role::spectator);
+        world.make_calls(6);
+        world.run(400);
+        world.game.frozen = true;
+        for (const auto& client : world.clients) client->up->faults = client->down->faults = {};
+        world.run(150);
+        CHECK(world.ledger->trouble() == "");
+        CHECK(world.ledger->counts().delivered > 1'000);
+        CHECK(world.ledger->counts().to_server > 300);
+        for (const auto& client : world.clients) CHECK(world.missing_calls(*client) == 0);
+        CHECK(world.server->rpc_counters().refused_ghost == 0);
+        CHECK(world.largest_tick_bytes <= world.def.budget_bytes_per_tick);
+        check_proof(world);
+    }
+}
+
+TEST_CASE("rpc: the ledger of calls finds a call that is doubled, lost, or with the wrong ghost") {
+    SmallWorld world(5, {});
+    world.add_client();
+    world.make_calls(0);
+    world.run(20);
+    SmallClient& client = *world.clients[0];
+    const Rpc<Ping> news = world.schema.news[2];
+    const auto made = [&](const Ping& said, const Ping& sent) {
+        world.ledger->made(*world.server->call_all(news, sent), news.id, EntityId::none, said);
+    };
+    SUBCASE("nothing") {
+        made({0, 1}, {0, 1});
+        world.run(3);
+        CHECK(world.ledger->trouble() == "");
+        CHECK(world.missing_calls(client) == 0);
+    }
+    SUBCASE("lost") {
+        made({0, 1}, {0, 1});
+        client.down->blackout = true;
+        world.run(3);
+        CHECK(world.missing_calls(client) == 1);
+    }
+    SUBCASE("doubled") {
+        made({0, 1}, {0, 1});
+        (void)world.server->call_all(news, Ping{0, 1});
+        world.run(3);
+        CHECK(world.ledger->trouble() != "");
+    }
+    SUBCASE("changed") {
+        made({0, 1}, {7, 1});
+        world.run(3);
+        CHECK(world.ledger->trouble() != "");
+    }
+    SUBCASE("out of order") {
+        made({0, 2}, {0, 2});
+        made({0, 1}, {0, 1});
+        world.run(3);
+        CHECK(world.ledger->trouble() != "");
+    }
+    SUBCASE("with the wrong ghost") {
+        const EntityId player = world.game.players.begin()->second;
+        const Rpc<Ping> ping = world.schema.ping(RpcDelivery::reliable_ordered, RpcPolicy::cull);
+        const Ping wrong{world.server->world().get(player, world.schema.body)->tag + 1, 1};
+        world.ledger->made(*world.server->call(player, ping, wrong), ping.id, player, wrong);
+        world.run(3);
+        CHECK(world.ledger->trouble() != "");
+    }
+}
+
 }  // namespace purview::test

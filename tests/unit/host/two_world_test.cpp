@@ -13,6 +13,7 @@
 #include <map>
 
 #include "faulty_network.hpp"
+#include "host/client_data.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
 #include "small_game.hpp"
@@ -36,6 +37,9 @@ class TwoWorldGame final : public Game {
     /// One more entity that is not hidden, in this tick: the control.
     Tick adds_seen_at = 0;
     std::uint64_t hidden_edits = 0;
+    std::uint64_t hidden_calls = 0;
+    std::uint64_t hidden_end() { return hidden_random_.next(); }
+    Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
 
     void populate(World& world) {
         for (std::uint32_t who = 0; who < seen_count; ++who) {
@@ -81,6 +85,16 @@ class TwoWorldGame final : public Game {
             if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
             if (random.chance(0.1F)) edit_body(world, seen_[who], random);
             if (who % 5 != 0) think(world, seen_[who], random);
+            if (random.chance(0.05F)) {
+                (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
+            }
+        }
+        call_hidden(server);
+        if (forces_at > 0 && tick >= forces_at && !hidden_.empty()) {
+            forces_at = 0;
+            (void)server.call(hidden_.front().id,
+                              schema_->ping(RpcDelivery::reliable_ordered, RpcPolicy::force),
+                              Ping{});
         }
         if (adds_seen_at > 0 && tick >= adds_seen_at && players_.front() != EntityId::none) {
             adds_seen_at = 0;
@@ -200,6 +214,19 @@ class TwoWorldGame final : public Game {
             }
         }
     }
+    /// About any of them, of every delivery, culled or held, with arguments of its own.
+    void call_hidden(Server& server) {
+        SplitMix& random = hidden_random_;
+        for (std::uint32_t n = random.below(12); n > 0 && !hidden_.empty(); --n) {
+            ++hidden_calls;
+            const Shadow& shadow =
+                hidden_[random.below(static_cast<std::uint32_t>(hidden_.size()))];
+            const auto delivery = static_cast<RpcDelivery>(random.below(3));
+            const auto policy = random.chance(0.5F) ? RpcPolicy::cull : RpcPolicy::hold;
+            const Ping args{random.below(1'000), random.below(1'000)};
+            if (!server.call(shadow.id, schema_->ping(delivery, policy), args)) std::abort();
+        }
+    }
     const SmallSchema* schema_;
     std::uint64_t seed_;
     SplitMix hidden_random_;
@@ -218,13 +245,18 @@ struct Run {
     std::vector<Sent> to_watched;
     std::uint64_t ghosts_seen = 0;  ///< of the watched client, over all ticks
     std::uint64_t hidden_edits = 0;
+    std::uint64_t hidden_calls = 0;
+    std::uint64_t hidden_end = 0;  ///< differs where what was hidden differed
+    std::uint64_t calls_got = 0;
+    std::uint64_t calls_refused = 0;
     std::uint64_t backlog_ticks = 0;  ///< in which the budget bound
 };
 
-Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
+Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick forces_at = 0) {
     const SmallSchema schema;
     TwoWorldGame game(schema, seed, variant);
     game.adds_seen_at = adds_seen_at;
+    game.forces_at = forces_at;
     ServerDef def;
     def.schema = &schema.schema;
     def.rules = small_rules(schema);
@@ -262,6 +294,12 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
     std::vector<std::byte> bytes;
     for (Tick tick = 0; tick < ticks; ++tick) {
         now += 1'000'000 / def.tick_hz;
+        // The watched one calls about ghosts that it does not hold.
+        Client& watched = peers.front()->client;
+        if (tick % 5 == 0 && watched.state() == ClientState::joined) {
+            (void)watched.data().call_unchecked(schema.uses[tick % 3].id,
+                                                watched.ghost_end() + tick % 7, {});
+        }
         for (auto& peer : peers) {
             peer->client.tick(now);
             std::span<const std::byte> datagram;
@@ -279,13 +317,19 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
         for (auto& peer : peers) {
             while (peer->down.receive(bytes, now)) peer->client.receive(bytes, now);
         }
+        ReceivedRpc call;
+        while (watched.next_rpc(call)) ++out.calls_got;
         out.ghosts_seen += peers.front()->client.ghost_count();
         std::vector<SessionStats> sessions;
         server.sessions(sessions);
         for (const SessionStats& session : sessions)
-            out.backlog_ticks += session.address == peers.front()->address && session.oldest_ticks > 4;
+            out.backlog_ticks +=
+                session.address == peers.front()->address && session.oldest_ticks > 4;
     }
     out.hidden_edits = game.hidden_edits;
+    out.hidden_calls = game.hidden_calls;
+    out.hidden_end = game.hidden_end();
+    out.calls_refused = server.rpc_counters().refused_ghost;
     return out;
 }
 
@@ -313,30 +357,40 @@ std::string difference(const Run& a, const Run& b) {
 TEST_CASE("two-world: what a client may not see does not change one byte that it is sent") {
     constexpr std::uint64_t seeds = 200;
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
+    std::uint64_t calls = 0, got = 0, refused = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         const Run one = run(seed, 0), other = run(seed, 1);
         INFO("seed " << seed);
         REQUIRE(difference(one, other) == "");
-        REQUIRE(one.hidden_edits != other.hidden_edits);
+        REQUIRE(one.hidden_end != other.hidden_end);
         datagrams += one.to_watched.size();
         for (const Sent& sent : one.to_watched) bytes += sent.bytes.size();
         ghosts += one.ghosts_seen;
         edits += one.hidden_edits + other.hidden_edits;
+        calls += one.hidden_calls + other.hidden_calls;
+        got += one.calls_got;
+        refused += one.calls_refused;
         bound += one.backlog_ticks > ticks / 4 ? 1 : 0;
     }
     MESSAGE(seeds << " seeds, " << datagrams << " datagrams and " << bytes
-                  << " bytes the same while hidden entities were changed " << edits << " times; "
-                  << ghosts / (seeds * ticks) << " ghosts each, the budget bound in " << bound);
+                  << " bytes the same while hidden entities were changed " << edits
+                  << " times and called about " << calls << " times; " << ghosts / (seeds * ticks)
+                  << " ghosts each, the budget bound in " << bound);
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 3);
+    CHECK(calls > seeds * ticks);
+    CHECK(got > seeds * 50);
+    CHECK(refused > seeds * 5);
     CHECK(bytes > 1'000'000);
 }
 
-TEST_CASE("two-world: one entity more that is not hidden is a difference") {
+TEST_CASE(
+    "two-world: one entity more that is not hidden is a difference, and so is a forced call") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         CAPTURE(seed);
         CHECK(difference(run(seed, 0), run(seed, 0)) == "");
         CHECK(difference(run(seed, 0), run(seed, 0, ticks / 2)) != "");
+        CHECK(difference(run(seed, 0), run(seed, 0, 0, ticks / 2)) != "");
     }
 }
 

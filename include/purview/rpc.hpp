@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Remote calls: what a schema says of them, and what the server tells its game about them. A call
+// is a name and a plain struct; the schema declares both (Schema::rpc), so a browser can read and
+// make calls without generated code. Which observer gets a call follows from relevance, never from
+// component audiences (F20, F22). Orders and bounds: docs/rpc.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "purview/ids.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+/// A type of call, by index into the schema.
+enum class RpcId : std::uint16_t { none = 0xffff };
+constexpr std::uint32_t index_of(RpcId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+
+/// A typed name of a type of call; made by Schema::rpc.
+template <class T>
+struct Rpc {
+    RpcId id = RpcId::none;
+};
+
+/// One call that the game has made, from 1 on; names it in reports.
+enum class CallId : std::uint32_t { none = 0 };
+
+enum class RpcDirection : std::uint8_t {
+    to_observers = 0,
+    to_server = 1,
+};
+
+/// What a call is about, and so who may hear of it.
+enum class RpcTarget : std::uint8_t {
+    entity = 0,  ///< those to whom the entity is relevant
+    place = 1,   ///< those whose areas or neighbourhood cover the place (P25)
+    nobody = 2,  ///< static: not culled
+};
+
+enum class RpcDelivery : std::uint8_t {
+    unreliable = 0,          ///< in the packets of its tick, or never
+    reliable_unordered = 1,  ///< once; as soon as a packet with it arrives
+    reliable_ordered = 2,  ///< once; in the order of sending, of all ordered calls of the receiver
+};
+
+/// What becomes of a call about an entity that is not relevant to an observer.
+enum class RpcPolicy : std::uint8_t {
+    cull = 0,  ///< the observer does not get it
+    hold = 1,  ///< it waits until the entity is relevant, for hold_ticks at most
+    force =
+        2,  ///< it is sent all the same, and names no ghost; the arguments are the game's affair
+};
+
+/// Who may make a call to the server.
+enum class RpcCallers : std::uint8_t {
+    anybody = 0,  ///< who has joined and, for a call about an entity, holds its ghost
+    owner = 1,    ///< and owns the entity
+    players = 2,  ///< and has joined as a player
+};
+
+struct RpcDesc {
+    RpcDirection direction = RpcDirection::to_observers;
+    RpcTarget target = RpcTarget::entity;  ///< to the server: entity or nobody
+    RpcDelivery delivery = RpcDelivery::reliable_ordered;
+    RpcPolicy policy = RpcPolicy::cull;        ///< hold and force: to observers, about an entity
+    std::uint16_t hold_ticks = 0;              ///< with hold, and only then: 1..65535
+    RpcCallers callers = RpcCallers::anybody;  ///< to the server; owner: about an entity
+};
+
+/// Calls of one game in one tick; more are answered with Status::capacity.
+inline constexpr std::size_t rpc_calls_per_tick_max = 4'096;
+/// Calls that wait for one observer, or for the server: to be sent, or to be known as delivered.
+inline constexpr std::size_t rpc_waiting_max = 256;
+/// Calls that are held at once: about one entity, and in all. Bounds are on entities, so that calls
+/// about hidden ones do not change what an observer gets about others.
+inline constexpr std::size_t rpc_held_per_entity_max = 8;
+inline constexpr std::size_t rpc_held_max = 4'096;
+/// Calls in one packet.
+inline constexpr std::size_t rpc_per_packet_max = 64;
+/// Ordered calls whose delivery is not known yet, of one sender.
+inline constexpr std::uint32_t rpc_window = 64;
+/// A call that came before its ghost waits so long, and so many of them; then it is dropped.
+inline constexpr Micros rpc_orphan_us_max = 5'000'000;
+inline constexpr std::size_t rpc_orphans_max = 64;
+/// Calls that a client has received and its program has not taken; then the oldest are dropped.
+inline constexpr std::size_t rpc_received_max = 1'024;
+/// A session with more refused calls than this within the window is closed (O32). A client makes
+/// none by itself; what it may not know yet (a ghost on its way out) is not counted here.
+inline constexpr std::uint32_t rpc_refused_max = 32;
+inline constexpr std::uint32_t rpc_refused_window_s = 10;
+
+/// Why an observer does not get a call.
+enum class CullReason : std::uint8_t {
+    not_ready = 0,
+    not_relevant = 1,
+    denied = 2,        ///< an explicit pair says never
+    out_of_reach = 3,  ///< no area of it covers the place
+    capacity = 4,      ///< too many calls wait for it, or are held about this entity
+    expired = 5,       ///< held, and its time is over
+    left = 6,          ///< the entity was relevant, and is no more: not known as delivered by then
+    no_room = 7,       ///< unreliable, and not in the packets of its tick
+};
+/// A short lower-case word. Static storage.
+std::string_view to_string(CullReason) noexcept;
+
+struct RpcCulled {
+    ObserverId observer;
+    CullReason reason;
+};
+
+/// What became of a call when the relevance of its tick was known (F21).
+struct RpcReport {
+    CallId call = CallId::none;
+    RpcId rpc = RpcId::none;
+    EntityId target = EntityId::none;
+    Status status = Status::ok;  ///< stale_id: the entity is gone; nobody got it
+    std::uint32_t sent = 0;      ///< observers for whom it is under way
+    std::uint32_t held = 0;      ///< observers for whom it is held
+    /// Everybody else who has joined, in order of joining. Valid until the next tick.
+    std::span<const RpcCulled> culled;
+};
+
+/// A pair that a report had as sent or held, and that will not get the call, or may not have.
+struct RpcLateCull {
+    CallId call = CallId::none;
+    RpcCulled culled{};
+};
+
+/// Since the server began; of calls to observers each (call, observer) is one.
+struct RpcCounters {
+    std::uint64_t sent = 0;
+    std::uint64_t held = 0;
+    std::uint64_t culled = 0;
+    std::uint64_t culled_late = 0;
+    std::uint64_t written = 0;   ///< into packets, repeats included
+    std::uint64_t received = 0;  ///< of clients, given to the game
+    // Of clients, dropped:
+    std::uint64_t refused_ghost = 0;    ///< it holds no such ghost: hidden or not there, the same
+    std::uint64_t refused_caller = 0;   ///< its role, or not the owner
+    std::uint64_t gone = 0;             ///< about an entity that has just left; nobody's fault
+    std::uint64_t flooded = 0;          ///< more than rpc_waiting_max in one tick
+    std::uint64_t sessions_closed = 0;  ///< because of rpc_refused_max
+};
+
+/// The arguments of a call as the struct that they are. False, and nothing is changed: another type
+/// of call.
+template <class T>
+bool read_args(Rpc<T> expected, RpcId rpc, std::span<const std::byte> args, T& out) noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (expected.id != rpc || args.size() != sizeof(T)) return false;
+    std::memcpy(&out, args.data(), sizeof(T));
+    return true;
+}
+
+}  // namespace purview

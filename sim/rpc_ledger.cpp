@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "rpc_ledger.hpp"
+
+#include <algorithm>
+
+#include "host/server_data.hpp"
+
+namespace purview::test {
+
+LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& more) noexcept {
+    made += more.made;
+    promised += more.promised;
+    culled += more.culled;
+    held += more.held;
+    late += more.late;
+    delivered += more.delivered;
+    waited += more.waited;
+    repeated += more.repeated;
+    to_server += more.to_server;
+    return *this;
+}
+
+RpcLedger::RpcLedger(Server& server, ReplicationTap* inner) : server_(&server), inner_(inner) {
+    server_->data().tap = this;
+}
+
+void RpcLedger::fail(const std::string& what) {
+    if (trouble_.empty()) {
+        trouble_ = "calls, tick " + std::to_string(server_->current_tick()) + ": " + what;
+    }
+}
+
+const RpcDesc& RpcLedger::desc(RpcId rpc) const {
+    return server_->world().schema().rpcs()[index_of(rpc)].desc;
+}
+
+// -- to observers -------------------------------------------------------------------------------
+
+void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args) {
+    ++counts_.made;
+    calls_[static_cast<std::uint32_t>(call)] = {call, rpc, target, args};
+    by_number_[args.number] = static_cast<std::uint32_t>(call);
+}
+
+void RpcLedger::check_report(const RpcReport& report) {
+    const auto found = calls_.find(static_cast<std::uint32_t>(report.call));
+    if (found == calls_.end()) return;  // not one of ours
+    const Call& call = found->second;
+    if (report.status != Status::ok) {
+        if (server_->world().is_alive(call.target)) fail("a live entity is called stale");
+        return;
+    }
+    std::uint32_t promised = 0;
+    for (const auto& session : server_->data().sessions) {
+        if (session->state != Session::State::joined) continue;
+        const ObserverId observer = session->observer;
+        const auto is_it = [observer](const RpcCulled& culled) {
+            return culled.observer == observer;
+        };
+        const auto culled = std::find_if(report.culled.begin(), report.culled.end(), is_it);
+        const bool about_entity = desc(call.rpc).target == RpcTarget::entity;
+        const bool relevant =
+            about_entity && server_->interest().is_relevant(observer, call.target);
+        const bool must_get = about_entity ? relevant || desc(call.rpc).policy != RpcPolicy::cull
+                                           : desc(call.rpc).target == RpcTarget::nobody;
+        if (culled != report.culled.end()) {
+            ++counts_.culled;
+            if (must_get && culled->reason != CullReason::capacity) {
+                fail("call " + std::to_string(call.args.number) + " is culled as " +
+                     std::string(to_string(culled->reason)) + " for observer " +
+                     std::to_string(index_of(observer)));
+            }
+            continue;
+        }
+        if (about_entity && !must_get) fail("a call about what is not relevant is promised");
+        ++promised;
+        const bool held = about_entity && !relevant && desc(call.rpc).policy == RpcPolicy::hold;
+        counts_.held += held ? 1 : 0;
+        promises_[static_cast<std::uint32_t>(observer)][static_cast<std::uint32_t>(call.call)] =
+            held ? Promise::held : Promise::sent;
+    }
+    counts_.promised += promised;
+    if (promised != report.sent + report.held) fail("a report counts its observers wrong");
+}
+
+void RpcLedger::check_tick() {
+    for (const RpcReport& report : server_->rpc_reports()) check_report(report);
+    for (const RpcLateCull& late : server_->rpc_late_culls()) {
+        ++counts_.late;
+        auto& promises = promises_[static_cast<std::uint32_t>(late.culled.observer)];
+        const auto promise = promises.find(static_cast<std::uint32_t>(late.call));
+        if (promise == promises.end()) {
+            fail("a call is culled late that was not promised");
+        } else if (promise->second != Promise::delivered) {
+            promise->second = Promise::late;
+        }
+    }
+}
+
+void RpcLedger::call_written(const Session& session, std::uint32_t sequence,
+                             const OutgoingRpc& call) {
+    inner_->call_written(session, sequence, call);
+    const bool about_entity = desc(call.rpc).target == RpcTarget::entity;
+    if (about_entity && call.ghost == no_local_id && desc(call.rpc).policy != RpcPolicy::force) {
+        fail("a call that is not forced is sent without a ghost");
+    }
+    if (about_entity && call.ghost != no_local_id &&
+        (!server_->interest().is_relevant(session.observer, call.target) ||
+         session.ghosts.entity(call.ghost) != call.target)) {
+        fail("a call about an entity that is not relevant is sent");
+    }
+    const auto pair = std::pair(static_cast<std::uint32_t>(session.observer),
+                                static_cast<std::uint32_t>(call.call));
+    counts_.repeated += written_.insert(pair).second ? 0 : 1;
+}
+
+void RpcLedger::take(Client& client, ObserverId observer, ComponentId body, std::size_t tag_field) {
+    ReceivedRpc received;
+    while (client.next_rpc(received)) {
+        ++counts_.delivered;
+        const auto tag = static_cast<std::uint32_t>(received.values[0]);
+        const auto number = static_cast<std::uint32_t>(received.values[1]);
+        const std::string name = "call " + std::to_string(number);
+        const auto known = by_number_.find(number);
+        if (known == by_number_.end()) return fail(name + " was never made");
+        const Call& call = calls_[known->second];
+        if (call.rpc != received.rpc || call.args.tag != tag) return fail(name + " came changed");
+        auto& promises = promises_[static_cast<std::uint32_t>(observer)];
+        const auto promise = promises.find(known->second);
+        if (promise == promises.end()) return fail(name + " came to whom it was not promised");
+        if (promise->second == Promise::delivered) return fail(name + " came twice");
+        promise->second = Promise::delivered;
+        if (received.ghost != no_ghost) {
+            const double there = client.value_of(received.ghost, body, tag_field);
+            if (!client.is_held(received.ghost) || there != received.values[0]) {
+                return fail(name + " came with the wrong ghost");
+            }
+        }
+        const RpcDesc& type = desc(call.rpc);
+        if (type.delivery != RpcDelivery::reliable_ordered || type.policy == RpcPolicy::hold) {
+            continue;
+        }
+        std::uint32_t& newest = newest_ordered_[static_cast<std::uint32_t>(observer)];
+        if (number <= newest) return fail(name + " came after " + std::to_string(newest));
+        newest = number;
+    }
+}
+
+std::uint64_t RpcLedger::missing(ObserverId observer, std::uint64_t dropped) const {
+    const auto promises = promises_.find(static_cast<std::uint32_t>(observer));
+    if (promises == promises_.end() || closed_.contains(promises->first)) return 0;
+    std::uint64_t missing = 0;
+    for (const auto& [call, promise] : promises->second) {
+        const bool open = promise == Promise::sent || promise == Promise::held;
+        missing += open && desc(calls_.at(call).rpc).delivery != RpcDelivery::unreliable ? 1 : 0;
+    }
+    return missing > dropped ? missing - dropped : 0;
+}
+
+// -- to the server ------------------------------------------------------------------------------
+
+void RpcLedger::client_made(std::uint64_t client, RpcId rpc, std::uint32_t number) {
+    from_clients_[client].made[index_of(rpc)].insert(number);
+}
+
+void RpcLedger::server_got(std::uint64_t client, RpcId rpc, EntityId target, std::uint32_t tag,
+                           Ping args) {
+    ++counts_.to_server;
+    FromClient& from = from_clients_[client];
+    const std::string name = "call " + std::to_string(args.number) + " of a client";
+    if (!from.made[index_of(rpc)].contains(args.number)) return fail(name + " was never made");
+    auto& got = from.got[index_of(rpc)];
+    if (desc(rpc).delivery == RpcDelivery::reliable_ordered && !got.empty() &&
+        *got.rbegin() > args.number) {
+        return fail(name + " came out of order");
+    }
+    if (!got.insert(args.number).second) return fail(name + " came twice");
+    if (target != EntityId::none && tag != args.tag) fail(name + " came to the wrong entity");
+}
+
+std::uint64_t RpcLedger::missing_at_server(std::uint64_t client) const {
+    const auto from = from_clients_.find(client);
+    if (from == from_clients_.end()) return 0;
+    std::uint64_t missing = 0;
+    for (const auto& [rpc, made] : from->second.made) {
+        const RpcDesc& type = desc(RpcId{static_cast<std::uint16_t>(rpc)});
+        if (type.target != RpcTarget::nobody || type.delivery == RpcDelivery::unreliable) continue;
+        const auto got = from->second.got.find(rpc);
+        missing += made.size() - (got == from->second.got.end() ? 0 : got->second.size());
+    }
+    return missing;
+}
+
+// -- what the inner tap hears -------------------------------------------------------------------
+
+void RpcLedger::packet_sent(const Session& session, const PacketRecord& record) {
+    inner_->packet_sent(session, record);
+}
+void RpcLedger::packet_resolved(const Session& session, DeliveryNotice notice) {
+    inner_->packet_resolved(session, notice);
+}
+void RpcLedger::digest_received(const Session& session, std::uint32_t sequence,
+                                std::uint64_t digest) {
+    inner_->digest_received(session, sequence, digest);
+}
+void RpcLedger::state_received(const Session& session, std::span<const std::byte> state) {
+    inner_->state_received(session, state);
+}
+void RpcLedger::session_closed(const Session& session) {
+    inner_->session_closed(session);
+    closed_.insert(static_cast<std::uint32_t>(session.observer));
+}
+
+}  // namespace purview::test

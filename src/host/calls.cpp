@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Remote calls, the server's side. Calls of the game wait until the relevance of their tick is
+// decided; then each observer gets it, has it held, or is named in the report with a reason. No
+// byte about an entity that is not relevant is written, whenever the call was made: what left takes
+// its calls along. Calls of clients end in Game::rpc, or in a counter.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "host/server_data.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+namespace {
+
+/// What a snapshot needs beside its items, generously.
+constexpr std::uint64_t snapshot_frame_bits = 96;
+
+OutgoingRpc outgoing(const WantedCall& wanted, LocalId ghost) {
+    OutgoingRpc call;
+    call.call = wanted.call;
+    call.rpc = wanted.rpc;
+    call.target = wanted.target;
+    call.ghost = ghost;
+    call.made = wanted.made;
+    call.words = wanted.words;
+    return call;
+}
+
+}  // namespace
+
+// -- the game calls -----------------------------------------------------------------------------
+
+Result<CallId> ServerData::call(const WantedCall& asked, std::span<const std::byte> args) {
+    if (index_of(asked.rpc) >= def.schema->rpcs().size()) return Status::bad_argument;
+    const RpcDef& rpc = def.schema->rpcs()[index_of(asked.rpc)];
+    if (rpc.desc.direction != RpcDirection::to_observers || rpc.desc.target != asked.about ||
+        args.size() != rpc.args.size_bytes) {
+        return Status::bad_argument;
+    }
+    if (asked.about == RpcTarget::entity && !world.is_alive(asked.target)) return Status::stale_id;
+    const Vec3 at = asked.place;
+    if (!std::isfinite(at.x) || !std::isfinite(at.y) || !std::isfinite(at.z)) {
+        return Status::bad_position;
+    }
+    if (calls.wanted.size() >= rpc_calls_per_tick_max) return Status::capacity;
+    WantedCall& wanted = calls.wanted.emplace_back(asked);
+    wanted.call = CallId{calls.next++};
+    if (calls.next == 0) calls.next = 1;
+    wanted.words = words_of_struct(rpc, args.data());
+    return wanted.call;
+}
+
+// -- who gets it --------------------------------------------------------------------------------
+
+void ServerData::cull_late(CallId call, ObserverId observer, CullReason reason) {
+    ++calls.counters.culled_late;
+    calls.late.push_back({call, {observer, reason}});
+}
+
+/// After interest: relevance is that of this tick, and ghosts that left are gone from the table.
+void ServerData::decide_calls() {
+    calls.reports.clear();
+    calls.culled.clear();
+    calls.late.clear();
+    for (auto& session : sessions) {
+        if (session->state != Session::State::joined) continue;
+        drop_left_calls(*session);
+        release_held(*session);
+    }
+    expire_held();
+    std::vector<std::size_t> first_culled;
+    for (WantedCall& wanted : calls.wanted) {
+        wanted.made = tick_number;
+        first_culled.push_back(calls.culled.size());
+        RpcReport report;
+        report.call = wanted.call;
+        report.rpc = wanted.rpc;
+        report.target = wanted.target;
+        judge(wanted, report);
+        calls.reports.push_back(report);
+    }
+    calls.wanted.clear();
+    first_culled.push_back(calls.culled.size());
+    for (std::size_t i = 0; i < calls.reports.size(); ++i) {
+        calls.reports[i].culled =
+            std::span<const RpcCulled>(calls.culled)
+                .subspan(first_culled[i], first_culled[i + 1] - first_culled[i]);
+    }
+    request_callees();
+}
+
+void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
+    if (wanted.about == RpcTarget::entity && !world.is_alive(wanted.target)) {
+        report.status = Status::stale_id;
+        return;
+    }
+    calls.covering.clear();
+    if (wanted.about == RpcTarget::place) {
+        interest.observers_covering(wanted.place, calls.covering);
+        std::sort(calls.covering.begin(), calls.covering.end());
+    }
+    for (auto& session : sessions) {
+        if (session->state != Session::State::joined) continue;
+        if (wanted.only != ObserverId::none && session->observer != wanted.only) continue;
+        const bool covered =
+            std::binary_search(calls.covering.begin(), calls.covering.end(), session->observer);
+        judge_for(*session, wanted, covered, report);
+    }
+}
+
+void ServerData::judge_for(Session& session, const WantedCall& wanted, bool covered,
+                           RpcReport& report) {
+    const ObserverId observer = session.observer;
+    const auto cull = [&](CullReason reason) {
+        ++calls.counters.culled;
+        calls.culled.push_back({observer, reason});
+    };
+    if (!interest.is_ready(observer)) return cull(CullReason::not_ready);
+    if (wanted.about == RpcTarget::place && !covered) return cull(CullReason::out_of_reach);
+    LocalId ghost = no_local_id;
+    if (wanted.about == RpcTarget::entity) {
+        ghost = session.ghosts.find(wanted.target);
+        const RpcPolicy policy = def.schema->rpcs()[index_of(wanted.rpc)].desc.policy;
+        if (ghost == no_local_id && policy != RpcPolicy::force) {
+            if (interest.is_denied(observer, wanted.target)) return cull(CullReason::denied);
+            if (policy == RpcPolicy::cull) return cull(CullReason::not_relevant);
+            if (!hold(wanted, observer)) return cull(CullReason::capacity);
+            ++report.held;
+            return;
+        }
+    }
+    if (!session.calls_out.add(outgoing(wanted, ghost))) return cull(CullReason::capacity);
+    ++calls.counters.sent;
+    ++report.sent;
+}
+
+/// One list for all observers of a call: its bounds are the entity's, so what is called about
+/// hidden entities cannot crowd out what an observer gets about others.
+bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
+    const Tick ends = wanted.made + def.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
+    if (ends < tick_number) return false;
+    // In the order of calling, also one that is held again: whether others still have it held must
+    // not show in the order in which this observer gets it.
+    const auto at = std::lower_bound(
+        calls.held.begin(), calls.held.end(), wanted.call,
+        [](const HeldCall& held, CallId call) { return held.wanted.call < call; });
+    ++calls.counters.held;
+    if (at != calls.held.end() && at->wanted.call == wanted.call) {
+        at->observers.push_back(observer);
+        return true;
+    }
+    std::uint32_t& about = calls.held_about[index_of(wanted.target)];
+    if (about >= rpc_held_per_entity_max || calls.held.size() >= rpc_held_max) {
+        if (about == 0) calls.held_about.erase(index_of(wanted.target));
+        --calls.counters.held;
+        return false;
+    }
+    ++about;
+    calls.held.insert(at, {wanted, ends, {observer}});
+    return true;
+}
+
+void ServerData::release_held(Session& session) {
+    if (calls.held.empty()) return;
+    bool comes = false;
+    for (const RelevanceEvent& event : interest.events_of(session.observer)) {
+        comes |= event.enter && calls.held_about.contains(index_of(event.entity));
+    }
+    if (!comes) return;
+    for (HeldCall& held : calls.held) {
+        const auto at = std::find(held.observers.begin(), held.observers.end(), session.observer);
+        if (at == held.observers.end()) continue;
+        const LocalId ghost = session.ghosts.find(held.wanted.target);
+        if (ghost == no_local_id) continue;
+        held.observers.erase(at);
+        if (session.calls_out.add(outgoing(held.wanted, ghost))) {
+            ++calls.counters.sent;
+        } else {
+            cull_late(held.wanted.call, session.observer, CullReason::capacity);
+        }
+    }
+}
+
+void ServerData::expire_held() {
+    std::erase_if(calls.held, [&](const HeldCall& held) {
+        const bool over = tick_number >= held.ends || !world.is_alive(held.wanted.target);
+        if (!over && !held.observers.empty()) return false;
+        for (const ObserverId observer : held.observers) {
+            cull_late(held.wanted.call, observer, CullReason::expired);
+        }
+        std::uint32_t& about = calls.held_about[index_of(held.wanted.target)];
+        if (--about == 0) calls.held_about.erase(index_of(held.wanted.target));
+        return true;
+    });
+}
+
+/// Before anything is written in this tick. A forced call goes on without its ghost; a call to be
+/// held that was never written is held again.
+void ServerData::drop_left_calls(Session& session) {
+    const Schema& schema = *def.schema;
+    session.calls_out.drop_gone(
+        schema,
+        [&](OutgoingRpc& call) {
+            if (call.ghost == no_local_id || session.ghosts.find(call.target) == call.ghost) {
+                return false;
+            }
+            if (!may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc)) return true;
+            call.ghost = no_local_id;
+            return false;
+        },
+        [&](const OutgoingRpc& call) {
+            const RpcPolicy policy = schema.rpcs()[index_of(call.rpc)].desc.policy;
+            const bool never_written = !call.under_way && call.sequence == 0;
+            if (policy == RpcPolicy::hold && never_written && world.is_alive(call.target) &&
+                hold({call.call,
+                      call.rpc,
+                      RpcTarget::entity,
+                      call.target,
+                      {},
+                      ObserverId::none,
+                      call.made,
+                      call.words},
+                     session.observer)) {
+                return;
+            }
+            cull_late(call.call, session.observer, CullReason::left);
+        });
+}
+
+// -- into packets -------------------------------------------------------------------------------
+
+/// When a call is handed out, its ghost is as it was when the call was sent, or newer: so whatever
+/// the client is not known to have goes with it.
+void ServerData::request_callees() {
+    for (auto& session : sessions) {
+        session->calls_out.for_each_waiting([&](const OutgoingRpc& call) {
+            if (call.ghost != no_local_id) session->ghosts.request(call.ghost, tick_number);
+        });
+    }
+}
+
+std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
+    auto& first = session.plan.first;
+    first.clear();
+    if (!session.calls_out.wants_to_send() || bits <= snapshot_frame_bits) return 0;
+    const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
+        const SnapshotItem* item =
+            call.ghost == no_local_id ? nullptr : session.plan.item_of(call.ghost);
+        if (item == nullptr) return 0;
+        // It went in an earlier packet of this tick, which may be lost while this one arrives.
+        if (item->taken) return RpcOutbox::never;
+        bool is_paid = false;
+        session.calls_out.for_each_chosen(
+            [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });
+        return is_paid ? 0 : item->bits_max;
+    };
+    const std::uint64_t own =
+        session.calls_out.choose(*def.schema, bits - snapshot_frame_bits, cost_bits);
+    session.calls_out.for_each_chosen([&](const OutgoingRpc& call) {
+        if (call.ghost != no_local_id) first.push_back(call.ghost);
+    });
+    return own;
+}
+
+bool ServerData::write_calls(Session& session, std::uint32_t sequence, BitWriter& out) {
+    if (!session.calls_out.has_chosen()) {
+        out.boolean(false);
+        return false;
+    }
+    const auto may_go = [&](const OutgoingRpc& call) {
+        const bool goes = call.ghost == no_local_id ||
+                          session.plan.item_of(call.ghost) == nullptr ||
+                          session.plan.item_of(call.ghost)->taken;
+        PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
+                       session.ghosts.find(call.target) == call.ghost);
+        if (goes && tap != nullptr) tap->call_written(session, sequence, call);
+        return goes;
+    };
+    const std::uint32_t written = session.calls_out.write(*def.schema, sequence, out, may_go);
+    calls.counters.written += written;
+    return written > 0;
+}
+
+void ServerData::drop_unreliable(Session& session) {
+    session.calls_out.drop_unreliable(*def.schema, [&](const OutgoingRpc& call) {
+        cull_late(call.call, session.observer, CullReason::no_room);
+    });
+}
+
+// -- clients call -------------------------------------------------------------------------------
+
+/// Whose ghosts the calls of the packet that is being read name: local ids may speak of others when
+/// their turn comes. Acknowledgements of the same packet have been heard.
+void ServerData::resolve_callees(Session& session) {
+    for (ArrivedRpc& call : session.calls_in.staged()) {
+        const LocalId ghost = call.ghost;
+        if (ghost >= session.ghosts.lane_end() || !session.ghosts.is_held(ghost)) continue;
+        call.target = session.ghosts.entity(ghost);
+        call.was_gone = !session.ghosts.is_live(ghost);
+    }
+}
+
+/// Not answered: hidden and not there look the same. Whoever keeps doing it is closed.
+void ServerData::refuse_call(Session& session, std::uint64_t& counter) {
+    ++counter;
+    if (tick_number - session.refused_since > rpc_refused_window_s * def.tick_hz) {
+        session.refused_since = tick_number;
+        session.calls_refused = 0;
+    }
+    if (++session.calls_refused <= rpc_refused_max) return;
+    ++calls.counters.sessions_closed;
+    mark_closed(session, CloseReason::malformed, true);
+}
+
+void ServerData::run_calls(Server& server, Session& session) {
+    alignas(std::max_align_t) std::array<std::byte, Schema::component_bytes_max> args;
+    ArrivedRpc call;
+    for (std::size_t n = 0; session.calls_in.next(call); ++n) {
+        if (session.state != Session::State::joined) continue;
+        if (n >= rpc_waiting_max) {
+            ++calls.counters.flooded;
+            continue;
+        }
+        const RpcDef& rpc = def.schema->rpcs()[index_of(call.rpc)];
+        if (rpc.desc.target == RpcTarget::entity) {
+            if (call.target == EntityId::none) {
+                refuse_call(session, calls.counters.refused_ghost);
+                continue;
+            }
+            if (call.was_gone || session.ghosts.find(call.target) == no_local_id ||
+                !world.is_alive(call.target)) {
+                ++calls.counters.gone;
+                continue;
+            }
+        }
+        const bool may_call =
+            rpc.desc.callers == RpcCallers::owner
+                ? world.owner_of(call.target) == session.observer
+                : rpc.desc.callers != RpcCallers::players || session.role == Role::player;
+        if (!may_call) {
+            refuse_call(session, calls.counters.refused_caller);
+            continue;
+        }
+        ++calls.counters.received;
+        struct_of_words(rpc, call.words, args.data());
+        game_->rpc(server, session.observer, call.rpc, call.target,
+                   std::span<const std::byte>(args).first(rpc.args.size_bytes));
+    }
+}
+
+}  // namespace purview

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Remote calls as the server keeps them: those of the running tick, which wait for its relevance,
+// and those that are held for somebody. What is on its way to one client is in its session.
+#pragma once
+
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "purview/rpc.hpp"
+#include "replication/rpc_args.hpp"
+
+namespace purview {
+
+/// What the game asked for.
+struct WantedCall {
+    CallId call = CallId::none;
+    RpcId rpc = RpcId::none;
+    RpcTarget about = RpcTarget::nobody;
+    EntityId target = EntityId::none;
+    Vec3 place{};
+    ObserverId only = ObserverId::none;  ///< static, to one
+    Tick made = 0;
+    RpcWords words{};
+};
+
+/// A call about an entity, for those to whom it was not relevant.
+struct HeldCall {
+    WantedCall wanted;
+    Tick ends = 0;  ///< the last tick in which it may be sent
+    std::vector<ObserverId> observers;
+};
+
+struct ServerCalls {
+    std::uint32_t next = 1;
+    std::vector<WantedCall> wanted;                    ///< in the order of calling
+    std::vector<HeldCall> held;                        ///< in the order of calling
+    FlatMap<std::uint32_t, std::uint32_t> held_about;  ///< entity index -> how many of them
+    std::vector<RpcReport> reports;
+    std::vector<RpcCulled> culled;  ///< of all reports, one after another
+    std::vector<RpcLateCull> late;
+    std::vector<ObserverId> covering;  ///< scratch: who covers the place of a call
+    RpcCounters counters;
+};
+
+}  // namespace purview

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The arguments of a call: a struct, numbers on the wire, or numbers for people and scripts. The
+// only place where they meet the codecs of fields.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "purview/schema.hpp"
+#include "wire/bit_reader.hpp"
+#include "wire/bit_writer.hpp"
+
+namespace purview {
+
+/// The words of all fields, in the order of declaration (PROTOCOL.md, "Fields").
+using RpcWords = std::array<std::uint32_t, 80>;
+static_assert(sizeof(RpcWords) >= Schema::component_bytes_max + 4 * Schema::fields_max);
+
+/// Of the struct at `args`, laid out as the definition says. Out of range is clamped.
+RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept;
+/// The struct, all of rpc.args.size_bytes; what is no field is zero.
+void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) noexcept;
+
+/// Of plain numbers, one a field: missing ones are 0, then clamped as everything is.
+RpcWords words_of_values(const RpcDef& rpc, std::span<const double> values) noexcept;
+/// out[fields].
+void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept;
+
+void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexcept;
+/// Numbers beyond the range of their field, which only a stranger sends, become the largest.
+RpcWords read_words(const RpcDef& rpc, BitReader& in) noexcept;
+std::uint32_t words_bits(const RpcDef& rpc) noexcept;
+
+}  // namespace purview

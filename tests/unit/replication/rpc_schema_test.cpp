@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Calls in the schema, and their arguments.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "replication/rpc_args.hpp"
+#include "replication/schema_codec.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Blast {
+    float power = 0;
+    float angle = 0;
+    std::int16_t count = 0;
+    bool loud = false;
+};
+
+Schema blast_schema(const RpcDesc& desc) {
+    Schema schema;
+    schema.rpc<Blast>("blast", desc)
+        .real("power", &Blast::power)
+        .quantised("angle", &Blast::angle, {-4, 4, 0.5})
+        .integer("count", &Blast::count, -10, 300)
+        .boolean("loud", &Blast::loud);
+    return schema;
+}
+
+}  // namespace
+
+TEST_CASE("rpc: types of calls come back from the wire with the same meaning and hash") {
+    const SmallSchema small;
+    std::vector<std::byte> bytes(8'000);
+    BitWriter out(bytes);
+    write_schema(small.schema, out);
+    REQUIRE(out.ok());
+    BitReader in(out.written());
+    const auto read = read_schema(in);
+    REQUIRE(read.has_value());
+    CHECK(in.exhausted());
+    REQUIRE(read->rpcs().size() == small.schema.rpcs().size());
+    CHECK(read->hash() == small.schema.hash());
+    for (std::size_t r = 0; r < read->rpcs().size(); ++r) {
+        const RpcDef &one = read->rpcs()[r], &other = small.schema.rpcs()[r];
+        CHECK(one.args.name == other.args.name);
+        CHECK(one.desc.direction == other.desc.direction);
+        CHECK(one.desc.target == other.desc.target);
+        CHECK(one.desc.delivery == other.desc.delivery);
+        CHECK(one.desc.policy == other.desc.policy);
+        CHECK(one.desc.hold_ticks == other.desc.hold_ticks);
+        CHECK(one.desc.callers == other.desc.callers);
+        CHECK(words_bits(one) == words_bits(other));
+    }
+    CHECK(small.schema.find_rpc("steer") == small.steer.id);
+    CHECK(small.schema.find_rpc("nothing") == RpcId::none);
+}
+
+TEST_CASE("rpc: every part of a type of call is in the schema's hash") {
+    const RpcDesc plain;
+    const std::uint64_t hash = blast_schema(plain).hash();
+    std::array<RpcDesc, 6> others;
+    others[0].direction = RpcDirection::to_server;
+    others[1].target = RpcTarget::place;
+    others[2].delivery = RpcDelivery::unreliable;
+    others[3].policy = RpcPolicy::force;
+    others[4].policy = RpcPolicy::hold;
+    others[4].hold_ticks = 5;
+    others[5].direction = RpcDirection::to_server;
+    others[5].callers = RpcCallers::owner;
+    for (const RpcDesc& other : others) {
+        const Schema schema = blast_schema(other);
+        CHECK(schema.status() == Status::ok);
+        CHECK(schema.hash() != hash);
+    }
+    Schema more = blast_schema(plain);
+    more.rpc<Blast>("another", plain);
+    CHECK(more.hash() != hash);
+}
+
+TEST_CASE("rpc: a description that contradicts itself is refused") {
+    std::array<RpcDesc, 8> wrong;
+    wrong[0].policy = RpcPolicy::hold;
+    wrong[1].hold_ticks = 3;
+    wrong[2].target = RpcTarget::nobody;
+    wrong[2].policy = RpcPolicy::force;
+    wrong[3].callers = RpcCallers::owner;
+    wrong[4].direction = RpcDirection::to_server;
+    wrong[4].target = RpcTarget::place;
+    wrong[5].direction = RpcDirection::to_server;
+    wrong[5].policy = RpcPolicy::force;
+    wrong[6].direction = RpcDirection::to_server;
+    wrong[6].target = RpcTarget::nobody;
+    wrong[6].callers = RpcCallers::owner;
+    wrong[7].delivery = static_cast<RpcDelivery>(3);
+    for (const RpcDesc& desc : wrong) {
+        const Schema schema = blast_schema(desc);
+        CAPTURE(schema.problem());
+        CHECK(schema.status() == Status::bad_configuration);
+    }
+    Schema twice = blast_schema({});
+    twice.rpc<Blast>("blast", {});
+    CHECK(twice.status() == Status::bad_configuration);
+    Schema many;
+    for (std::size_t i = 0; i <= Schema::rpcs_max; ++i) {
+        CHECK(many.status() == Status::ok);
+        many.rpc<Blast>("r" + std::to_string(i), {});
+    }
+    CHECK(many.status() == Status::bad_configuration);
+}
+
+TEST_CASE(
+    "rpc: arguments are clamped and made canonical, from a struct, from numbers and from bytes") {
+    const Schema schema = blast_schema({});
+    const RpcDef& rpc = schema.rpcs()[0];
+    const float nan = std::nanf("");
+    const Blast wild{nan, 1e30F, -5'000, true};
+    const RpcWords words = words_of_struct(rpc, std::as_bytes(std::span(&wild, 1)).data());
+    Blast back;
+    struct_of_words(rpc, words, std::as_writable_bytes(std::span(&back, 1)).data());
+    CHECK(std::isnan(back.power));
+    CHECK(back.angle == 4);
+    CHECK(back.count == -10);
+    CHECK(back.loud);
+    const std::array<double, 4> numbers{2.5, std::nan(""), 1e300, -3};
+    std::array<double, 4> seen{};
+    values_of_words(rpc, words_of_values(rpc, numbers), seen);
+    CHECK(seen == std::array<double, 4>{2.5, -4, 300, 1});
+    std::array<std::byte, 64> all_ones;
+    all_ones.fill(std::byte{0xff});
+    BitReader in(all_ones);
+    const RpcWords read = read_words(rpc, in);
+    CHECK(read[0] == 0x7fc00000U);
+    values_of_words(rpc, read, seen);
+    CHECK(seen[1] == 4);
+    CHECK(seen[2] == 300);
+}
+
+TEST_CASE("rpc: a schema that does not fit into a welcome is no server's") {
+    SmallSchema small;
+    for (int r = 0; r < 100; ++r) {
+        const RpcId rpc = small.schema.rpc<std::array<float, 16>>("r" + std::to_string(r), {}).id();
+        for (std::uint16_t f = 0; f < 16; ++f) {
+            const std::string name = std::string(60, 'x') + std::to_string(f);
+            small.schema.add_field(rpc, {name, FieldType::quantised,
+                                         static_cast<std::uint16_t>(f * 4), 4, true, 0, 1, 0.5, 0});
+        }
+    }
+    REQUIRE(small.schema.status() == Status::ok);
+    SmallGame game(small, 1);
+    ServerDef def;
+    def.schema = &small.schema;
+    def.rules = small_rules(small);
+    def.mac = &test_mac;
+    CHECK(Server::create(def, game).error() == Status::bad_configuration);
+}
+
+}  // namespace purview::test
