@@ -98,6 +98,8 @@ class ServerData {
     void drop_unreliable(Session& session);
     void resolve_callees(Session& session);
 
+    /// Of the snapshot that will tell of an edit made now: between ticks, the next one.
+    Tick edit_tick() const noexcept { return tick_number + (in_tick_ ? 0 : 1); }
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
@@ -144,6 +146,7 @@ class ServerData {
     std::vector<Session*> closing_;  ///< ended by the next tick
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;
+    bool in_tick_ = false;
     Micros last_now_ = 0;
 
     /// What a client's packet holds behind its header; views into the packet.

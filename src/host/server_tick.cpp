@@ -17,6 +17,7 @@ void ServerData::tick(Server& server, Micros now) {
         return static_cast<std::uint32_t>(mark - before);
     };
     ++tick_number;
+    in_tick_ = true;
 
     receive_stage(server, now);  // joins, good-byes, commands: what arrived since the last tick
     profile.receive_us = took();
@@ -34,6 +35,7 @@ void ServerData::tick(Server& server, Micros now) {
     profile.encode_us = took();
     send();  // datagrams wait for their carrier
     profile.send_us = took();
+    in_tick_ = false;
 }
 
 void ServerData::simulate(Server& server) {

@@ -50,7 +50,7 @@ void ServerData::track_op(const WorldOp& op) {
             const ObserverId owner = data.owner_at(index);
             (void)interest.set_owner(op.entity, owner);
             for (auto& session : sessions) {
-                session->ghosts.set_owned(op.entity, session->observer == owner, tick_number);
+                session->ghosts.set_owned(op.entity, session->observer == owner, edit_tick());
             }
             break;
         }

@@ -8,7 +8,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "host/server_data.hpp"
@@ -49,7 +51,10 @@ class Stage final : public Game {
             while (server->next_datagram(out)) {
                 const std::uint32_t to = out.to.port - 1U;
                 bytes_to[to] += out.bytes.size();
-                if (loses_all_to != to) clients[to]->receive(out.bytes, now);
+                largest_datagram = std::max(largest_datagram, out.bytes.size());
+                ++datagrams_to[to];
+                if (loses_all_to != to && !(loss > 0 && random.chance(loss)))
+                    clients[to]->receive(out.bytes, now);
             }
         }
     }
@@ -59,6 +64,18 @@ class Stage final : public Game {
         const auto made = world().spawn(kind, at);
         REQUIRE(made);
         return *made;
+    }
+    Client& client(std::uint32_t i = 0) { return *clients[i]; }
+    /// What became of copies since the last call: "made", "removed" and so on, one after another.
+    std::string changes(std::uint32_t i = 0) {
+        static constexpr const char* names[] = {"made", "removed", "kept", "resumed", "dropped"};
+        std::string text;
+        for (const ClientEvent& event : clients[i]->events()) {
+            text += text.empty() ? "" : " ";
+            text += names[static_cast<std::size_t>(event.copy)];
+        }
+        clients[i]->clear_events();
+        return text;
     }
     /// The client's name for it, or no_ghost.
     GhostId ghost(std::uint32_t client, EntityId entity) {
@@ -83,7 +100,11 @@ class Stage final : public Game {
     std::vector<std::unique_ptr<Client>> clients;
     std::vector<ObserverId> observers;  ///< [clients]
     std::uint64_t bytes_to[16] = {};
+    std::uint64_t datagrams_to[16] = {};
+    std::size_t largest_datagram = 0;
     std::uint32_t loses_all_to = 99;  ///< this client hears nothing
+    float loss = 0;                   ///< of what clients are sent
+    SplitMix random{1};
     Micros now = 1'000'000;
 
   private:
