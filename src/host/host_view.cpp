@@ -81,6 +81,12 @@ void HostViewData::update() {
     const auto events = server->data().interest.events_of(observer);
     events_.assign(events.begin(), events.end());
     note_changes();
+    // What was hidden until now gets its changes with the rest of those that waited.
+    std::erase_if(changes_, [&](const Change& change) {
+        Known& known = known_of(change.entity);
+        if (!known.shown) known.waiting |= change.parts;
+        return !known.shown;
+    });
     for (const RelevanceEvent& event : events_) {
         Known& known = known_of(event.entity);
         known.shown = event.enter;

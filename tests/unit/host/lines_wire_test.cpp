@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What goes out, and when: full states, differences, leaves, datagrams.
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Numbers {
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::uint32_t c = 0;
+};
+
+/// A world of cells of 100 m, seen with their neighbours; and things that only named ones see.
+struct CellSchema {
+    CellSchema() {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
+        FieldDef y = x;
+        y.name = "y";
+        y.offset_bytes = 4;
+        schema.add_field(place.id, x);
+        schema.add_field(place.id, y);
+        schema.set_place(place.id);
+        numbers = schema.component<Numbers>("numbers")
+                      .integer("a", &Numbers::a, 0, 0xffffffff)
+                      .integer("b", &Numbers::b, 0, 0xffffffff)
+                      .integer("c", &Numbers::c, 0, 0xffffffff);
+        thing = schema.kind("thing", {place.id, numbers.id});
+        REQUIRE(schema.status() == Status::ok);
+        def.rules.bounds_max = {1000, 1000, 0};
+        NodeDesc cells;
+        cells.name = "cells";
+        cells.type = NodeType::grid;
+        StepDesc step{StepOp::add, {KernelType::neighbourhood}};
+        step.kernel.cells = {100, 100, 0, 1};
+        cells.steps = {step};
+        def.rules.nodes = {cells};
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Numbers> numbers;
+    KindId thing{};
+    ServerDef def;
+};
+
+struct Neighbourhood {
+    explicit Neighbourhood(std::uint32_t clients = 1) : stage(is.schema, clients, is.def) {
+        for (std::uint32_t i = 0; i < clients; ++i) {
+            players.push_back(stage.spawn(is.thing, {550, 550, 0}));
+            CHECK(stage.world().set_owner(players[i], stage.observers[i]) == Status::ok);
+            CHECK(stage.interest().set_main_entity(stage.observers[i], players[i]) == Status::ok);
+        }
+    }
+    std::uint64_t bytes_of(std::uint32_t ticks, std::uint32_t client = 0) {
+        const std::uint64_t before = stage.bytes_to[client];
+        stage.step(ticks);
+        return stage.bytes_to[client] - before;
+    }
+    CellSchema is;
+    Stage stage;
+    std::vector<EntityId> players;
+};
+
+}  // namespace
+
+TEST_CASE("lines: who crosses into other cells is sent what they hold, once (P13 P14 P17 P20)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    std::vector<EntityId> row;
+    for (int i = 0; i < 10; ++i)
+        row.push_back(stage.spawn(world.is.thing, {static_cast<float>(i) * 100 + 50, 550, 0}));
+    stage.step(6);
+    CHECK(stage.client().ghost_count() == 4);   // himself, his cell, one on either side
+    CHECK(stage.ghost(0, row[7]) == no_ghost);  // not merely out of sight: not there
+    stage.changes();
+    CHECK(stage.world().move(world.players[0], {650, 550, 0}) == Status::ok);
+    stage.step(4);
+    CHECK(stage.changes() == "removed made");
+    CHECK(stage.ghost(0, row[7]) != no_ghost);
+    CHECK(stage.ghost(0, row[4]) == no_ghost);
+    // Several crossings between two packets count as the last.
+    for (const float x : {750.0F, 850.0F, 150.0F, 650.0F})
+        CHECK(stage.world().move(world.players[0], {x, 550, 0}) == Status::ok);
+    stage.step(4);
+    CHECK(stage.changes() == "");
+    const std::uint64_t idle = world.bytes_of(20);
+    CHECK(world.bytes_of(20) == idle);  // nothing of it comes again
+}
+
+TEST_CASE("lines: a leave is always told, with why; a removal undoes all (P15 P16 P29 M24)") {
+    Neighbourhood world(2);
+    Stage& stage = world.stage;
+    const EntityId walker = stage.spawn(world.is.thing, {560, 560, 0});
+    const EntityId mortal = stage.spawn(world.is.thing, {540, 540, 0});
+    stage.step(6);
+    for (std::uint32_t i = 0; i < 2; ++i) stage.client(i).clear_events();
+    CHECK(stage.world().move(walker, {50, 50, 0}) == Status::ok);
+    CHECK(stage.world().despawn(mortal) == Status::ok);
+    stage.step(4);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        std::vector<Reason> reasons;
+        for (const ClientEvent& event : stage.client(i).events()) reasons.push_back(event.reason);
+        std::sort(reasons.begin(), reasons.end());
+        CHECK(reasons == std::vector<Reason>{Reason::left, Reason::despawned});
+        CHECK(stage.client(i).ghost_count() == 2);
+    }
+    // Map, cell and list are as if it had never been.
+    std::vector<EntityId> there;
+    stage.interest().entities_in({500, 500, 0}, {600, 600, 0}, there);
+    CHECK(there.size() == 2);
+    std::vector<ObserverId> observers;
+    stage.interest().observers_of(mortal, observers);
+    CHECK(observers.empty());
+}
+
+TEST_CASE("lines: what enters is not also updated in the same packet (P18 N29)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    stage.step(10);
+    const ServerStats before = stage.server->stats();
+    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    for (std::uint32_t i = 0; i < 5; ++i) stage.world().edit(thing, world.is.numbers)->a = i + 7;
+    stage.step();
+    CHECK(stage.server->stats().encoding_uses - before.encoding_uses == 1);
+    stage.step();
+    const GhostId ghost = stage.ghost(0, thing);
+    REQUIRE(ghost != no_ghost);
+    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 0) == 11);
+}
+
+TEST_CASE(
+    "lines: an update is what changed since the last acknowledgement, whatever was lost (O29)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    stage.step(6);
+    const auto value = [&](std::size_t field) {
+        return stage.client().value_of(stage.ghost(0, thing), world.is.numbers.id, field);
+    };
+    // Three changes in three packets that are lost: the fourth packet has all of them.
+    stage.loses_all_to = 0;
+    stage.world().edit(thing, world.is.numbers)->a = 1;
+    stage.step();
+    stage.world().edit(thing, world.is.numbers)->b = 2;
+    stage.step();
+    stage.world().edit(thing, world.is.numbers)->c = 3;
+    stage.step();
+    stage.loses_all_to = 99;
+    stage.world().edit(thing, world.is.numbers)->a = 4;
+    stage.step();
+    CHECK(value(0) == 4);
+    CHECK(value(1) == 2);
+    CHECK(value(2) == 3);
+    // Acknowledged: from now on only the one that changes.
+    stage.step(10);
+    const std::uint64_t idle = world.bytes_of(1);
+    stage.world().edit(thing, world.is.numbers)->b = 5;
+    const std::uint64_t one = world.bytes_of(1) - idle;
+    CHECK(one >= 4);
+    CHECK(one < 4 + 8);
+}
+
+TEST_CASE("lines: a leave is repeated until it is acknowledged (O30 P15)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    stage.step(6);
+    stage.loses_all_to = 0;
+    CHECK(stage.world().despawn(thing) == Status::ok);
+    stage.step(20);
+    CHECK(stage.client().ghost_count() == 2);
+    stage.loses_all_to = 99;
+    stage.step(8);
+    CHECK(stage.client().ghost_count() == 1);
+    CHECK(stage.client().stats().packets_malformed == 0);
+}
+
+TEST_CASE("lines: packed into datagrams up to their size, and no further (O28)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    for (int i = 0; i < 300; ++i) {
+        const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+        *stage.world().edit(thing, world.is.numbers) = {0xfffffff0U + (i % 8), 1U << 31, 77};
+    }
+    stage.largest_datagram = 0;
+    const std::uint64_t datagrams = stage.datagrams_to[0];
+    const std::uint64_t bytes = world.bytes_of(1);
+    CHECK(stage.largest_datagram <= 1'200);
+    CHECK(stage.largest_datagram > 900);
+    CHECK(bytes / (stage.datagrams_to[0] - datagrams) > 800);  // four of them: the budget
+    stage.step(3);
+    CHECK(stage.client().ghost_count() == 301);
+}
+
+TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O24)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    stage.step(7);
+    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    stage.step();
+    CHECK(stage.interest().is_relevant(stage.observers[0], thing));
+    CHECK(stage.ghost(0, thing) != no_ghost);
+    CHECK(stage.world().despawn(thing) == Status::ok);
+    stage.step();
+    CHECK(stage.client().ghost_count() == 1);
+}
+
+TEST_CASE("lines: owners and others hold different roles, told when they change (O34)") {
+    Neighbourhood world(2);
+    Stage& stage = world.stage;
+    stage.step(6);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        for (std::uint32_t whose = 0; whose < 2; ++whose)
+            CHECK(stage.client(who).is_owned(stage.ghost(who, world.players[whose])) ==
+                  (who == whose));
+    }
+    CHECK(stage.world().set_owner(world.players[0], stage.observers[1]) == Status::ok);
+    stage.step(3);
+    CHECK_FALSE(stage.client(0).is_owned(stage.ghost(0, world.players[0])));
+    CHECK(stage.client(1).is_owned(stage.ghost(1, world.players[0])));
+}
+
+}  // namespace purview::test
