@@ -83,7 +83,8 @@ TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 F23 M2
     }
 }
 
-TEST_CASE("audience: who is told from now on gets everything, who is not any more is told so (F25)") {
+TEST_CASE(
+    "audience: who is told from now on gets everything, who is not any more is told so (F25)") {
     for (const bool keeps : {false, true}) {
         AudienceSchema is(AudienceType::custom, keeps);
         Stage stage(is.schema, 2);

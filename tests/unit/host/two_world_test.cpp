@@ -283,7 +283,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0) {
         std::vector<SessionStats> sessions;
         server.sessions(sessions);
         for (const SessionStats& session : sessions)
-            out.backlog_ticks += session.address == peers.front()->address && session.oldest_ticks > 4;
+            out.backlog_ticks +=
+                session.address == peers.front()->address && session.oldest_ticks > 4;
     }
     out.hidden_edits = game.hidden_edits;
     return out;
