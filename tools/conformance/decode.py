@@ -10,6 +10,7 @@ import sys
 
 import recording
 from bits import Mismatch, checksum_holds
+from fields import Number
 from handshake import ACCEPT, CLOSE, DATA, Handshakes
 from session import Session
 
@@ -146,7 +147,10 @@ def main():
         parser.add_argument(f"--min-{name}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
     parser.add_argument("--max-damaged", type=int, metavar="N",
                         help="more datagrams that reached the server damaged: exit code 1")
+    parser.add_argument("--spoiled", action="store_true",
+                        help="the server's values were spoiled on purpose: numbers may be too large")
     options = parser.parse_args()
+    Number.may_be_larger = options.spoiled
 
     decoder = Decoder()
     trouble = None
