@@ -39,6 +39,8 @@ set_tests_properties(
   "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
   PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 
+add_test(NAME "guards: what is shipped has no switch that takes one away, and each is in docs/guards.md"
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/guards_test.sh ${CMAKE_CXX_COMPILER} ${program} $<TARGET_FILE:purview>)
 add_test(NAME "layers: an include against the direction is found" COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/layers_test.sh)
 add_test(NAME "layers: no include of ours runs against the direction"
   COMMAND sh tools/check_layers.sh src include games apps WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

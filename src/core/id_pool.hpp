@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/mutate.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -71,7 +72,8 @@ class IdPool {
     }
 
     bool is_live(std::uint32_t index, std::uint32_t generation) const noexcept {
-        return index < index_end() && live_[index] != 0 && generations_[index] == generation;
+        return index < index_end() && live_[index] != 0 &&
+               PURVIEW_GUARD(generation, generations_[index] == generation);
     }
     bool is_live(std::uint32_t index) const noexcept {
         return index < index_end() && live_[index] != 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/mutate.hpp"
 #include "host/server_data.hpp"
 #include "link/messages.hpp"
 #include "replication/schema_codec.hpp"
@@ -51,7 +52,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
                                              Micros now, bool must_send) {
     const bool has_items =
         session.plan.next < session.plan.items.size() || session.calls_out.wants_to_send();
-    if (!session.link.can_send()) return {};
+    if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);
@@ -81,7 +82,8 @@ void ServerData::encode_session(Session& session, Micros now) {
     std::size_t budget = def.budget_bytes_per_tick;
     bool sent = false;
     for (;;) {
-        const std::size_t room = std::min(budget, datagram_bytes_max);
+        const std::size_t room =
+            PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
         if (room < 64) break;
         const bool must_send = !sent && (session.link.owes_acknowledgement() ||
                                          session.silent_ticks >= silent_ticks_max);
@@ -160,7 +162,7 @@ void ServerData::receive_hello(std::span<const std::byte> datagram, const Addres
         ++drops.malformed_handshake;
         return;
     }
-    if (hello->version != protocol_version) {
+    if (!PURVIEW_GUARD(version, hello->version == protocol_version)) {
         ++drops.wrong_version;
         return refuse(from, hello->nonce, RefuseReason::version);
     }
@@ -183,11 +185,11 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         ++drops.malformed_handshake;
         return;
     }
-    if (!cookies_.is_genuine(answer->cookie, from, answer->nonce)) {
+    if (!PURVIEW_GUARD(cookie, cookies_.is_genuine(answer->cookie, from, answer->nonce))) {
         ++drops.bad_cookie;
         return;
     }
-    if (!cookies_.is_fresh(answer->cookie, seconds_of(now))) {
+    if (!PURVIEW_GUARD(cookie_age, cookies_.is_fresh(answer->cookie, seconds_of(now)))) {
         ++drops.expired_cookie;
         return refuse(from, answer->nonce, RefuseReason::expired);
     }
@@ -216,11 +218,11 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             ++connected;
             if (other->address.host == from.host) ++same_host;
         }
-        if (connected >= def.sessions_max) {
+        if (!PURVIEW_GUARD(sessions, connected < def.sessions_max)) {
             ++drops.full;
             return refuse(from, answer->nonce, RefuseReason::full);
         }
-        if (same_host >= def.sessions_per_host_max) {
+        if (!PURVIEW_GUARD(sessions_of_host, same_host < def.sessions_per_host_max)) {
             ++drops.address_limit;
             return refuse(from, answer->nonce, RefuseReason::address_limit);
         }
@@ -268,7 +270,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
         ++drops.unknown_connection;
         return;
     }
-    if (!is_sealed(id, datagram)) {
+    if (!PURVIEW_GUARD(seal, is_sealed(id, datagram))) {
         ++drops.bad_checksum;  // anybody may have damaged it: the session is not blamed
         return;
     }
@@ -323,7 +325,8 @@ void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
 
 void ServerData::count_malformed(Session& session) {
     ++drops.malformed_packet;
-    if (++session.malformed > def.malformed_max) mark_closed(session, CloseReason::malformed, true);
+    if (!PURVIEW_GUARD(malformed, ++session.malformed <= def.malformed_max))
+        mark_closed(session, CloseReason::malformed, true);
 }
 
 /// Everything behind the header of a client's packet; changes nothing but body_.
@@ -357,14 +360,17 @@ void ServerData::take_commands(Session& session) {
     const std::uint32_t newest = last + static_cast<std::uint32_t>(distance);
     for (std::uint32_t i = 0; i < body_.command_count; ++i) {
         const std::uint32_t number = newest - (body_.command_count - 1 - i);
-        if (static_cast<std::int32_t>(number - session.next_command) < 0) continue;
+        if (!PURVIEW_GUARD(command_once,
+                           static_cast<std::int32_t>(number - session.next_command) >= 0))
+            continue;
         session.next_command = number + 1;
         queue_command(session, body_.commands[i]);
     }
 }
 
 void ServerData::queue_command(Session& session, std::span<const std::byte> command) {
-    if (session.commands.size() > command_queue_bytes_max) return;  // a flood hurts only itself
+    if (!PURVIEW_GUARD(command_queue, session.commands.size() <= command_queue_bytes_max))
+        return;  // a flood hurts only itself
     session.commands.push_back(static_cast<std::byte>(command.size()));
     session.commands.insert(session.commands.end(), command.begin(), command.end());
 }
@@ -379,7 +385,8 @@ bool ServerData::read_messages(Session& session) {
                 const std::size_t size = in.u8();
                 const auto name = in.bytes(std::min(size, join_name_bytes_max + 1));
                 if (!in.exhausted() || role > 1 || size > join_name_bytes_max) return false;
-                if (session.state != Session::State::accepted) break;  // twice is nothing new
+                if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted))
+                    break;  // twice is nothing new
                 session.role = static_cast<Role>(role);
                 session.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
                 session.state = Session::State::joining;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/mutate.hpp"
+
 namespace purview {
 
 namespace {
@@ -53,12 +55,14 @@ PacketLink::Verdict PacketLink::read_header(BitReader& in) {
             if (in.boolean()) header_.status[i / 64] |= std::uint64_t{1} << (i % 64);
         }
         // It speaks of what was never sent, or leaves a gap: no honest peer writes that.
-        if (header_.newest >= next_ || header_.newest == 0) in.fail();
+        if (!PURVIEW_GUARD(acknowledgement, header_.newest < next_) || header_.newest == 0)
+            in.fail();
         if (header_.newest > resolved_ && header_.newest - count - 1 > resolved_) in.fail();
     }
     if (!in.ok()) return Verdict::malformed;
-    if (header_.sequence == 0 || header_.sequence <= newest_) return Verdict::late;
-    if (header_.sequence - newest_ > under_way_max) return Verdict::malformed;
+    if (!PURVIEW_GUARD(replay_window, header_.sequence > newest_)) return Verdict::late;
+    if (!PURVIEW_GUARD(packets_ahead, header_.sequence - newest_ <= under_way_max))
+        return Verdict::malformed;
     return Verdict::accepted;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/mutate.hpp"
+
 namespace purview {
 
 namespace {
@@ -147,7 +149,8 @@ bool StreamReceiver::read(BitReader& in) {
             ahead >= -static_cast<std::int32_t>(2 * message_bytes_max) &&
             ahead + static_cast<std::int64_t>(size) <=
                 static_cast<std::int64_t>(message_bytes_max + length_bytes + stream_window_bytes);
-        if (size == 0 || size > fragment_bytes_max || !in_window) in.fail();
+        if (size == 0 || size > fragment_bytes_max || !PURVIEW_GUARD(stream_window, in_window))
+            in.fail();
         if (!in.ok()) return false;
         fragments_.push_back({offset, bytes});
     }

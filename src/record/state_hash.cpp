@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "record/state_hash.hpp"
 
-#include <cstring>
-
 #include "core/hash.hpp"
 #include "host/server_data.hpp"
 
@@ -21,9 +19,7 @@ std::uint64_t hash_of_entity(const WorldData& world, std::uint32_t index, std::u
     for (const ComponentId component : kind.components) {
         const std::byte* data = world.component_at(index, component);
         for (const FieldDef& field : world.schema().components()[index_of(component)].fields) {
-            std::uint32_t value = 0;
-            std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
-            hash = combine64(hash, value);
+            hash = hash_bytes({data + field.offset_bytes, field.size_bytes}, hash);
         }
     }
     return hash;
@@ -44,9 +40,13 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
         const std::uint64_t life = (ghosts.is_live(lane) ? 1U : 0U) |
                                    (ghosts.is_held(lane) ? 2U : 0U) |
-                                   (std::uint64_t{ghosts.baseline(lane)} << 2);
+                                   (ghosts.is_away(lane) ? 4U : 0U) |
+                                   (static_cast<std::uint64_t>(ghosts.kept_as(lane)) << 3) |
+                                   (std::uint64_t{ghosts.baseline(lane)} << 8);
+        const std::uint64_t told = ghosts.told(lane) | std::uint64_t{ghosts.gained(lane)} << 32;
         hash = combine64(hash, static_cast<std::uint64_t>(ghosts.entity(lane)));
         hash = combine64(hash, life);
+        hash = combine64(hash, told);
     }
     return hash;
 }

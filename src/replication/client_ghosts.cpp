@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/hash.hpp"
+#include "core/mutate.hpp"
 #include "replication/snapshot_writer.hpp"
 #include "wire/quantise.hpp"
 
@@ -124,7 +125,8 @@ bool ClientGhosts::decode(BitReader& in) {
     section(
         [&](Edit& edit) {
             edit.type = Edit::Type::enter;
-            if (has_copy(edit.ghost)) in.fail();  // an id is free before it is used again
+            if (!PURVIEW_GUARD(client_enter, !has_copy(edit.ghost)))
+                in.fail();  // an id is free before it is used again
             return known_kind(in, edit) && decode_link(in, edit) && decode_full(in, edit);
         },
         false);
@@ -147,7 +149,7 @@ bool ClientGhosts::decode(BitReader& in) {
     section(
         [&](Edit& edit) {
             edit.type = Edit::Type::update;
-            if (!is_held(edit.ghost)) {
+            if (!PURVIEW_GUARD(client_plain, is_held(edit.ghost))) {
                 in.fail();
                 return false;
             }
@@ -179,7 +181,7 @@ void ClientGhosts::accept(Tick& newest) {
 void ClientGhosts::forget_references(LocalId gone) {
     if (!has_references_) return;
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
-        if (!ghosts_[ghost].held) continue;
+        if (!has_copy(ghost)) continue;
         const KindLayout& its = layout(kind(ghost));
         for_each_bit(its.references, 0, [&](std::size_t f) {
             std::uint32_t& named = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];

@@ -120,14 +120,15 @@ bool GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
     reset(needs_enter_, lane);
     --live_count_;
     leave_reason_[lane] = reason;
-    if (!test(ever_sent_, lane)) {
+    if (!PURVIEW_GUARD_OR(local_id, test(ever_sent_, lane), false)) {
         free_lane(lane);  // the observer never heard of it, and never will
         return false;
     }
     set(needs_leave_, lane);
     // Only what the observer has for certain can be gone on with.
-    const bool is_kept = keeping.policy != LeavePolicy::despawn && test(held_, lane) &&
-                         lingering_count_ < lingering_max;
+    const bool is_kept = keeping.policy != LeavePolicy::despawn &&
+                         PURVIEW_GUARD(copy_is_held, test(held_, lane)) &&
+                         PURVIEW_GUARD(copies_kept, lingering_count_ < lingering_max);
     if (!is_kept) return false;
     set(lingering_, lane);
     keeping_[lane] = keeping;
@@ -201,7 +202,7 @@ void GhostTable::delivered(const PacketRecord& record) {
                 break;
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
-                if (test(held_, item.lane)) {
+                if (PURVIEW_GUARD(baseline_of_held, test(held_, item.lane))) {
                     if (record.tick >= resumed_tick_[item.lane]) reset(away_, item.lane);
                     baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
                 }
@@ -232,13 +233,14 @@ void GhostTable::lost(const PacketRecord& record, Tick now) {
         }
         switch (item.as) {
             case SentAs::enter:
-                if (test(live_, item.lane)) {
+                if (PURVIEW_GUARD(relevance_of_lost, test(live_, item.lane))) {
                     set(needs_enter_, item.lane);
                     want(item.lane, now);
                 }
                 break;
             case SentAs::update:
-                if (test(live_, item.lane)) want(item.lane, now);
+                if (PURVIEW_GUARD(relevance_of_updates, test(live_, item.lane)))
+                    want(item.lane, now);
                 break;
             case SentAs::leave:
                 set(needs_leave_, item.lane);

@@ -21,6 +21,7 @@
 
 #include "core/bitset.hpp"
 #include "core/flat_map.hpp"
+#include "core/mutate.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 
@@ -80,7 +81,9 @@ class GhostTable {
     LocalId find(EntityId entity) const noexcept {
         if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
         const LocalId* lane = lane_of_.find(index_of(entity));
-        return lane != nullptr && entity_[*lane] == entity ? *lane : no_local_id;
+        return lane != nullptr && PURVIEW_GUARD(ghost_generation, entity_[*lane] == entity)
+                   ? *lane
+                   : no_local_id;
     }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
@@ -242,11 +245,13 @@ template <class IsTold>
 void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
     const auto bits = changed.words();
     for (std::size_t w = 0; w < live_.size(); ++w) {
-        for_each_bit(live_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
+        const std::uint64_t lanes = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]);
+        for_each_bit(lanes & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             const std::uint32_t index = index_of(entity_[lane]);
             if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) == 0) return;
-            if (!test(restricted_, lane) || is_told(lane)) want(lane, now);
+            if (!test(restricted_, lane) || PURVIEW_GUARD(audience_of_changes, is_told(lane)))
+                want(lane, now);
         });
     }
 }

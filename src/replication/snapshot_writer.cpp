@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/mutate.hpp"
+
 namespace purview {
 
 namespace {
@@ -57,24 +59,27 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     const FieldMask told = layout.fields_of(ghosts.told(lane));
     if (ghosts.needs_enter(lane)) {
         item.type = ItemType::enter;
-        item.body = input.cache.full(index, kind, told);
+        item.body =
+            input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
         item.references = told & layout.references;
         item.bits_max += kind_bits(input.schema) + link_bits;
     } else {
-        const Tick baseline = ghosts.baseline(lane);
+        const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
         FieldMask mask = input.fields.changed_since(index, kind, baseline);
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        mask &= told;
+        mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
         if (mask == 0 && !item.relink) return false;
         // A body of one part cannot say that nothing changed.
         if (mask == 0 && !layout.asks_parts()) mask = layout.all;
         item.references = mask & layout.references;
-        item.type = item.relink || !ghosts.is_held(lane) ? ItemType::verbose : ItemType::plain;
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+                        ? ItemType::verbose
+                        : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
         if (item.type == ItemType::verbose) {
             item.bits_max += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
@@ -167,14 +172,15 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
         !input.world.children_at(index_of(ghosts.entity(item.lane))).empty()) {
         return false;
     }
-    if (links && !input.break_order && !is_parent_known(ghosts, plan, item)) {
+    if (links && !input.break_order &&
+        !PURVIEW_GUARD(parent, is_parent_known(ghosts, plan, item))) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
             !choose(input, ghosts, plan, parent - 1, bits_left)) {
             return false;  // its parent is under way: wait
         }
     }
-    if (item.bits_max > bits_left) return false;
+    if (!PURVIEW_GUARD(packet_room, item.bits_max <= bits_left)) return false;
     bits_left -= item.bits_max;
     item.taken = true;
     plan.chosen.push_back(at);

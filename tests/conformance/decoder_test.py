@@ -10,9 +10,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 sys.dont_write_bytecode = True
 
 from bits import BitReader, Mismatch, combine, expand, hash_bytes, mix  # noqa: E402
+import fields  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
-from snapshot import Snapshot  # noqa: E402
+from schema import Component, Kind  # noqa: E402
+from snapshot import (Enter, Leave, Link, Plain, Snapshot, Verbose, read_changes,  # noqa: E402
+                      read_leave)
 
 
 def bits(text):
@@ -90,18 +93,148 @@ class Reading(unittest.TestCase):
         self.refuses("was another before", lambda: stream.send(2, b"x"))
         self.refuses("too far ahead", lambda: stream.send(32774, b"x"))
 
+    def test_a_ranged_float_has_one_form(self):
+        field = fields.Ranged(-1000, 1000)  # exponent 136
+        mantissa = "1" + "0" * 22
+        word = 136 << 23 | 1
+        self.assertEqual(field.read(bits("0" + "0" + mantissa)), (word,))
+        self.assertEqual(field.read(bits("0" + "1" + mantissa)), (1 << 31 | word,))
+        self.assertEqual(field.read(bits("110" + "0" + mantissa)), (134 << 23 | 1,))
+        long_form = "1111111" + "0" + "{:08b}".format(129)[::-1] + mantissa
+        self.assertEqual(field.read(bits(long_form)), (129 << 23 | 1,))
+        for exponent in (136, 130):
+            due = "1111111" + "0" + "{:08b}".format(exponent)[::-1] + mantissa
+            self.refuses("where the short one is due", lambda: field.read(bits(due)))
+        positive = fields.Ranged(0, 1000)
+        self.assertEqual(positive.read(bits("0" + mantissa)), (word,))
+        negative = "1111111" + "1" + "{:08b}".format(136)[::-1] + mantissa
+        self.assertEqual(positive.read(bits(negative)), (1 << 31 | word,))
+        self.refuses("where the short one is due", lambda: field.read(bits(negative)))
+        self.refuses("exponent -1", lambda: fields.Ranged(0, 0).read(bits("10" + mantissa)))
+        self.refuses("a NaN", lambda: field.read(bits("1111111" + "0" + "1" * 8 + mantissa)))
+
+    def test_there_is_one_nan(self):
+        self.assertEqual(fields.Real().read(BitReader(b"\0\0\xc0\x7f")), (0x7FC00000,))
+        self.assertEqual(fields.Real().read(BitReader(b"\0\0\x80\xff")), (0xFF800000,))
+        for nan in (b"\1\0\xc0\x7f", b"\0\0\xc0\xff", b"\1\0\x80\x7f"):
+            self.refuses("a NaN", lambda nan=nan: fields.Real().read(BitReader(nan)))
+
+    def test_a_text_has_no_zero_and_is_no_longer_than_its_size(self):
+        text = fields.Text(6)
+        self.assertEqual(text.zero, (0, 0))
+        self.assertEqual(text.read(bits("10100" + 5 * "10000110")), (0x61616161, 0x61))
+        self.assertEqual(text.read(bits("00000")), (0, 0))
+        self.refuses("a zero inside", lambda: text.read(bits("01000" + "10000110" + "00000000")))
+        self.refuses("at most 6", lambda: text.read(bits("11100" + 7 * "10000110")))
+
+    def test_a_number_stays_in_its_range(self):
+        self.assertEqual(fields.integer(-3, 2).read(bits("101")), (5,))
+        self.assertEqual(fields.integer(-3, 2).zero, (3,))
+        self.refuses("at most 5", lambda: fields.integer(-3, 2).read(bits("011")))
+        self.assertEqual(fields.integer(7, 7).width, 1)
+        self.assertEqual(fields.quantised(-1, 1, 0.5).zero, (2,))
+        self.refuses("at most 4", lambda: fields.quantised(-1, 1, 0.5).read(bits("101")))
+
+    def test_a_rotation_leaves_out_its_largest_part(self):
+        def word(largest, *parts):
+            number = largest | parts[0] << 2 | parts[1] << 12 | parts[2] << 22
+            return BitReader(number.to_bytes(4, "little"))
+
+        turn = fields.Rotation()
+        self.assertEqual(turn.read(word(3, 511, 511, 511)), turn.zero)
+        turn.read(word(0, 1022, 511, 511))  # two parts are as large
+        turn.read(word(0, 872, 872, 150))  # all four are
+        self.refuses("above 1022", lambda: turn.read(word(0, 1023, 511, 511)))
+        self.refuses("is left in", lambda: turn.read(word(0, 1022, 600, 511)))
+        self.refuses("is left in", lambda: turn.read(word(0, 1022, 1022, 1022)))
+
+    def test_a_copy_is_kept_in_a_known_form(self):
+        self.assertEqual(read_leave(bits("0010" + "0"), 3), Leave(3, 4, 0))
+        self.assertEqual(read_leave(bits("0011" + "01"), 3), Leave(3, 4, 2))
+        self.refuses("in form 0", lambda: read_leave(bits("0011" + "00"), 3))
+        self.refuses("reason 1", lambda: read_leave(bits("1000"), 3))
+
+    def test_references_come_behind_the_fields_and_masks_have_one_form(self):
+        kind = make_kind([fields.Reference(), fields.Number(255, 0), fields.Number(1, 0)])
+        self.assertEqual(read_changes(bits("0" + "110" + "11111111" + "1" + "1010"), kind),
+                         [(0, (6, 0)), (1, (255,))])
+        self.assertEqual(read_changes(bits("0" + "100" + "0"), kind), [(0, (0, 0))])
+        self.refuses("of no field, or of all", lambda: read_changes(bits("0" + "000"), kind))
+        self.refuses("of no field, or of all", lambda: read_changes(bits("0" + "111" + "0" * 20), kind))
+        self.refuses("a reference", lambda: read_changes(bits("0" + "100" + "1" + "0001" * 6 + "0010"), kind))
+
+    def test_a_part_for_some_only_is_asked_for_even_when_it_is_alone(self):
+        alone = make_kind([fields.Number(1, 0)])
+        self.assertEqual(read_changes(bits("1"), alone), [(0, (1,))])
+        some = make_kind([fields.Number(1, 0)], for_some=True)
+        self.assertEqual(read_changes(bits("0"), some), [])
+        self.assertEqual(read_changes(bits("11"), some), [(0, (1,))])
+
     def test_ghosts_refuse_what_no_server_may_say(self):
-        ghosts = Ghosts()
-        ghosts.apply(snapshot(enters=[(1, 0, None, [5]), (2, 0, 1, [6])]))
+        ghosts = Ghosts(2 * [make_kind([fields.Number(9, 0)])])
+        ghosts.apply(snapshot(enters=[enter(1, 5), enter(2, 6, parent=1)]))
         both = ghosts.digest
-        ghosts.apply(snapshot(leaves=[(7, 4)], verbose=[(9, 0, False, None, [(0, 1)])]))
+        ghosts.apply(snapshot(leaves=[Leave(7, 4)], verbose=[Verbose(9, 0, None, [(0, (1,))])]))
         self.assertEqual(ghosts.digest, both)  # a leave and an update whose enters were lost
-        self.refuses("held already", lambda: ghosts.apply(snapshot(enters=[(1, 0, None, [5])])))
-        self.refuses("without its parent", lambda: ghosts.apply(snapshot(enters=[(3, 0, 4, [5])])))
-        self.refuses("is of kind", lambda: ghosts.apply(snapshot(verbose=[(1, 1, False, None, [])])))
-        ghosts.apply(snapshot(leaves=[(1, 4), (3, 4)]))
+        self.refuses("held already", lambda: ghosts.apply(snapshot(enters=[enter(1, 5)])))
+        self.refuses("without its parent", lambda: ghosts.apply(snapshot(enters=[enter(3, 5, parent=4)])))
+        self.refuses("is of kind", lambda: ghosts.apply(snapshot(verbose=[Verbose(1, 1, None, [])])))
+        self.refuses("is not held", lambda: ghosts.apply(snapshot(plain=[Plain(3, 0, [])])))
+        ghosts.apply(snapshot(leaves=[Leave(1, 4), Leave(3, 4)]))
         self.assertIsNone(ghosts.held[2].parent)
         self.assertEqual(ghosts.digest, combine(combine(combine(mix(2), 0), 0), 6))
+
+    def test_a_part_is_told_whole_or_not_at_all(self):
+        for keeps in (False, True):
+            ghosts = Ghosts([make_kind([fields.Number(9, 4), fields.Number(9, 4)], True, keeps)])
+            ghosts.apply(snapshot(enters=[Enter(1, 0, Link(None, 0), [])]))
+            self.assertEqual(ghosts.digest, combine(combine(combine(mix(1), 0), 0), 0))
+            self.refuses("is not told", lambda: ghosts.apply(snapshot(plain=[Plain(1, 0, [(0, (1,))])])))
+            half = Verbose(1, 0, Link(None, 1), [(0, (1,))])
+            self.refuses("not whole", lambda: ghosts.apply(snapshot(verbose=[half])))
+            ghosts.held[1].told = 0
+            ghosts.apply(snapshot(verbose=[Verbose(1, 0, Link(None, 1), [(0, (1,)), (1, (2,))])]))
+            self.assertEqual(ghosts.digest,
+                             combine(combine(combine(combine(combine(mix(1), 0), 0), 1), 1), 2))
+            ghosts.apply(snapshot(verbose=[Verbose(1, 0, Link(None, 0), [])]))
+            self.assertEqual(ghosts.state()[1][3], ((1,), (2,)) if keeps else ((4,), (4,)))
+
+    def test_a_copy_that_is_kept_goes_on_or_ends(self):
+        ghosts = Ghosts(2 * [make_kind([fields.Number(9, 0)])])
+        ghosts.apply(snapshot(enters=[enter(1, 5), enter(2, 6, parent=1)]))
+        both = ghosts.digest
+        ghosts.apply(snapshot(leaves=[Leave(2, 4, 1)]))
+        self.assertNotEqual(ghosts.digest, both)
+        self.refuses("its copy is kept", lambda: ghosts.apply(snapshot(enters=[enter(2, 6)])))
+        ghosts.apply(snapshot(verbose=[Verbose(2, 0, None, [(0, (7,))])]))  # not made held again
+        wrong = Verbose(2, 1, Link(), [])
+        self.refuses("the copy 2 is of kind", lambda: ghosts.apply(snapshot(verbose=[wrong])))
+        ghosts.apply(snapshot(verbose=[Verbose(2, 0, Link(1, 0), [])]))
+        self.assertEqual(ghosts.digest, both)
+        ghosts.apply(snapshot(leaves=[Leave(2, 4, 1)]))
+        ghosts.apply(snapshot(leaves=[Leave(2, 4, 2)]))  # kept still
+        ghosts.apply(snapshot(leaves=[Leave(2, 4)]))
+        ghosts.apply(snapshot(verbose=[Verbose(2, 0, Link(1, 0), [])]))
+        self.assertEqual(sorted(ghosts.held), [1])
+
+    def test_a_reference_ends_with_its_ghost_whoever_holds_it(self):
+        ghosts = Ghosts([make_kind([fields.Reference()])])
+        naming = [Enter(i, 0, Link(), [(0, (8, 0))]) for i in (1, 2)]
+        ghosts.apply(snapshot(enters=naming))
+        ghosts.apply(snapshot(leaves=[Leave(2, 4, 1)]))
+        ghosts.apply(snapshot(leaves=[Leave(7, 4)]))  # never held
+        self.assertEqual(ghosts.digest, combine(combine(combine(combine(mix(1), 0), 0), 0), 0))
+        self.assertEqual(ghosts.copies[2].values, [(0, 0)])
+
+
+def make_kind(types, for_some=False, keeps=False):
+    component = Component(for_some, keeps)
+    component.fields = types
+    return Kind(b"kind", [component])
+
+
+def enter(local_id, number, parent=None):
+    return Enter(local_id, 0, Link(parent, 0), [(0, (number,))])
 
 
 def snapshot(**sections):

@@ -2,72 +2,140 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Snapshot" and "Digest": what a client holds after the packets that it accepted."""
 
+from collections import Counter
+
 from bits import MASK64, Mismatch, combine, mix
+from fields import LOCAL_ID_END, NOBODY
+
+VALUE_COUNTS = {"reference": "references", "text": "texts", "rotation": "rotations", "ranged": "ranged"}
 
 
 class Ghost:
-    __slots__ = ("kind", "parent", "numbers", "hash")
+    """`values`: the words of every field, by field."""
 
-    def __init__(self, kind, parent, numbers):
+    __slots__ = ("kind", "parent", "told", "values", "hash")
+
+    def __init__(self, kind, told, values):
         self.kind = kind
-        self.parent = parent
-        self.numbers = numbers
+        self.parent = None
+        self.told = told
+        self.values = values
         self.hash = 0
 
 
 class Ghosts:
-    def __init__(self):
+    def __init__(self, kinds=()):
+        self.kinds = kinds
         self.held = {}
+        self.copies = {}  # kept, and not held
         self.children = {}  # by parent
+        self.naming = {}  # by local id: (ghost, field) that may refer to it
         self.kind_of = {}
         self.digest = 0
-        self.enters = self.updates = self.leaves = 0
+        self.counts = Counter()
 
     def apply(self, snapshot):
         touched = set()
-        for local_id, _ in snapshot.leaves:
-            self.leave(local_id, touched)
-        entering = {enter[0] for enter in snapshot.enters}
-        for local_id, kind, parent, numbers in snapshot.enters:
-            if local_id in self.held:
-                raise Mismatch(f"ghost {local_id} enters and is held already")
-            if parent is not None and parent not in self.held and parent not in entering:
-                raise Mismatch(f"ghost {local_id} enters without its parent {parent}")
-            self.held[local_id] = Ghost(kind, None, list(numbers))
-            self.kind_of[local_id] = kind
-            self.enters += 1
-            touched.add(local_id)
-        for local_id, _, parent, _ in snapshot.enters:
-            self.link(local_id, parent)
-        for local_id, kind, relinked, parent, changes in snapshot.verbose:
-            ghost = self.held.get(local_id)
+        for leave in snapshot.leaves:
+            self.leave(leave, touched)
+        for update in snapshot.verbose:
+            if update.id in self.copies and update.link is not None:
+                self.resume(update, touched)
+        entering = {enter.id for enter in snapshot.enters}
+        for enter in snapshot.enters:
+            self.enter(enter, entering, touched)
+        for enter in snapshot.enters:
+            self.link(enter.id, enter.link.parent)
+        for update in snapshot.verbose:
+            ghost = self.held.get(update.id)
             if ghost is None:
                 continue  # its enter was lost
-            if ghost.kind != kind:
-                raise Mismatch(f"ghost {local_id} is of kind {ghost.kind}, its update says {kind}")
-            if relinked:
-                if parent is not None and parent not in self.held:
-                    raise Mismatch(f"the new parent {parent} of ghost {local_id} is not held")
-                self.link(local_id, parent)
-            self.update(local_id, changes, touched)
-        for local_id, changes in snapshot.plain:
-            if local_id not in self.held:
-                raise Mismatch(f"a plain update of ghost {local_id}, which is not held")
-            self.update(local_id, changes, touched)
+            if ghost.kind != update.kind:
+                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, its update says {update.kind}")
+            if update.link is not None:
+                self.relink(update, ghost)
+            self.update(update, touched)
+        for update in snapshot.plain:
+            ghost = self.held.get(update.id)
+            if ghost is None:
+                raise Mismatch(f"a plain update of ghost {update.id}, which is not held")
+            if ghost.kind != update.kind:
+                raise Mismatch(f"ghost {update.id} is not what it was when its plain update was sent")
+            self.update(update, touched)
         self.rehash(touched)
 
-    def leave(self, local_id, touched):
-        ghost = self.held.pop(local_id, None)
-        if ghost is None:
-            return  # its enter was lost
-        del self.kind_of[local_id]
-        self.leaves += 1
+    def enter(self, enter, entering, touched):
+        parent = enter.link.parent
+        if enter.id in self.held:
+            raise Mismatch(f"ghost {enter.id} enters and is held already")
+        if enter.id in self.copies:
+            raise Mismatch(f"ghost {enter.id} enters and its copy is kept")
+        if parent is not None and parent not in self.held and parent not in entering:
+            raise Mismatch(f"ghost {enter.id} enters without its parent {parent}")
+        ghost = Ghost(enter.kind, enter.link.told, list(self.kinds[enter.kind].zeros))
+        self.held[enter.id] = ghost
+        self.kind_of[enter.id] = enter.kind
+        self.set_values(enter, ghost)
+        self.counts["enters"] += 1
+        self.counts["untold"] += (self.kinds[enter.kind].told_all & ~ghost.told).bit_count()
+        touched.add(enter.id)
+
+    def leave(self, leave, touched):
+        for ghost, field in self.naming.pop(leave.id, ()):
+            named = self.held.get(ghost) or self.copies.get(ghost)
+            if named is not None and field in self.kinds[named.kind].references:
+                if named.values[field] == (leave.id + 1, 0):
+                    named.values[field] = NOBODY
+                    self.counts["unnamed"] += 1
+                    touched.add(ghost)
+        ghost = self.held.pop(leave.id, None)
+        if ghost is None:  # its enter was lost, or it is a copy
+            if not leave.kept and self.copies.pop(leave.id, None) is not None:
+                self.counts["ended"] += 1
+            return
+        del self.kind_of[leave.id]
+        self.counts["leaves"] += 1
         self.digest = (self.digest - ghost.hash) & MASK64
+        ghost.hash = 0
         if ghost.parent is not None:
-            self.children[ghost.parent].discard(local_id)
-        for child in self.children.pop(local_id, ()):
+            self.children[ghost.parent].discard(leave.id)
+            ghost.parent = None
+        for child in self.children.pop(leave.id, ()):
             self.held[child].parent = None
             touched.add(child)
+        if leave.kept:
+            self.copies[leave.id] = ghost
+            self.counts["kept"] += 1
+
+    def resume(self, update, touched):
+        ghost = self.copies[update.id]
+        if ghost.kind != update.kind:
+            raise Mismatch(f"the copy {update.id} is of kind {ghost.kind}, its update says {update.kind}")
+        del self.copies[update.id]
+        self.held[update.id] = ghost
+        self.kind_of[update.id] = ghost.kind
+        self.counts["resumed"] += 1
+        touched.add(update.id)
+
+    def relink(self, update, ghost):
+        parent, told = update.link
+        if parent is not None and parent not in self.held:
+            raise Mismatch(f"the new parent {parent} of ghost {update.id} is not held")
+        self.link(update.id, parent)
+        changed = {field for field, _ in update.changes}
+        for i in self.kinds[ghost.kind].for_some:
+            part = self.kinds[ghost.kind].parts[i]
+            before, now = ghost.told >> i & 1, told >> i & 1
+            if now and not before:
+                self.counts["gained"] += 1
+                if not changed.issuperset(part.fields()):
+                    raise Mismatch(f"ghost {update.id}: part {i} is told from now on, and not whole")
+            elif before and not now:
+                self.counts["lost"] += 1
+                if not part.keeps_values:
+                    for field in part.fields():
+                        ghost.values[field] = self.kinds[ghost.kind].zeros[field]
+        ghost.told = told
 
     def link(self, local_id, parent):
         ghost = self.held[local_id]
@@ -77,28 +145,48 @@ class Ghosts:
         if parent is not None:
             self.children.setdefault(parent, set()).add(local_id)
 
-    def update(self, local_id, changes, touched):
-        numbers = self.held[local_id].numbers
-        for field, number in changes:
-            numbers[field] = number
-        self.updates += 1
-        touched.add(local_id)
+    def update(self, update, touched):
+        ghost = self.held[update.id]
+        kind = self.kinds[ghost.kind]
+        changed = {field for field, _ in update.changes}
+        for i in kind.for_some:
+            if not ghost.told >> i & 1 and not changed.isdisjoint(kind.parts[i].fields()):
+                raise Mismatch(f"ghost {update.id}: part {i} changes and is not told")
+        self.set_values(update, ghost)
+        self.counts["updates"] += 1
+        touched.add(update.id)
+
+    def set_values(self, item, ghost):
+        types = self.kinds[ghost.kind].fields
+        for field, words in item.changes:
+            ghost.values[field] = words
+            name = VALUE_COUNTS.get(types[field].name)
+            if name is not None and (words != types[field].zero):
+                self.counts[name] += 1
+                if name == "references":
+                    self.naming.setdefault(words[0] - 1, set()).add((item.id, field))
 
     def rehash(self, touched):
         for local_id in touched:
             ghost = self.held.get(local_id)
             if ghost is None:
                 continue
+            kind = self.kinds[ghost.kind]
             h = combine(mix(local_id), ghost.kind)
             h = combine(h, 0 if ghost.parent is None else ghost.parent + 1)
-            for number in ghost.numbers:
-                h = combine(h, number)
+            if kind.for_some:
+                h = combine(h, ghost.told)
+            for i, part in enumerate(kind.parts):
+                if kind.is_told(i, ghost.told):
+                    for field in part.fields():
+                        for word in ghost.values[field]:
+                            h = combine(h, word)
             self.digest = (self.digest - ghost.hash + h) & MASK64
             ghost.hash = h
 
     def state(self):
         """As the state message lists it, by id."""
-        return {local_id: (ghost.kind, ghost.parent, tuple(ghost.numbers))
+        return {local_id: (ghost.kind, ghost.parent, ghost.told, tuple(ghost.values))
                 for local_id, ghost in self.held.items()}
 
 
@@ -107,11 +195,13 @@ def read_state(reader, kinds):
     state = {}
     while reader.u(1):
         local_id = reader.u(32)
-        kind = reader.u(16)
-        if local_id in state or kind >= len(kinds):
-            raise reader.wrong(f"ghost {local_id} of kind {kind} in a state message")
+        index = reader.u(16)
+        if local_id in state or local_id >= LOCAL_ID_END or index >= len(kinds):
+            raise reader.wrong(f"ghost {local_id} of kind {index} in a state message")
+        kind = kinds[index]
         parent = reader.u(32)
-        numbers = tuple(reader.u(32) for _ in kinds[kind].widths)
-        state[local_id] = (kind, None if parent == 0 else parent - 1, numbers)
+        told = reader.u(32) if kind.for_some else 0
+        values = tuple(tuple(reader.u(32) for _ in range(field.words)) for field in kind.fields)
+        state[local_id] = (index, None if parent == 0 else parent - 1, told, values)
     reader.finish()
     return state

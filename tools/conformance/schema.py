@@ -1,29 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Schema" and "Fields": how wide every field of every kind is."""
+"""PROTOCOL.md, "Schema": the components and fields of every kind."""
 
 import math
 import struct
 
+import fields as types
 from bits import combine, hash_bytes
 
-BOOLEAN, INTEGER, REAL, QUANTISED = range(4)
 NO_PLACE = 0xFFFF
 
 
-class Kind:
-    """`parts`: (first field, widths) of each component that has fields."""
+class Component:
+    def __init__(self, for_some, keeps_values):
+        self.for_some = for_some
+        self.keeps_values = keeps_values
+        self.fields = []
 
-    def __init__(self, name, components, schema_components):
+
+class Part:
+    """A component of a kind that has fields. `first`: its first field among those of the kind."""
+
+    def __init__(self, component, first):
+        self.first = first
+        self.count = len(component.fields)
+        self.for_some = component.for_some
+        self.keeps_values = component.keeps_values
+
+    def fields(self):
+        return range(self.first, self.first + self.count)
+
+
+class Kind:
+    def __init__(self, name, components):
         self.name = name
-        self.component_count = len(components)
         self.parts = []
-        self.widths = []
+        self.fields = []
         for component in components:
-            widths = schema_components[component]
-            if widths:
-                self.parts.append((len(self.widths), widths))
-                self.widths += widths
+            if component.fields:
+                self.parts.append(Part(component, len(self.fields)))
+                self.fields += component.fields
+        self.references = [i for i, field in enumerate(self.fields) if field.name == "reference"]
+        self.zeros = [field.zero for field in self.fields]
+        self.for_some = [i for i, part in enumerate(self.parts) if part.for_some]
+        self.told_all = sum(1 << i for i in self.for_some)
+        self.always_changed = len(self.parts) == 1 and not self.for_some
+
+    def is_told(self, part, told):
+        return not self.parts[part].for_some or bool(told >> part & 1)
 
 
 class Schema:
@@ -34,10 +58,7 @@ class Schema:
         count = reader.u(6)
         self.mix_in(count)
         for index in range(count):
-            self.mix_in(hash_bytes(read_name(reader), 0))
-            fields = reader.u(5)
-            self.mix_in(fields)
-            components.append([self.read_field(reader, index == place) for _ in range(fields)])
+            components.append(self.read_component(reader, index == place))
         if place is not None and place >= count:
             raise reader.wrong("the place component does not exist")
         self.mix_in(NO_PLACE if place is None else place)
@@ -49,7 +70,7 @@ class Schema:
             has = [i for i in range(count) if bits >> i & 1]
             for i in has:
                 self.mix_in(i)
-            self.kinds.append(Kind(name, has, components))
+            self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
         self.kind_bits = (len(self.kinds) - 1).bit_length()
@@ -64,26 +85,48 @@ class Schema:
             raise reader.wrong(f"kind {kind} of {len(self.kinds)}")
         return kind
 
-    def read_field(self, reader, of_place):
-        """The field's width in bits."""
+    def read_component(self, reader, of_place):
         self.mix_in(hash_bytes(read_name(reader), 0))
-        kind = reader.u(2)
+        for_some = reader.u(1) == 1
+        component = Component(for_some, for_some and reader.u(1) == 1)
+        count = reader.u(5)
+        self.mix_in(count)
+        component.fields = [self.read_field(reader, of_place) for _ in range(count)]
+        if for_some:
+            self.mix_in(2 if component.keeps_values else 1)
+        return component
+
+    def read_field(self, reader, of_place):
+        self.mix_in(hash_bytes(read_name(reader), 0))
+        kind = reader.u(3)
         self.mix_in(kind)
         if of_place:
             reader.u(2)  # axis
-        if kind == BOOLEAN:
-            return 1
-        if kind == REAL:
-            return 32
+        if kind == types.BOOLEAN:
+            return types.Number(1, 0)
+        if kind == types.REAL:
+            return types.Real()
+        if kind == types.ROTATION:
+            return types.Rotation()
+        if kind == types.REFERENCE:
+            return types.Reference()
+        if kind == types.TEXT:
+            size = reader.u(5)
+            self.mix_in(size)
+            if size == 0:
+                raise reader.wrong("a text without bytes")
+            return types.Text(size)
         low, high = self.read_double(reader), self.read_double(reader)
         if high < low:
             raise reader.wrong("a maximum below its minimum")
-        if kind == INTEGER:
-            return max(1, int(high - low).bit_length())
+        if kind == types.INTEGER:
+            return types.integer(low, high)
+        if kind == types.RANGED:
+            return types.Ranged(low, high)
         step = self.read_double(reader)
         if step <= 0:
             raise reader.wrong("a step that is not above zero")
-        return math.floor((high - low) / step + 0.5).bit_length()
+        return types.quantised(low, high, step)
 
     def read_double(self, reader):
         bits = reader.u(64)

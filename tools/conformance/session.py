@@ -173,6 +173,7 @@ class Session:
             reader.finish()
             if self.schema.hash != self.begin.schema_hash:
                 raise Mismatch(f"the schema's hash is {self.schema.hash:016x} by the paper")
+            self.ghosts.kinds = self.schema.kinds
         elif kind in (JOINED, REFUSED):
             reader.finish()
         elif kind == STATE_REQUEST:

@@ -83,7 +83,8 @@ TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 F23 M2
     }
 }
 
-TEST_CASE("audience: who is told from now on gets everything, who is not any more is told so (F25)") {
+TEST_CASE(
+    "audience: who is told from now on gets everything, who is not any more is told so (F25)") {
     for (const bool keeps : {false, true}) {
         AudienceSchema is(AudienceType::custom, keeps);
         Stage stage(is.schema, 2);
@@ -132,6 +133,22 @@ TEST_CASE("audience: a gain that is lost on the way is told again (F25)") {
     CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
 }
 
+TEST_CASE("audience: what changes together with what is told is not told with it") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    CHECK(stage.world().set_owner(soldier, stage.observers[0]) == Status::ok);
+    stage.step(10);
+    stage.world().edit(soldier, is.team)->team = 3;
+    *stage.world().edit(soldier, is.health) = {77, 500};
+    stage.step(2);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        const GhostId ghost = stage.ghost(who, soldier);
+        CHECK(stage.clients[who]->value_of(ghost, is.team.id, 0) == 3);
+        CHECK(health_of(stage, who, soldier, is) == (who == 0 ? 77 : 0));
+    }
+}
+
 TEST_CASE("audience: what changes beside it costs who is not told nothing") {
     AudienceSchema is(AudienceType::custom);
     Stage stage(is.schema, 2);
@@ -145,6 +162,24 @@ TEST_CASE("audience: what changes beside it costs who is not told nothing") {
     }
     CHECK(stage.bytes_to[0] - before[0] < 60 * 12);  // acknowledgements now and then
     CHECK(stage.bytes_to[1] - before[1] > 60 * 14);
+}
+
+TEST_CASE("audience: a change that is not told does not send again what is under way") {
+    std::uint64_t bytes[2] = {};
+    for (const bool changes : {false, true}) {
+        AudienceSchema is(AudienceType::custom);
+        Stage stage(is.schema, 1);
+        const EntityId soldier = stage.spawn(is.soldier);
+        stage.step(10);
+        stage.loses_all_to = 0;
+        stage.world().edit(soldier, is.team)->team = 3;
+        for (std::int16_t i = 0; i < 6; ++i) {
+            stage.step();
+            if (changes) stage.world().edit(soldier, is.health)->now = i;
+        }
+        bytes[changes ? 1 : 0] = stage.bytes_to[0];
+    }
+    CHECK(bytes[0] == bytes[1]);
 }
 
 TEST_CASE("audience: an entity is encoded once for its owner and once for all others (M26)") {

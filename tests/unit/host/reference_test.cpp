@@ -66,6 +66,36 @@ TEST_CASE("reference: names whom the client sees, and nobody else") {
     CHECK(aimed_at() == no_ghost);
 }
 
+TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when it goes on") {
+    AimSchema is;
+    is.schema.edit_kind(is.archer).leave = LeavePolicy::freeze;
+    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
+    stage.world().edit(archer, is.aim)->at = target;
+    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
+    CHECK(stage.interest().allow(me, target, true) == Status::ok);
+    stage.step(5);
+    const GhostId copy = stage.ghost(0, archer), was = stage.ghost(0, target);
+    REQUIRE(stage.client().reference_of(copy, is.aim.id, 0) == was);
+    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.client().kept_as(copy) == LeavePolicy::freeze);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == was);
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(6);
+    const EntityId other = stage.spawn(is.target);
+    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, other) == was);  // the same id
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, archer) == copy);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+}
+
 TEST_CASE("reference: an id that is used again names nobody by mistake") {
     const AimSchema is;
     Stage stage(is.schema, 1, is.def);

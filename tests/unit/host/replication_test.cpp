@@ -78,6 +78,7 @@ TEST_CASE("host: the byte budget of a tick is never exceeded, and nobody starves
     CHECK(world.largest_tick_bytes <= 300);
     CHECK(world.largest_tick_bytes > 200);
     CHECK(world.server->stats().backlog_age_ticks_max > 0);
+    for (const auto& client : world.clients) CHECK(client->client.stats().packets_malformed == 0);
     // The world rests: everything that waited arrives.
     world.game.frozen = true;
     world.run(300);

@@ -72,8 +72,16 @@ TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mo
         CHECK(std::bit_cast<float>(back[0]) == things.speed);
     }
     CHECK(bits / rounds < 25.1);
-    const float limits[] = {0,        -0.0F, 1e-30F, -1e-30F, 1e30F, -7.999F,
-                            1023.99F, 1024,  -1e30F, std::numeric_limits<float>::infinity(),
+    const float limits[] = {0,
+                            -0.0F,
+                            1e-30F,
+                            -1e-30F,
+                            1e30F,
+                            -7.999F,
+                            1023.99F,
+                            1024,
+                            -1e30F,
+                            std::numeric_limits<float>::infinity(),
                             -std::numeric_limits<float>::infinity()};
     for (const float value : limits) {
         for (std::size_t f = 0; f < 2; ++f) {
@@ -102,15 +110,16 @@ TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no ro
         quantise(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
         CHECK(travel(is.field(2), words, back) == 32);
         const Rotation out = rotation_of(back[0]);
-        const double length = std::sqrt(double{r.x} * r.x + double{r.y} * r.y +
-                                        double{r.z} * r.z + double{r.w} * r.w);
-        const double dot =
-            (double{out.x} * r.x + double{out.y} * r.y + double{out.z} * r.z + double{out.w} * r.w) /
-            length;
+        const double length = std::sqrt(double{r.x} * r.x + double{r.y} * r.y + double{r.z} * r.z +
+                                        double{r.w} * r.w);
+        const double dot = (double{out.x} * r.x + double{out.y} * r.y + double{out.z} * r.z +
+                            double{out.w} * r.w) /
+                           length;
         worst = std::max(worst, 2 * std::acos(std::min(1.0, std::abs(dot))) * 180 / 3.14159265);
     }
     CHECK(worst < 0.25);
-    for (const Rotation& exact : {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
+    for (const Rotation& exact :
+         {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};
         CHECK(rotation_of(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               exact);
@@ -154,8 +163,8 @@ TEST_CASE("wire: a text has the bytes before its first zero, and one form only")
         read_words(is.field(3), reader, back.data());
         return !reader.ok();
     };
-    CHECK(is_refused(11));                     // longer than the field
-    CHECK(is_refused(2 | 0x41 << 5));          // a zero within
+    CHECK(is_refused(11));             // longer than the field
+    CHECK(is_refused(2 | 0x41 << 5));  // a zero within
     CHECK_FALSE(is_refused(1 | 0x41 << 5));
 }
 

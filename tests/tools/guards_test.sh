@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+#
+# guards_test.sh COMPILER FILE...: a guard is its condition, and the files that are shipped have no switch
+# that takes one away. A build that has it is found by the same look.
+set -eu
+compiler=$1
+shift
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+cat >"$dir/guard.cpp" <<'CPP'
+#include "core/mutate.hpp"
+int left, right, open;
+bool guard() { return PURVIEW_GUARD(seal, left <= right); }
+int bound() { return PURVIEW_GUARD_OR(budget, left, open); }
+CPP
+plain=$("$compiler" -std=c++20 -I"$root/src" -E -P "$dir/guard.cpp" | grep '[^ ]')
+[ "$plain" = 'int left, right, open;
+bool guard() { return (left <= right); }
+int bound() { return (left); }' ] || fail "a guard is more than its condition: $plain"
+
+marker=purview_mutated_build
+has_marker() { grep -q -a "$marker" "$1"; }
+"$compiler" -std=c++20 -I"$root/src" -DPURVIEW_MUTATE=seal -c "$dir/guard.cpp" -o "$dir/guard.o"
+has_marker "$dir/guard.o" || fail "a build without a guard is not recognised"
+"$compiler" -std=c++20 -I"$root/src" -c "$dir/guard.cpp" -o "$dir/guard.o"
+has_marker "$dir/guard.o" && fail "a build with all guards is taken for another"
+for file in "$@"; do
+    [ -s "$file" ] || fail "no $file"
+    has_marker "$file" && fail "$file is a build without a guard"
+done
+# Nobody else asks for it.
+found=$(cd "$root" && grep -rlE 'PURVIEW_(IS_)?MUTATE' --include=CMakeLists.txt --include='*.cmake' --include='*.[ch]pp' \
+    --include='*.json' CMakeLists.txt CMakePresets.json cmake src include apps sim bench fuzz tests examples games packaging) || true
+[ "$found" = src/core/mutate.hpp ] || fail "PURVIEW_MUTATE is asked for in: $found"
+cd "$root"
+python3 tools/mutate.py --list || fail "docs/guards.md and the sources name other guards"
+echo passed

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Guards that no other test would miss (docs/guards.md).
+#include <doctest/doctest.h>
+
+#include "host/server_data.hpp"
+#include "link/handshake.hpp"
+#include "link/messages.hpp"
+#include "replication/client_ghosts.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+EntityId entity(std::uint32_t index, std::uint32_t generation = 1) {
+    return make_entity_id(index, generation);
+}
+
+/// One fragment, and no more.
+void write_fragment(BitWriter& out, std::uint32_t offset, std::span<const std::byte> data) {
+    out.boolean(true);
+    out.u32(offset);
+    out.bits(data.size(), 10);
+    out.bytes(data);
+    out.boolean(false);
+}
+
+bool takes_fragment(std::uint32_t offset) {
+    StreamReceiver in;
+    std::vector<std::byte> bytes(100);
+    BitWriter out(bytes);
+    const std::byte one[1] = {};
+    write_fragment(out, offset, one);
+    BitReader reader(bytes);
+    return in.read(reader);
+}
+
+/// A sealed packet of the session's client, as `body` writes it.
+template <class Body>
+void receive(SmallWorld& world, const Session& session, std::uint32_t sequence, Body&& body) {
+    std::vector<std::byte> bytes(1200);
+    BitWriter out(bytes);
+    out.bits(0, seal_bytes * 8);
+    out.u64(session.connection_id);
+    out.u16(static_cast<std::uint16_t>(sequence));
+    out.boolean(false);  // no acknowledgement
+    body(out);
+    REQUIRE(out.ok());
+    bytes.resize(std::max(out.bytes_written(), challenge_bytes));
+    seal(PacketType::data, session.connection_id, bytes);
+    world.server->receive(bytes, session.address, world.now);
+}
+
+}  // namespace
+
+TEST_CASE("link: a stream takes nothing that is far ahead of what it has handed out") {
+    CHECK(takes_fragment(0));
+    CHECK(takes_fragment(stream_window_bytes));
+    CHECK_FALSE(takes_fragment(message_bytes_max + 2 + stream_window_bytes));
+    CHECK_FALSE(takes_fragment(0x7fffffffU));
+    CHECK_FALSE(takes_fragment(0x80000000U));
+}
+
+TEST_CASE("host: who never says what arrived is sent no more than the bound") {
+    SmallWorld world(33, {});
+    world.add_client();
+    world.run(40);
+    world.clients[0]->down->blackout = true;
+    world.run(5);
+    PacketLink& link = world.server->data().sessions[0]->link;
+    while (link.can_send()) {  // they are all lost
+        std::vector<std::byte> bytes(300);
+        BitWriter out(bytes);
+        (void)link.write_header(out);
+    }
+    world.run(20);
+    CHECK(link.packets_under_way() == PacketLink::under_way_max);
+}
+
+TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
+    SmallWorld world(31, {});
+    world.add_client();
+    world.run(40);
+    const std::vector<std::byte> command(command_bytes_max);
+    Session& session = *world.server->data().sessions[0];
+    for (std::uint32_t i = 0; i < 50; ++i) {
+        receive(world, session, 300 + i, [&](BitWriter& out) {
+            out.boolean(false);  // no fragments, no digest
+            out.boolean(false);
+            out.varint(5);
+            out.u16(static_cast<std::uint16_t>(session.next_command + 4));
+            for (int c = 0; c < 5; ++c) {
+                out.u8(static_cast<std::uint8_t>(command.size()));
+                out.bytes(command);
+            }
+            out.boolean(false);  // no calls
+        });
+    }
+    CHECK(session.next_command > 250);
+    CHECK(session.commands.size() >= 4 * command_bytes_max);
+    CHECK(session.commands.size() <= 6 * command_bytes_max);
+}
+
+TEST_CASE("host: who joins twice has joined once") {
+    SmallWorld world(32, {});
+    world.add_client();
+    world.run(40);
+    Session& session = *world.server->data().sessions[0];
+    REQUIRE(session.state == Session::State::joined);
+    const ObserverId observer = session.observer;
+    const std::size_t players = world.game.players.size();
+    const std::byte join[] = {std::byte{3}, std::byte{0}, std::byte{1}, std::byte{1}, std::byte{0}};
+    receive(world, session, 300, [&](BitWriter& out) {
+        // Behind the first join: its length, type, role, and a name with its size.
+        write_fragment(out, static_cast<std::uint32_t>(5 + session.name.size()), join);
+        out.boolean(false);
+        out.varint(0);
+    });
+    CHECK(world.server->drops().malformed_packet == 0);
+    CHECK(session.state == Session::State::joined);
+    world.run(3);
+    CHECK(session.observer == observer);
+    CHECK(world.game.players.size() == players);
+}
+
+TEST_CASE("replication: an old id does not find the ghost of whoever has its index now") {
+    GhostTable ghosts;
+    const LocalId lane = ghosts.enter(entity(5, 2), KindId{}, false, 1);
+    ghosts.set_owned(entity(5, 1), true, 1);
+    CHECK_FALSE(ghosts.owned(lane));
+    ghosts.touch_references(entity(5, 3), 1);
+    CHECK(ghosts.reference_tick(lane) == 0);
+    ghosts.set_owned(entity(5, 2), true, 1);
+    CHECK(ghosts.owned(lane));
+}
+
+TEST_CASE("replication: nothing that left is sent again because a packet with it was lost") {
+    GhostTable ghosts;
+    for (const std::uint32_t e : {5U, 6U}) {
+        const LocalId lane = ghosts.enter(entity(e), KindId{}, false, 1);
+        ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
+    }
+    ghosts.leave(entity(5), Reason::left);
+    ghosts.resolve(5, false, 2);
+    CHECK_FALSE(ghosts.needs_enter(0));
+    ghosts.resolve(6, true, 2);
+    ghosts.sent(ghosts.begin_record(7, 2), 1, SentAs::update);
+    ghosts.leave(entity(6), Reason::left);
+    ghosts.resolve(7, false, 3);
+    CHECK(ghosts.pending()[0] == 0);
+    CHECK(ghosts.needs_leave()[0] == 3);
+}
+
+TEST_CASE("replication: a copy is kept only of what was held") {
+    GhostTable ghosts;
+    for (const std::uint32_t e : {5U, 6U}) {
+        const LocalId lane = ghosts.enter(entity(e), KindId{}, false, 1);
+        ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
+    }
+    ghosts.resolve(5, true, 2);
+    ghosts.leave(entity(5), Reason::left, {LeavePolicy::freeze, 100});
+    ghosts.leave(entity(6), Reason::left, {LeavePolicy::freeze, 100});
+    CHECK(ghosts.kept_as(0) == LeavePolicy::freeze);
+    CHECK(ghosts.kept_as(1) == LeavePolicy::despawn);
+    CHECK(ghosts.enter(entity(6), KindId{}, false, 3) == 2);  // from the beginning
+}
+
+TEST_CASE("replication: no more copies are kept than there is room for") {
+    GhostTable ghosts;
+    constexpr std::uint32_t count = GhostTable::lingering_max + 10;
+    PacketRecord& record = ghosts.begin_record(1, 1);
+    for (std::uint32_t e = 0; e < count; ++e)
+        ghosts.sent(record, ghosts.enter(entity(e), KindId{}, false, 1), SentAs::enter);
+    ghosts.resolve(1, true, 2);
+    std::uint32_t kept = 0;
+    for (std::uint32_t e = 0; e < count; ++e) {
+        ghosts.leave(entity(e), Reason::left, {LeavePolicy::freeze, 100});
+        kept += ghosts.kept_as(e) == LeavePolicy::freeze ? 1 : 0;
+    }
+    CHECK(kept == GhostTable::lingering_max);
+}
+
+TEST_CASE("replication: an update counts only for a ghost that is held") {
+    GhostTable ghosts;
+    ghosts.enter(entity(5), KindId{}, false, 1);
+    ghosts.sent(ghosts.begin_record(1, 1), 0, SentAs::enter);
+    ghosts.sent(ghosts.begin_record(2, 2), 0, SentAs::update);
+    ghosts.resolve(1, false, 3);
+    ghosts.resolve(2, true, 3);
+    CHECK(ghosts.baseline(0) == 1);
+    ghosts.sent(ghosts.begin_record(3, 4), 0, SentAs::enter);
+    ghosts.sent(ghosts.begin_record(4, 5), 0, SentAs::update);
+    ghosts.resolve(3, true, 6);
+    ghosts.resolve(4, true, 6);
+    CHECK(ghosts.baseline(0) == 5);
+}
+
+TEST_CASE(
+    "replication: a client refuses an enter of what it has, and a plain update of what it has "
+    "not") {
+    struct Lamp {
+        bool is_on = false;
+    };
+    Schema schema;
+    const auto lamp = schema.component<Lamp>("lamp").boolean("is_on", &Lamp::is_on);
+    (void)schema.kind("lamp", {Component<Lamp>(lamp).id});
+    REQUIRE(schema.status() == Status::ok);
+    ClientGhosts ghosts(schema);
+    Tick newest = 0;
+    const auto takes = [&](bool enter, LocalId id) {
+        std::vector<std::byte> bytes(20);
+        BitWriter out(bytes);
+        out.u16(1);
+        out.varint(0);
+        out.varint(enter ? 1 : 0);
+        if (enter) out.varint(id);
+        if (enter) out.bits(0b100, 3);  // nobody's, no parent, on
+        out.varint(0);
+        out.varint(enter ? 0 : 1);
+        if (!enter) out.bits(0, 4);
+        if (!enter) out.rice(id, 0);
+        if (!enter) out.boolean(false);
+        REQUIRE(out.ok());
+        BitReader in(bytes);
+        if (!ghosts.read(in)) return false;
+        ghosts.accept(newest);
+        return true;
+    };
+    CHECK(takes(true, 0));
+    CHECK(takes(true, 2));
+    CHECK_FALSE(takes(true, 2));
+    CHECK(takes(false, 2));
+    CHECK_FALSE(takes(false, 1));
+    CHECK(ghosts.count() == 2);
+}
+
+}  // namespace purview::test

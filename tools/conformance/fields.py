@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""PROTOCOL.md, "Fields": how a value is written, the words that it means, and the words of zero."""
+
+import math
+import struct
+
+BOOLEAN, INTEGER, REAL, QUANTISED, RANGED, ROTATION, TEXT, REFERENCE = range(8)
+CANONICAL_NAN = 0x7FC00000
+EXPONENT_ALL = 0xFF
+LEFT_OUT_MAX = 7  # of a ranged float's exponent: from here on it is in its long form
+NOBODY = (0, 0)
+LOCAL_ID_END = 1 << 20
+THIRD_SCALE = math.sqrt(2) * 511
+NO_TURN = 3 | 511 << 2 | 511 << 12 | 511 << 22  # 0, 0, 0, 1
+
+
+class Field:
+    """`read` gives the words; a reference is read behind the fields, with `read_reference`."""
+
+    name = "field"
+
+    def __init__(self, zero, words=1):
+        self.zero = zero
+        self.words = words
+
+
+class Number(Field):
+    """Boolean, integer and quantised: a number up to a largest one."""
+
+    name = "number"
+    may_be_larger = False  # of a server that was spoiled on purpose
+
+    def __init__(self, largest, zero):
+        super().__init__((zero,))
+        self.largest = largest
+        self.width = max(1, largest.bit_length())
+
+    def read(self, reader):
+        number = reader.u(self.width)
+        if number > self.largest and not Number.may_be_larger:
+            raise reader.wrong(f"a number {number}, at most {self.largest}")
+        return (number,)
+
+
+class Real(Field):
+    name = "real"
+
+    def __init__(self):
+        super().__init__((0,))
+
+    def read(self, reader):
+        return (checked_float(reader, reader.u(32)),)
+
+
+class Ranged(Field):
+    name = "ranged"
+
+    def __init__(self, low, high):
+        super().__init__((0,))
+        self.signed = low < 0
+        largest = struct.unpack("<I", struct.pack("<f", max(abs(low), abs(high))))[0]
+        self.exponent = largest >> 23
+
+    def read(self, reader):
+        left_out = 0
+        while left_out < LEFT_OUT_MAX and reader.u(1):
+            left_out += 1
+        if left_out < LEFT_OUT_MAX:
+            negative = reader.u(1) if self.signed else 0
+            exponent = self.exponent - left_out
+            if exponent < 0:
+                raise reader.wrong(f"a ranged float's exponent {exponent}")
+        else:
+            negative, exponent = reader.u(1), reader.u(8)
+            if 0 <= self.exponent - exponent < LEFT_OUT_MAX and (self.signed or not negative):
+                raise reader.wrong("a ranged float in its long form where the short one is due")
+        return (checked_float(reader, negative << 31 | exponent << 23 | reader.u(23)),)
+
+
+class Rotation(Field):
+    name = "rotation"
+
+    def __init__(self):
+        super().__init__((NO_TURN,))
+
+    def read(self, reader):
+        word = reader.u(32)
+        least = []  # what the magnitudes are at least, before they were rounded
+        for i in range(3):
+            number = word >> (2 + 10 * i) & 1023
+            if number > 1022:
+                raise reader.wrong("a rotation's part above 1022")
+            least.append(max(0.0, abs(number - 511) - 0.5) / THIRD_SCALE)
+        rest = 1 - sum(part * part for part in least)
+        if rest < 0 or max(least) > math.sqrt(rest) + 1e-5:
+            raise reader.wrong("a rotation whose largest part is left in")
+        return (word,)
+
+
+class Text(Field):
+    name = "text"
+
+    def __init__(self, size):
+        words = (size + 3) // 4
+        super().__init__((0,) * words, words)
+        self.size = size
+
+    def read(self, reader):
+        size = reader.u(5)
+        if size > self.size:
+            raise reader.wrong(f"a text of {size} bytes, at most {self.size}")
+        number = 0
+        for i in range(size):
+            byte = reader.u(8)
+            if byte == 0:
+                raise reader.wrong("a text with a zero inside")
+            number |= byte << 8 * i
+        return tuple(number >> 32 * i & 0xFFFFFFFF for i in range(self.words))
+
+
+class Reference(Field):
+    name = "reference"
+
+    def __init__(self):
+        super().__init__(NOBODY, 2)
+
+
+def read_reference(reader):
+    if not reader.u(1):
+        return NOBODY
+    local_id = reader.varint()
+    if local_id >= LOCAL_ID_END:
+        raise reader.wrong(f"a reference to local id {local_id}")
+    return (local_id + 1, 0)
+
+
+def checked_float(reader, word):
+    if word >> 23 & EXPONENT_ALL == EXPONENT_ALL and word & 0x7FFFFF and word != CANONICAL_NAN:
+        raise reader.wrong(f"a NaN of {word:08x}")
+    return word
+
+
+def integer(low, high):
+    largest = int(high - low)
+    return Number(largest, min(max(int(-low), 0), largest))
+
+
+def quantised(low, high, step):
+    steps = math.floor((high - low) / step + 0.5)
+    return Number(steps, min(max(math.floor((0 - low) / step + 0.5), 0), steps))

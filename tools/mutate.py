@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""Compiles each guard of docs/guards.md away and runs the tests that stand beside it: one of them must
+fail. The objects of build/release are taken as they are; what a guard is in is compiled anew, and
+linked, in build/mutate. Exit code 0: all are killed; 3: one survives; 2: the page or a build is bad."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+PAGE = "docs/guards.md"
+RELEASE = "build/release"
+MUTATE = "build/mutate"
+BINARY = "purview_tests"
+JOBS = 2
+SECONDS_MAX = 100  # of a mutation's tests; one that hangs is killed too
+MARKER = b"purview_mutated_build without "
+USES = re.compile(r"\bPURVIEW_GUARD(?:_OR)?\((\w+),")
+ROW = re.compile(r"^\| `(\w+)` \| `([\w./]+)` \| (.*) \| (.*) \|$")
+FAILED = re.compile(r"^TEST CASE: +(.*)$")
+
+
+class Bad(Exception):
+    pass
+
+
+class Guard:
+    def __init__(self, name, file, tests):
+        self.name = name
+        self.file = file
+        self.tests = tests
+
+
+def guards_of_page():
+    """The page and the sources must name the same guards, each in the same file."""
+    guards = []
+    with open(PAGE, encoding="utf-8") as page:
+        for line in page:
+            row = ROW.match(line)
+            if row is not None:
+                guards.append(Guard(row[1], row[2], row[4].split("; ")))
+    uses = {}
+    for top in ("src", "include"):
+        for folder, _, names in os.walk(top):
+            for name in names:
+                path = os.path.join(folder, name)
+                if path != "src/core/mutate.hpp":
+                    with open(path, encoding="utf-8") as file:
+                        uses.update((guard, path) for guard in USES.findall(file.read()))
+    told = {guard.name: guard.file for guard in guards}
+    for name in sorted(told.keys() | uses.keys()):
+        if told.get(name) != uses.get(name):
+            raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, the page says {told.get(name)}")
+    return guards
+
+
+def ninja(*arguments):
+    return subprocess.run(["ninja", "-C", RELEASE, *arguments], check=True, capture_output=True,
+                          text=True).stdout
+
+
+class Tree:
+    """build/release: what the tests are linked of, with which command, and what every object reads."""
+
+    def __init__(self):
+        self.commands = {}
+        with open(f"{RELEASE}/compile_commands.json", encoding="utf-8") as file:
+            for entry in json.load(file):
+                words = shlex.split(entry["command"])
+                self.commands[words[words.index("-o") + 1]] = words
+        inputs = ninja("-t", "inputs", BINARY).split()
+        link = shlex.split(ninja("-t", "commands", BINARY).strip().splitlines()[-1])
+        self.link = link[link.index("&&") + 1:]
+        self.link = self.link[:self.link.index("&&")]
+        explicit = {argument for argument in self.link if argument.endswith(".o")}
+        sources = {self.source(output) for output in explicit}
+        # An object that is named stands before the one of the library.
+        self.objects = [output for output in inputs if output in explicit or (
+            output in self.commands and self.source(output) not in sources)]
+        self.reads = {}
+        output = None
+        for line in ninja("-t", "deps").splitlines():
+            if not line.startswith(" "):
+                output = line.split(":")[0]
+            elif line.strip():
+                path = os.path.normpath(os.path.join(RELEASE, line.strip()))
+                self.reads.setdefault(output, set()).add(os.path.relpath(path))
+
+    def source(self, output):
+        return os.path.relpath(self.commands[output][-1])
+
+    def touched(self, guard):
+        """Of the library only: a test does not hold what it tests."""
+        return [output for output in self.objects if self.source(output).startswith("src/") and
+                (self.source(output) == guard.file or guard.file in self.reads.get(output, ()))]
+
+    def compile(self, guard, output):
+        command = list(self.commands[output])
+        made = os.path.abspath(f"{MUTATE}/{guard.name}/{output.replace('/', '_')}")
+        command[command.index("-o") + 1] = made
+        command = [argument for argument in command if argument != "-Werror"]
+        command.insert(command.index("-o"), f"-DPURVIEW_MUTATE={guard.name}")
+        ran = subprocess.run(command, cwd=RELEASE, capture_output=True, text=True)
+        if ran.returncode != 0:
+            raise Bad(f"{guard.name} does not compile:\n{ran.stderr[-2000:]}")
+        return output, made
+
+    def build(self, guard):
+        os.makedirs(f"{MUTATE}/{guard.name}", exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            made = dict(pool.map(lambda output: self.compile(guard, output), self.touched(guard)))
+        link = [made.pop(argument, argument) for argument in self.link]
+        at = link.index("-o")
+        binary = os.path.abspath(f"{MUTATE}/{guard.name}/{BINARY}")
+        link = link[:at] + list(made.values()) + ["-o", binary] + link[at + 2:]
+        ran = subprocess.run(link, cwd=RELEASE, capture_output=True, text=True)
+        if ran.returncode != 0:
+            raise Bad(f"{guard.name} does not link:\n{ran.stderr[-2000:]}")
+        with open(binary, "rb") as file:
+            if MARKER + guard.name.encode() + b"\0" not in file.read():
+                raise Bad(f"{guard.name} is not in the binary that was made without it")
+        return binary
+
+
+def run_tests(binary, tests):
+    """(whether all passed, the first that did not, how many ran)"""
+    # A comma separates filters.
+    wanted = ",".join(test.replace(",", "?") for test in tests)
+    command = [os.path.abspath(binary), f"-tc={wanted}", "--abort-after=1", "--no-colors=true"]
+    try:
+        ran = subprocess.run(command, cwd=f"{RELEASE}/tests", capture_output=True, text=True,
+                             errors="replace", timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return False, "does not end", 1
+    lines = ran.stdout.splitlines()
+    name = ""
+    for i, line in enumerate(lines):
+        if FAILED.match(line):
+            name = FAILED.match(line)[1].strip()
+            if i + 1 < len(lines) and lines[i + 1].startswith("  "):
+                name += " " + lines[i + 1].strip()
+            break
+    ran_count = re.search(r"test cases: +(\d+)", ran.stdout)
+    return ran.returncode == 0, name or f"ends with {ran.returncode}", int(ran_count[1]) if ran_count else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", metavar="GUARD", action="append", help="this guard alone; may be repeated")
+    parser.add_argument("--list", action="store_true", help="compare the page with the sources, and build nothing")
+    options = parser.parse_args()
+    try:
+        guards = guards_of_page()
+        if options.list:
+            print(f"{len(guards)} guards")
+            return 0
+        guards = [guard for guard in guards if not options.only or guard.name in options.only]
+        if not guards:
+            raise Bad("no such guard")
+        tree = Tree()
+        for test in sorted({test for guard in guards for test in guard.tests}):
+            passed, why, count = run_tests(f"{RELEASE}/tests/{BINARY}", [test])
+            if not passed or count != 1:
+                raise Bad(f"with all guards: {count} tests are '{test}'" if passed else f"with all guards: {why}")
+        killed = 0
+        for number, guard in enumerate(guards, 1):
+            begin = time.monotonic()
+            passed, by, _ = run_tests(tree.build(guard), guard.tests)
+            shutil.rmtree(f"{MUTATE}/{guard.name}")
+            killed += not passed
+            told = "SURVIVED" if passed else f"killed by {by}"
+            print(f"{number:3}/{len(guards)} {guard.name:22} {time.monotonic() - begin:4.0f} s  {told}", flush=True)
+    except Bad as bad:
+        print(bad, file=sys.stderr)
+        return 2
+    print(f"{killed} / {len(guards)} killed")
+    return 0 if killed == len(guards) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
