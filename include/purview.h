@@ -30,12 +30,13 @@ typedef struct pv_instance {
     uint32_t updated; /* tick of the last update that arrived */
 } pv_instance;
 
-/* A ghost that came or went. 16 bytes. */
+/* A ghost that came or went. 20 bytes. */
 typedef struct pv_event {
     uint32_t ghost;
     uint32_t kind;
-    uint32_t enter;  /* 1: came, 0: went */
+    uint32_t enter;  /* 1: came, 0: went, or a copy that was kept ends */
     uint32_t reason; /* of a leave: see PROTOCOL.md */
+    uint32_t copy; /* 0 made, 1 removed, 2 left and kept, 3 came back to its copy, 4 copy dropped */
 } pv_event;
 
 /* A call of the server. 16 bytes. */
@@ -88,7 +89,22 @@ const pv_instance* pv_client_instances(const pv_client* client);
 uint32_t pv_client_take_events(pv_client* client);
 const pv_event* pv_client_events(const pv_client* client);
 const pv_stats* pv_client_stats(pv_client* client);
+/* 0 of a field that is no number. */
 double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
+/* A text field: zero-terminated, any bytes but zeros; valid until the next call of anything. */
+const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
+/* A rotation field: x, y, z, w, of length 1; valid until the next call of anything. */
+const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
+                                uint32_t field);
+/* A reference field: a ghost that is held, or PV_NO_GHOST. */
+uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
+                             uint32_t field);
+/* 1: we are told the component, and its values are those of now. */
+uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component);
+/* How the copy of a ghost is kept that has left: 0 it is not, 1 frozen, 2 stale, 3 out of sight. */
+uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
+/* 1: everything that was relevant at the join has arrived. */
+uint32_t pv_client_is_view_complete(const pv_client* client);
 
 /* Calls of the server since the last time, in order; returns their number. Take them after every
  * pv_client_receive. */

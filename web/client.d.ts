@@ -40,6 +40,8 @@ export interface GhostEvent {
   kind: number;
   /** Of a leave. */
   reason: Reason;
+  /** What became of our copy. */
+  copy: "made" | "removed" | "kept" | "resumed" | "dropped";
 }
 
 /** A call of the server, after the property changes that came with it. */
@@ -76,7 +78,8 @@ export class PurviewClient {
   /** Random name of the connection, 16 hexadecimal digits; set by `connect`. */
   nonce: string;
   on(name: "state", listener: (state: ClientState) => void): () => void;
-  on(name: "enter" | "leave", listener: (event: GhostEvent) => void): () => void;
+  /** "drop": a copy that was kept ends. */
+  on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** A new connection with an empty world. */
   connect(): Promise<void>;
@@ -98,6 +101,14 @@ export class PurviewClient {
   /** All ghosts as of a server tick that may lie between two. */
   collect(tick: number): Instances;
   value(ghost: number, component: number, field: number): number;
+  text(ghost: number, component: number, field: number): string;
+  /** x, y, z, w. */
+  rotation(ghost: number, component: number, field: number): [number, number, number, number];
+  /** The ghost that is named, or NO_GHOST. */
+  reference(ghost: number, component: number, field: number): number;
+  isTold(ghost: number, component: number): boolean;
+  keptAs(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
+  readonly isViewComplete: boolean;
   sendCommand(bytes: Uint8Array): boolean;
   /** Calls the server; see `schema.calls`. `ghost` only for a call that is about one. */
   call(name: string, values?: Record<string, number>, ghost?: number): boolean;

@@ -16,6 +16,9 @@ export const INSTANCE = { x: 0, y: 1, z: 2, ghost: 3, kind: 4, parent: 5, owned:
 export const NO_GHOST = 0xffffffff;
 
 const TICK_MS = 50;
+const EVENT_WORDS = 5;
+const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
+const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 
 /** Compiles the module once; hand the result to as many clients as you like. */
 export async function loadPurview(source = "purview_client.wasm") {
@@ -41,7 +44,7 @@ export class PurviewClient {
     this.#options = { role: "player", digestEvery: 0, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "call". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "call". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -131,6 +134,32 @@ export class PurviewClient {
   /** A field of a ghost; 0 where there is none. Indices as in `schema`. */
   value(ghost, component, field) { return this.#number("pv_client_value", ghost, component, field); }
 
+  /** A text of a ghost. */
+  text(ghost, component, field) {
+    return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_text(this.#handle, ghost, component, field));
+  }
+
+  /** A rotation of a ghost: [x, y, z, w]. */
+  rotation(ghost, component, field) {
+    if (this.#handle === 0) return [0, 0, 0, 1];
+    const at = this.#exports.pv_client_rotation(this.#handle, ghost, component, field);
+    return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
+  }
+
+  /** The ghost that a reference names; NO_GHOST for none, or for one that we do not hold. */
+  reference(ghost, component, field) {
+    return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);
+  }
+
+  /** Whether we are told the component; otherwise its values are old, or those of zeros. */
+  isTold(ghost, component) { return this.#number("pv_client_is_told", ghost, component) === 1; }
+
+  /** How the copy of a ghost that has left is kept; "despawn": it is not. */
+  keptAs(ghost) { return LEAVE_POLICIES[this.#number("pv_client_kept_as", ghost)]; }
+
+  /** Everything that was relevant when we joined has arrived. */
+  get isViewComplete() { return this.#number("pv_client_is_view_complete") === 1; }
+
   /** One command for the game, at most 200 bytes; false when it could not be taken. */
   sendCommand(bytes) {
     if (this.#state !== "joined" || bytes.length > 200) return false;
@@ -216,10 +245,11 @@ export class PurviewClient {
     const count = this.#exports.pv_client_take_events(this.#handle);
     if (count === 0) return;
     const at = this.#exports.pv_client_events(this.#handle);
-    const words = new Uint32Array(this.#exports.memory.buffer, at, count * 4).slice();
+    const words = new Uint32Array(this.#exports.memory.buffer, at, count * EVENT_WORDS).slice();
     for (let i = 0; i < count; ++i) {
-      const [ghost, kind, enter, reason] = words.subarray(i * 4, i * 4 + 4);
-      this.#emit(enter ? "enter" : "leave", { ghost, kind, reason: REASONS[reason] ?? "unknown" });
+      const [ghost, kind, enter, reason, copy] = words.subarray(i * EVENT_WORDS, (i + 1) * EVENT_WORDS);
+      const name = enter ? "enter" : COPIES[copy] === "dropped" ? "drop" : "leave";
+      this.#emit(name, { ghost, kind, reason: REASONS[reason] ?? "unknown", copy: COPIES[copy] });
     }
   }
 

@@ -22,6 +22,8 @@ struct pv_client {
     std::vector<double> call_values;
     pv_stats stats{};
     std::string world_name;
+    std::string text;
+    std::array<float, 4> rotation{};
 };
 
 namespace {
@@ -44,6 +46,10 @@ const ComponentDef* component_of(const pv_client* client, std::uint32_t componen
 const RpcDef* rpc_of(const pv_client* client, std::uint32_t rpc) {
     const Schema* schema = schema_of(client);
     return schema != nullptr && rpc < schema->rpcs().size() ? &schema->rpcs()[rpc] : nullptr;
+}
+
+ComponentId component_id(std::uint32_t component) {
+    return ComponentId{static_cast<std::uint16_t>(component)};
 }
 
 }  // namespace
@@ -142,9 +148,9 @@ uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
     client->events.clear();
     for (const ClientEvent& event : client->client.events()) {
-        if (!event.is_enter() && !event.is_leave()) continue;
         client->events.push_back({event.ghost, index_of(event.kind), event.is_enter() ? 1U : 0U,
-                                  static_cast<uint32_t>(event.reason)});
+                                  static_cast<std::uint32_t>(event.reason),
+                                  static_cast<std::uint32_t>(event.copy)});
     }
     client->client.clear_events();
     return static_cast<uint32_t>(client->events.size());
@@ -205,6 +211,37 @@ double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t compone
     if (component_of(client, component) == nullptr) return 0;
     return client->client.value_of(ghost, ComponentId{static_cast<std::uint16_t>(component)},
                                    field);
+}
+
+const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component, uint32_t field) {
+    if (component_of(client, component) == nullptr) return "";
+    client->text = client->client.text_of(ghost, component_id(component), field);
+    return client->text.c_str();
+}
+const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
+                                uint32_t field) {
+    if (client == nullptr) return nullptr;
+    const Rotation rotation =
+        component_of(client, component) == nullptr
+            ? Rotation{}
+            : client->client.rotation_of(ghost, component_id(component), field);
+    client->rotation = {rotation.x, rotation.y, rotation.z, rotation.w};
+    return client->rotation.data();
+}
+uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
+                             uint32_t field) {
+    if (component_of(client, component) == nullptr) return no_ghost;
+    return client->client.reference_of(ghost, component_id(component), field);
+}
+uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component) {
+    if (component_of(client, component) == nullptr) return 0;
+    return client->client.is_told(ghost, component_id(component)) ? 1 : 0;
+}
+uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.kept_as(ghost));
+}
+uint32_t pv_client_is_view_complete(const pv_client* client) {
+    return client != nullptr && client->client.is_view_complete() ? 1 : 0;
 }
 
 uint32_t pv_client_kind_count(const pv_client* client) {
