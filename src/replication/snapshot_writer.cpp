@@ -57,7 +57,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         item.bits_max += kind_bits(input.schema) + link_bits;
     } else {
         const Tick baseline = ghosts.baseline(lane);
-        FieldMask mask = input.fields.changed_since(index, kind, baseline);
+        FieldMask mask = input.cache.changed_since(index, kind, baseline);
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
