@@ -21,6 +21,7 @@ LocalId GhostTable::take_lane() {
     }
     const std::size_t lanes = used_.size() * bits_per_word;
     entity_.resize(lanes, EntityId::none);
+    index_.resize(lanes, 0);
     kind_.resize(lanes);
     owned_.resize(lanes, 0);
     leave_reason_.resize(lanes, Reason::left);
@@ -75,6 +76,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     }
     const LocalId lane = take_lane();
     entity_[lane] = entity;
+    index_[lane] = index_of(entity);
     keeping_[lane] = {};
     kind_[lane] = kind;
     owned_[lane] = owned ? 1 : 0;
@@ -168,6 +170,16 @@ void GhostTable::touch_references(EntityId entity, Tick now) {
     if (lane == no_local_id) return;
     reference_tick_[lane] = now;
     want(lane, now);
+}
+
+std::uint64_t GhostTable::lanes_in(const Bitset& entities, std::size_t word) const noexcept {
+    const std::uint64_t* bits = entities.words().data();
+    const std::uint32_t* index = index_.data() + word * bits_per_word;
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < bits_per_word; ++i) {  // all of them: asking first costs more
+        found |= (bits[index[i] / bits_per_word] >> (index[i] % bits_per_word) & 1U) << i;
+    }
+    return found;
 }
 
 PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {

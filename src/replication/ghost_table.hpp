@@ -109,6 +109,7 @@ class GhostTable {
     std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
     std::uint32_t live_count() const noexcept { return live_count_; }
     EntityId entity(LocalId lane) const noexcept { return entity_[lane]; }
+    std::uint32_t entity_index(LocalId lane) const noexcept { return index_[lane]; }
     KindId kind(LocalId lane) const noexcept { return kind_[lane]; }
     bool owned(LocalId lane) const noexcept { return owned_[lane] != 0; }
     Reason leave_reason(LocalId lane) const noexcept { return leave_reason_[lane]; }
@@ -169,10 +170,13 @@ class GhostTable {
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
+    /// Lanes of a word whose entities are in the set; free lanes answer anything.
+    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept;
     void delivered(const PacketRecord& record);
     void lost(const PacketRecord& record, Tick now);
 
     std::vector<EntityId> entity_;
+    std::vector<std::uint32_t> index_;  ///< of the entity; looked through in every tick
     std::vector<KindId> kind_;
     std::vector<std::uint8_t> owned_;
     std::vector<Reason> leave_reason_;
@@ -210,14 +214,17 @@ class GhostTable {
 
 template <class IsTold>
 void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
-    const auto bits = changed.words();
     for (std::size_t w = 0; w < live_.size(); ++w) {
-        for_each_bit(live_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            const std::uint32_t index = index_of(entity_[lane]);
-            if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) == 0) return;
-            if (!test(restricted_, lane) || is_told(lane)) want(lane, now);
+        const std::uint64_t asked = live_[w] & ~pending_[w];
+        if (asked == 0) continue;
+        std::uint64_t wanted = asked & lanes_in(changed, w);
+        for_each_bit(wanted & restricted_[w], w * bits_per_word, [&](std::size_t lane) {
+            if (!is_told(static_cast<LocalId>(lane)))
+                wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
         });
+        pending_[w] |= wanted;
+        for_each_bit(wanted, w * bits_per_word,
+                     [&](std::size_t lane) { waiting_since_[lane] = now; });
     }
 }
 
