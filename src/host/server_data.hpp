@@ -70,8 +70,10 @@ class ServerData {
     void track();
     void decide_interest();
     void diff();
-    void prioritise();
-    void encode(Micros now);
+    using SessionGroup = std::span<const std::unique_ptr<Session>>;
+    void gather(SessionGroup group);
+    void prioritise(SessionGroup group);
+    void encode(SessionGroup group, Micros now);
     void send();
 
     void track_op(const WorldOp& op);
