@@ -132,6 +132,7 @@ class GhostTable {
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
     bool is_away(LocalId lane) const noexcept { return test(away_, lane); }
     bool is_live(LocalId lane) const noexcept { return test(live_, lane); }
+    bool is_pending(LocalId lane) const noexcept { return test(pending_, lane); }
     bool needs_enter(LocalId lane) const noexcept { return test(needs_enter_, lane); }
     /// Lanes by mask, 64 to a word.
     std::span<const std::uint64_t> pending() const noexcept { return pending_; }
