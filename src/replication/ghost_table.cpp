@@ -15,28 +15,30 @@ LocalId GhostTable::take_lane() {
         set(used_, lane);
         return lane;
     }
+    // One word more; room is made for many, because what an observer sees fluctuates.
+    const std::size_t lanes = (used_.size() + 1) * bits_per_word;
+    const std::size_t room = lanes <= entity_.capacity() ? 0 : lanes * 4;
+    const auto grow = [&](auto& column, const auto& value) {
+        if (room != 0) column.reserve(room);
+        column.resize(lanes, value);
+    };
     for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
                          &ever_sent_, &restricted_, &lingering_, &away_}) {
+        if (room != 0) words->reserve(room / bits_per_word);
         words->push_back(0);
     }
-    const std::size_t lanes = used_.size() * bits_per_word;
-    entity_.resize(lanes, EntityId::none);
-    index_.resize(lanes, 0);
-    kind_.resize(lanes);
-    owned_.resize(lanes, 0);
-    leave_reason_.resize(lanes, Reason::left);
-    keeping_.resize(lanes);
-    baseline_.resize(lanes, 0);
-    meta_tick_.resize(lanes, 0);
-    reference_tick_.resize(lanes, 0);
-    resumed_tick_.resize(lanes, 0);
-    gained_tick_.resize(lanes, 0);
-    pace_.resize(lanes);
-    sent_tick_.resize(lanes, 0);
-    told_.resize(lanes, 0);
-    gained_.resize(lanes, 0);
-    waiting_since_.resize(lanes, 0);
-    last_sequence_.resize(lanes, 0);
+    if (room != 0) lane_of_.reserve(room);
+    grow(entity_, EntityId::none);
+    grow(kind_, KindId{});
+    grow(owned_, std::uint8_t{0});
+    grow(leave_reason_, Reason::left);
+    grow(keeping_, Keeping{});
+    grow(pace_, Pace{});
+    for (std::vector<std::uint32_t>* column :
+         {&index_, &baseline_, &meta_tick_, &reference_tick_, &resumed_tick_, &gained_tick_,
+          &sent_tick_, &told_, &gained_, &waiting_since_, &last_sequence_}) {
+        grow(*column, 0U);
+    }
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
     set(used_, lane);
     return lane;
@@ -183,26 +185,15 @@ std::uint64_t GhostTable::lanes_in(const Bitset& entities, std::size_t word) con
 }
 
 PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
-    if (records_end_ - records_begin_ == records_.size()) {
-        // The ring is full: straighten it, then let it grow. The link bounds packets under way.
-        std::rotate(records_.begin(),
-                    records_.begin() + static_cast<std::ptrdiff_t>(
-                                           records_.empty() ? 0 : records_begin_ % records_.size()),
-                    records_.end());
-        records_end_ -= records_begin_;
-        records_begin_ = 0;
-        records_.resize(std::max<std::size_t>(8, records_.size() * 2));
-    }
-    PacketRecord& record = records_[records_end_++ % records_.size()];
-    record.sequence = sequence;
-    record.tick = tick;
-    record.items.clear();
-    record.live.assign(live_.begin(), live_.end());
-    return record;
+    records_.push({sequence, tick, 0, static_cast<std::uint32_t>(live_.size()), sent_items_.end(),
+                   live_words_.end()});
+    for (const std::uint64_t word : live_) live_words_.push(word);
+    return records_[records_.end() - 1];
 }
 
 void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
-    record.items.push_back({lane, as});
+    sent_items_.push(lane << sent_as_bits | static_cast<std::uint32_t>(as));
+    ++record.items;
     last_sequence_[lane] = record.sequence;
     sent_tick_[lane] = record.tick;
     reset(pending_, lane);
@@ -216,29 +207,30 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
 }
 
 void GhostTable::delivered(const PacketRecord& record) {
-    for (const SentItem item : record.items) {
+    for_each_sent(record, [&](SentItem item) {
+        const LocalId lane = item.lane;
         switch (item.as) {
             case SentAs::enter:
-                set(held_, item.lane);
+                set(held_, lane);
                 break;
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
-                if (test(held_, item.lane)) {
-                    if (record.tick >= resumed_tick_[item.lane]) reset(away_, item.lane);
-                    baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
-                }
+                if (!test(held_, lane)) break;
+                if (record.tick >= resumed_tick_[lane]) reset(away_, lane);
+                baseline_[lane] = std::max(baseline_[lane], record.tick);
                 break;
             case SentAs::leave:
-                free_lane(item.lane);
+                free_lane(lane);
                 break;
             case SentAs::keep:
-                set(away_, item.lane);
+                set(away_, lane);
                 break;
         }
-    }
+    });
     held_report_ = {record.sequence, record.tick, 0, 0, 0};
     for (std::size_t w = 0; w < held_.size(); ++w) {
-        const std::uint64_t relevant = w < record.live.size() ? record.live[w] : 0;
+        const std::uint64_t relevant =
+            w < record.live_words ? live_words_[record.first_live + w] : 0;
         const std::uint64_t shown = held_[w] & ~away_[w];
         held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));
         held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~shown));
@@ -248,47 +240,45 @@ void GhostTable::delivered(const PacketRecord& record) {
 }
 
 void GhostTable::lost(const PacketRecord& record, Tick now) {
-    for (const SentItem item : record.items) {
-        if (last_sequence_[item.lane] != record.sequence && item.as != SentAs::enter) {
-            continue;  // sent again since, with everything that this packet had
-        }
+    for_each_sent(record, [&](SentItem item) {
+        const LocalId lane = item.lane;
+        // Sent again since, with everything that this packet had?
+        if (last_sequence_[lane] != record.sequence && item.as != SentAs::enter) return;
         switch (item.as) {
             case SentAs::enter:
-                if (test(live_, item.lane)) {
-                    set(needs_enter_, item.lane);
-                    want(item.lane, now);
-                }
+                if (!test(live_, lane)) break;
+                set(needs_enter_, lane);
+                want(lane, now);
                 break;
             case SentAs::update:
-                if (test(live_, item.lane)) want(item.lane, now);
+                if (test(live_, lane)) want(lane, now);
                 break;
             case SentAs::leave:
-                set(needs_leave_, item.lane);
+                set(needs_leave_, lane);
                 break;
             case SentAs::keep:
-                if (test(lingering_, item.lane)) set(needs_leave_, item.lane);
+                if (test(lingering_, lane)) set(needs_leave_, lane);
                 break;
         }
-    }
+    });
 }
 
 void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
-    if (records_begin_ == records_end_) return;
-    PacketRecord& record = records_[records_begin_ % records_.size()];
+    if (records_.empty()) return;
+    const PacketRecord record = records_[records_.begin()];
     if (record.sequence != sequence) return;
     was_delivered ? delivered(record) : lost(record, now);
-    ++records_begin_;
+    sent_items_.drop_before(record.first_item + record.items);
+    live_words_.drop_before(record.first_live + record.live_words);
+    records_.drop_before(records_.begin() + 1);
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {
-    std::size_t bytes =
+    const std::size_t bytes =
         entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 8 * sizeof(Tick)) +
         used_.size() * 8 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
-    for (const PacketRecord& record : records_) {
-        bytes += sizeof record + record.items.capacity() * sizeof(SentItem) +
-                 record.live.capacity() * sizeof(std::uint64_t);
-    }
-    return bytes;
+    return bytes + records_.memory_bytes() + sent_items_.memory_bytes() +
+           live_words_.memory_bytes();
 }
 
 }  // namespace purview

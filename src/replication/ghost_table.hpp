@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "core/fifo.hpp"
 #include "core/flat_map.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
@@ -42,12 +43,15 @@ struct SentItem {
     SentAs as;
 };
 
-/// What a packet under way carried.
+/// What a packet under way carried: so many items, and the lanes that were relevant when it was
+/// sent, in rings of the table (for_each_sent).
 struct PacketRecord {
     std::uint32_t sequence = 0;
     Tick tick = 0;
-    std::vector<SentItem> items;
-    std::vector<std::uint64_t> live;  ///< relevant lanes when it was sent, a bit each
+    std::uint32_t items = 0;
+    std::uint32_t live_words = 0;
+    std::uint64_t first_item = 0;  ///< positions in the rings
+    std::uint64_t first_live = 0;
 };
 
 /// What an observer held after applying the packet of a tick; known when it is acknowledged.
@@ -136,6 +140,7 @@ class GhostTable {
     bool needs_enter(LocalId lane) const noexcept { return test(needs_enter_, lane); }
     /// Lanes by mask, 64 to a word.
     std::span<const std::uint64_t> pending() const noexcept { return pending_; }
+    std::span<const std::uint64_t> needs_enter() const noexcept { return needs_enter_; }
     std::span<const std::uint64_t> needs_leave() const noexcept { return needs_leave_; }
     std::span<const std::uint64_t> live() const noexcept { return live_; }
 
@@ -145,14 +150,21 @@ class GhostTable {
     /// The packet goes out with these items; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
-    const PacketRecord& last_record() const noexcept {
-        return records_[(records_end_ - 1) % records_.size()];
-    }
+    const PacketRecord& last_record() const noexcept { return records_[records_.end() - 1]; }
     void sent(PacketRecord& record, LocalId lane, SentAs as);
+    /// visit(SentItem), in the order of the packet.
+    template <class Visit>
+    void for_each_sent(const PacketRecord& record, Visit&& visit) const {
+        for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
+            const std::uint32_t item = sent_items_[at];
+            visit(SentItem{item >> sent_as_bits,
+                           static_cast<SentAs>(item & ((1U << sent_as_bits) - 1))});
+        }
+    }
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
     void resolve(std::uint32_t sequence, bool delivered, Tick now);
     const HeldReport& held_report() const noexcept { return held_report_; }
-    std::size_t records_under_way() const noexcept { return records_end_ - records_begin_; }
+    std::size_t records_under_way() const noexcept { return records_.size(); }
     std::size_t memory_bytes() const noexcept;
 
   private:
@@ -207,9 +219,10 @@ class GhostTable {
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
-    std::vector<PacketRecord> records_;  ///< ring, oldest first
-    std::size_t records_begin_ = 0;
-    std::size_t records_end_ = 0;
+    static constexpr unsigned sent_as_bits = 2;
+    Fifo<PacketRecord> records_;
+    Fifo<std::uint32_t> sent_items_;  ///< of all records: lane and SentAs
+    Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
 };
 

@@ -16,6 +16,12 @@ namespace {
 /// Of a packet, besides its items: seal, numbers, acknowledgements, tick; generously.
 constexpr std::uint64_t packet_bits_max = 200;
 
+/// Priorities differ from one tick to the next; the front is to hold a list all the same.
+constexpr float likely_margin = 0.85F;
+
+/// For room, and until a list says what is usual.
+constexpr std::uint32_t item_bits_usual = 32;
+
 /// Leaves before everything: they are small, and knowledge that must end, ends now.
 constexpr float leave_priority = 1e30F;
 
@@ -112,9 +118,8 @@ class Planner {
         : input_(input), ghosts_(ghosts), plan_(plan) {
         for (const SnapshotItem& item : plan.items) plan.item_of_lane[item.lane] = 0;
         if (plan.item_of_lane.size() < ghosts.lane_end())
-            plan.item_of_lane.resize(ghosts.lane_end(), 0);
+            plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
         plan.items.clear();
-        plan.keys.clear();
         plan.next = 0;
         plan.packet = 0;
     }
@@ -170,33 +175,58 @@ class Planner {
 
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 SnapshotPlan& plan) {
+    if (plan.items.capacity() == 0) {
+        const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
+        plan.items.reserve(usual);
+        plan.chosen.reserve(usual);
+    }
     Planner planner(input, ghosts, plan);
     for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
         for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }
-    auto& keys = plan.keys;
+    // What has about the priority that was enough for the last list stands in front, the rest
+    // behind.
+    std::size_t count = 0;
+    for (const std::uint64_t word : ghosts.pending())
+        count += static_cast<std::size_t>(std::popcount(word));
+    if (plan.keys.size() < count) plan.keys.resize(2 * count);
+    auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
+    const auto end = back;
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             if (!is_due(input, ghosts, lane)) return;
-            keys.push_back(key_of(priority_of(input, ghosts, lane), lane));
+            const float priority = priority_of(input, ghosts, lane);
+            const bool is_likely = priority >= plan.likely_priority;
+            *(is_likely ? front : back - 1) = key_of(priority, lane);
+            front += is_likely ? 1 : 0;
+            back -= is_likely ? 0 : 1;
         });
     }
-    auto from = keys.begin();
-    while (from != keys.end() && planner.bits_min() <= budget_bits) {
-        // As many as will fit by what the last ones cost, the first of all; then it is looked anew.
-        const std::uint64_t fit = (budget_bits - planner.bits_min()) / plan.item_bits + 1;
-        auto to = keys.end();
-        if (fit < static_cast<std::uint64_t>(keys.end() - from)) {
-            to = from + static_cast<std::ptrdiff_t>(fit);
-            std::nth_element(from, to, keys.end());
-            std::sort(from, to);
+    plan.likely_priority = 0;
+    bool is_cut = false;
+    const auto make_items = [&](auto from, auto last) {
+        while (from != last && planner.bits_min() <= budget_bits) {
+            // As many as fit by what the last ones cost, the first of all; then it is looked anew.
+            const std::uint64_t fit = (budget_bits - planner.bits_min()) / plan.item_bits + 1;
+            auto to = last;
+            if (fit < static_cast<std::uint64_t>(last - from)) {
+                to = from + static_cast<std::ptrdiff_t>(fit);
+                std::nth_element(from, to, last);
+                std::sort(from, to);
+            }
+            plan.likely_priority = likely_margin * priority_of(*(to - 1));
+            for (; from != to; ++from)
+                (void)planner.add_pending(lane_of(*from), priority_of(*from));
         }
-        for (; from != to; ++from) (void)planner.add_pending(lane_of(*from), priority_of(*from));
-    }
-    plan.is_over_budget = from != keys.end() || planner.bits_max() > budget_bits;
+        is_cut |= from != last;
+    };
+    make_items(plan.keys.begin(), front);
+    make_items(back, end);
+    if (!is_cut) plan.likely_priority = 0;
+    plan.is_over_budget = is_cut || planner.bits_max() > budget_bits;
     if (!plan.is_over_budget) return;
     plan.item_bits = static_cast<std::uint32_t>(planner.bits_min() /
                                                 std::max<std::size_t>(1, plan.items.size()));

@@ -45,6 +45,7 @@ struct SnapshotPlan {
     std::uint32_t packet = 0;                 ///< the one being filled
     bool is_over_budget = false;              ///< it is sorted: not everything fits
     std::uint32_t item_bits = 64;             ///< an item's, by the last list
+    float likely_priority = 0;                ///< that will be enough for the next list; 0: any
     std::vector<std::uint64_t> keys;          ///< scratch: what waits, by priority
     std::vector<std::uint64_t> chosen;        ///< scratch of one packet, in wire order
 
