@@ -36,7 +36,7 @@ LocalId GhostTable::take_lane() {
     grow(pace_, Pace{});
     for (std::vector<std::uint32_t>* column :
          {&index_, &baseline_, &meta_tick_, &reference_tick_, &resumed_tick_, &gained_tick_,
-          &sent_tick_, &told_, &gained_, &waiting_since_, &last_sequence_}) {
+          &sent_tick_, &told_, &gained_, &waiting_since_, &unheard_since_, &last_sequence_}) {
         grow(*column, 0U);
     }
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
@@ -56,7 +56,24 @@ void GhostTable::free_lane(LocalId lane) noexcept {
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
     if (!test(pending_, lane)) waiting_since_[lane] = now;
+    if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
     set(pending_, lane);
+}
+
+/// What it was sent is lost: it waits as long as if it had never been sent.
+void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
+    if (unheard_since_[lane] == 0) unheard_since_[lane] = record.tick;
+    waiting_since_[lane] = unheard_since_[lane];
+    set(pending_, lane);
+}
+
+/// He has the state as of this packet; what changed later is under way, or waits.
+void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
+    if (last_sequence_[lane] != record.sequence) {
+        unheard_since_[lane] = record.tick + 1;
+    } else {
+        unheard_since_[lane] = test(pending_, lane) ? waiting_since_[lane] : 0;
+    }
 }
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
@@ -70,6 +87,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         owned_[kept] = owned ? 1 : 0;
         meta_tick_[kept] = reference_tick_[kept] = now;
         pace_[kept] = {};
+        unheard_since_[kept] = 0;
         set(live_, kept);
         want(kept, now);
         ++live_count_;
@@ -91,6 +109,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     gained_[lane] = 0;
     pace_[lane] = {};
     sent_tick_[lane] = 0;
+    unheard_since_[lane] = 0;
     set(live_, lane);
     set(needs_enter_, lane);
     want(lane, now);
@@ -212,12 +231,14 @@ void GhostTable::delivered(const PacketRecord& record) {
         switch (item.as) {
             case SentAs::enter:
                 set(held_, lane);
+                heard(lane, record);
                 break;
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
                 if (!test(held_, lane)) break;
                 if (record.tick >= resumed_tick_[lane]) reset(away_, lane);
                 baseline_[lane] = std::max(baseline_[lane], record.tick);
+                heard(lane, record);
                 break;
             case SentAs::leave:
                 free_lane(lane);
@@ -239,7 +260,7 @@ void GhostTable::delivered(const PacketRecord& record) {
     }
 }
 
-void GhostTable::lost(const PacketRecord& record, Tick now) {
+void GhostTable::lost(const PacketRecord& record) {
     for_each_sent(record, [&](SentItem item) {
         const LocalId lane = item.lane;
         // Sent again since, with everything that this packet had?
@@ -248,10 +269,10 @@ void GhostTable::lost(const PacketRecord& record, Tick now) {
             case SentAs::enter:
                 if (!test(live_, lane)) break;
                 set(needs_enter_, lane);
-                want(lane, now);
+                want_again(lane, record);
                 break;
             case SentAs::update:
-                if (test(live_, lane)) want(lane, now);
+                if (test(live_, lane)) want_again(lane, record);
                 break;
             case SentAs::leave:
                 set(needs_leave_, lane);
@@ -263,11 +284,11 @@ void GhostTable::lost(const PacketRecord& record, Tick now) {
     });
 }
 
-void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
+void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     if (records_.empty()) return;
     const PacketRecord record = records_[records_.begin()];
     if (record.sequence != sequence) return;
-    was_delivered ? delivered(record) : lost(record, now);
+    was_delivered ? delivered(record) : lost(record);
     sent_items_.drop_before(record.first_item + record.items);
     live_words_.drop_before(record.first_live + record.live_words);
     records_.drop_before(records_.begin() + 1);

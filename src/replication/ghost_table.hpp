@@ -130,6 +130,7 @@ class GhostTable {
         return gained_tick_[lane] > baseline_[lane] ? gained_[lane] : 0;
     }
     std::span<const std::uint64_t> restricted() const noexcept { return restricted_; }
+    /// Of a pending lane: since when something is not sent, or was sent and lost.
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
@@ -146,7 +147,10 @@ class GhostTable {
 
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
-    void settle(LocalId lane) noexcept { reset(pending_, lane); }
+    void settle(LocalId lane) noexcept {
+        reset(pending_, lane);
+        unheard_since_[lane] = 0;
+    }
     /// The packet goes out with these items; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
@@ -162,7 +166,7 @@ class GhostTable {
         }
     }
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
-    void resolve(std::uint32_t sequence, bool delivered, Tick now);
+    void resolve(std::uint32_t sequence, bool delivered);
     const HeldReport& held_report() const noexcept { return held_report_; }
     std::size_t records_under_way() const noexcept { return records_.size(); }
     std::size_t memory_bytes() const noexcept;
@@ -183,10 +187,12 @@ class GhostTable {
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
+    void want_again(LocalId lane, const PacketRecord& record) noexcept;
+    void heard(LocalId lane, const PacketRecord& record) noexcept;
     /// Lanes of a word whose entities are in the set; free lanes answer anything.
     std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept;
     void delivered(const PacketRecord& record);
-    void lost(const PacketRecord& record, Tick now);
+    void lost(const PacketRecord& record);
 
     std::vector<EntityId> entity_;
     std::vector<std::uint32_t> index_;  ///< of the entity; looked through in every tick
@@ -204,6 +210,8 @@ class GhostTable {
     std::vector<std::uint32_t> told_;
     std::vector<std::uint32_t> gained_;
     std::vector<Tick> waiting_since_;
+    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
+    std::vector<Tick> unheard_since_;
     std::vector<std::uint32_t> last_sequence_;
     Words used_;
     Words live_;
@@ -237,8 +245,10 @@ void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
                 wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
         });
         pending_[w] |= wanted;
-        for_each_bit(wanted, w * bits_per_word,
-                     [&](std::size_t lane) { waiting_since_[lane] = now; });
+        for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
+            waiting_since_[lane] = now;
+            if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
+        });
     }
 }
 
