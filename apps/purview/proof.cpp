@@ -151,9 +151,9 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
     check::Manifest manifest;
     manifest.sequence = record.sequence;
     manifest.tick = record.tick;
-    manifest.items.reserve(record.items.size());
+    manifest.items.reserve(record.items);
     const World& world = server_->world();
-    for (const SentItem& sent : record.items) {
+    session.ghosts.for_each_sent(record, [&](SentItem sent) {
         check::ManifestItem item;
         item.lane = sent.lane;
         item.entity = session.ghosts.entity(sent.lane);
@@ -171,7 +171,7 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
             }
         }
         manifest.items.push_back(std::move(item));
-    }
+    });
     const std::string wrong = checker_of(session).sent(std::move(manifest));
     if (!wrong.empty()) wire_mismatch(name_of(session.observer) + ": " + wrong);
 }

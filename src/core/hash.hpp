@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/byte_order.hpp"
+
 namespace purview {
 
 constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
@@ -24,20 +26,16 @@ constexpr std::uint64_t combine64(std::uint64_t hash, std::uint64_t value) noexc
 }
 
 /// Hash of bytes, by words of eight with the length mixed in; the same on every machine.
-constexpr std::uint64_t hash_bytes(std::span<const std::byte> bytes,
-                                   std::uint64_t seed = 0) noexcept {
+inline std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept {
     std::uint64_t hash = combine64(seed, bytes.size());
+    std::size_t at = 0;
+    for (; at + 8 <= bytes.size(); at += 8) hash = combine64(hash, load_word(&bytes[at]));
+    if (at == bytes.size()) return hash;
     std::uint64_t word = 0;
-    unsigned filled = 0;
-    for (const std::byte byte : bytes) {
-        word |= std::to_integer<std::uint64_t>(byte) << (8 * filled);
-        if (++filled == 8) {
-            hash = combine64(hash, word);
-            word = 0;
-            filled = 0;
-        }
+    for (unsigned shift = 0; at < bytes.size(); ++at, shift += 8) {
+        word |= std::to_integer<std::uint64_t>(bytes[at]) << shift;
     }
-    return filled == 0 ? hash : combine64(hash, word);
+    return combine64(hash, word);
 }
 
 /// A small sequence of pseudo-random numbers for games, tests and simulators: same seed, same

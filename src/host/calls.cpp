@@ -145,9 +145,9 @@ bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
     if (ends < tick_number) return false;
     // In the order of calling, also one that is held again: whether others still have it held must
     // not show in the order in which this observer gets it.
-    const auto at = std::lower_bound(
-        calls.held.begin(), calls.held.end(), wanted.call,
-        [](const HeldCall& held, CallId call) { return held.wanted.call < call; });
+    const auto at =
+        std::lower_bound(calls.held.begin(), calls.held.end(), wanted.call,
+                         [](const HeldCall& held, CallId call) { return held.wanted.call < call; });
     ++calls.counters.held;
     if (at != calls.held.end() && at->wanted.call == wanted.call) {
         at->observers.push_back(observer);
@@ -243,6 +243,15 @@ void ServerData::request_callees() {
     }
 }
 
+namespace {
+
+/// The client is not known to have what its ghost is by now.
+bool is_waiting(const Session& session, const OutgoingRpc& call) {
+    return call.ghost != no_local_id && session.ghosts.is_pending(call.ghost);
+}
+
+}  // namespace
+
 std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
     auto& first = session.plan.first;
     first.clear();
@@ -250,13 +259,14 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
     const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
         const SnapshotItem* item =
             call.ghost == no_local_id ? nullptr : session.plan.item_of(call.ghost);
-        if (item == nullptr) return 0;
+        // Its parent has to arrive first.
+        if (item == nullptr) return is_waiting(session, call) ? RpcOutbox::never : 0;
         // It went in an earlier packet of this tick, which may be lost while this one arrives.
-        if (item->taken) return RpcOutbox::never;
+        if (item->packet != 0) return RpcOutbox::never;
         bool is_paid = false;
         session.calls_out.for_each_chosen(
             [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });
-        return is_paid ? 0 : item->bits_max;
+        return is_paid ? 0 : item->bits + 4 + BitWriter::varint_bits(session.ghosts.lane_end());
     };
     const std::uint64_t own =
         session.calls_out.choose(*def.schema, bits - snapshot_frame_bits, cost_bits);
@@ -272,9 +282,7 @@ bool ServerData::write_calls(Session& session, std::uint32_t sequence, BitWriter
         return false;
     }
     const auto may_go = [&](const OutgoingRpc& call) {
-        const bool goes = call.ghost == no_local_id ||
-                          session.plan.item_of(call.ghost) == nullptr ||
-                          session.plan.item_of(call.ghost)->taken;
+        const bool goes = !is_waiting(session, call);
         PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
                        session.ghosts.find(call.target) == call.ghost);
         if (goes && tap != nullptr) tap->call_written(session, sequence, call);

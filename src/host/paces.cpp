@@ -13,6 +13,7 @@ namespace purview {
 namespace {
 
 constexpr Tick paces_every_ticks = 8;
+constexpr std::uint64_t every_eighth = 0x0101'0101'0101'0101U;  ///< bits of a word
 
 }  // namespace
 
@@ -43,13 +44,14 @@ void ServerData::set_paces(Session& session) {
     if (!has_settings && !needs_strength) return;
     pace_.lanes.clear();
     pace_.entities.clear();
+    static_assert(bits_per_word % paces_every_ticks == 0);
+    const std::uint64_t turn = every_eighth << ((0U - tick_number) % paces_every_ticks);
     for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
-        for_each_bit(ghosts.live()[w], w * bits_per_word, [&](std::size_t l) {
+        const std::uint64_t looked_up = ghosts.live()[w] & (turn | ghosts.needs_enter()[w]);
+        for_each_bit(looked_up, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            const bool is_turn = (tick_number + lane) % paces_every_ticks == 0;
-            const bool is_new =
-                ghosts.needs_enter(lane) && ghosts.waiting_since(lane) == tick_number;
-            if (!is_turn && !is_new) return;
+            const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
+            if (!is_turn && ghosts.waiting_since(lane) != tick_number) return;  // not new
             pace_.lanes.push_back(lane);
             pace_.entities.push_back(ghosts.entity(lane));
         });

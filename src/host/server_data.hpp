@@ -76,8 +76,10 @@ class ServerData {
     void track();
     void decide_interest();
     void diff();
-    void prioritise();
-    void encode(Micros now);
+    using SessionGroup = std::span<const std::unique_ptr<Session>>;
+    void gather(SessionGroup group);
+    void prioritise(SessionGroup group);
+    void encode(SessionGroup group, Micros now);
     void send();
 
     // calls.cpp: of the stages receive, interest and encode

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One tick of the server. This page is the map of the library: eight calls, in this order and
-// nowhere else, each into one room. From `decide_interest` on the world is only read.
+// One tick of the server. This page is the map of the library: eight stages, in this order and
+// nowhere else, each in one room. From `decide_interest` on the world is only read, and from the
+// middle of `diff` on no session knows of another: the rest is done for a few of them at a time,
+// while what they hold is in the cache of the processor (docs/adr/0012).
 #include <algorithm>
 
 #include "host/server_data.hpp"
 
 namespace purview {
+
+namespace {
+
+/// Few enough for the nearest caches, and enough that the clock is not what the stages wait for.
+constexpr std::size_t sessions_at_a_time = 4;
+
+}  // namespace
 
 void ServerData::tick(Server& server, Micros now) {
     Micros mark = def.clock != nullptr ? def.clock() : 0;
@@ -27,12 +36,19 @@ void ServerData::tick(Server& server, Micros now) {
     profile.track_us = took();
     decide_interest();  // who may know what: enters and leaves
     profile.interest_us = took();
-    diff();  // which fields changed, and for whom that matters
+    diff();  // which fields changed
     profile.diff_us = took();
-    prioritise();  // an ordered list for every observer
-    profile.prioritise_us = took();
-    encode(now);  // packets within the budget
-    profile.encode_us = took();
+    profile.prioritise_us = profile.encode_us = 0;
+    for (std::size_t first = 0; first < sessions.size(); first += sessions_at_a_time) {
+        const SessionGroup group = std::span(sessions).subspan(
+            first, std::min(sessions_at_a_time, sessions.size() - first));
+        gather(group);  // and for whom that matters
+        profile.diff_us += took();
+        prioritise(group);  // an ordered list for every observer
+        profile.prioritise_us += took();
+        encode(group, now);  // packets within the budget
+        profile.encode_us += took();
+    }
     send();  // datagrams wait for their carrier
     profile.send_us = took();
     in_tick_ = false;
@@ -55,12 +71,16 @@ void ServerData::decide_interest() {
 
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
-    for (auto& session : sessions) {
+    cache_.clear();
+}
+
+void ServerData::gather(SessionGroup group) {
+    for (const auto& session : group) {
         decide_audiences(*session);
         GhostTable& ghosts = session->ghosts;
         ghosts.gather(fields_.changed(), tick_number, [&](LocalId lane) {
             const KindId kind = ghosts.kind(lane);
-            return fields_.has_changed(index_of(ghosts.entity(lane)), kind,
+            return fields_.has_changed(ghosts.entity_index(lane), kind,
                                        fields_.layout(kind).fields_of(ghosts.told(lane)),
                                        tick_number);
         });
@@ -72,11 +92,10 @@ ReplicationInput ServerData::replication_input() noexcept {
     return {*def.schema, world.data(), fields_, cache_, tick_number, spoil == Spoil::order};
 }
 
-void ServerData::prioritise() {
-    cache_.clear();
+void ServerData::prioritise(SessionGroup group) {
     const ReplicationInput input = replication_input();
     const std::uint64_t budget_bits = std::uint64_t{def.budget_bytes_per_tick} * 8;
-    for (auto& session : sessions) {
+    for (const auto& session : group) {
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
         if (!unlimited) set_paces(*session);
@@ -85,8 +104,8 @@ void ServerData::prioritise() {
     }
 }
 
-void ServerData::encode(Micros now) {
-    for (auto& session : sessions) {
+void ServerData::encode(SessionGroup group, Micros now) {
+    for (const auto& session : group) {
         if (session->state == Session::State::closing) continue;
         if (session->state == Session::State::probe) {
             encode_probe(*session);

@@ -116,7 +116,7 @@ void ServerData::encode_probe(Session& session) {
             return;
         }
         session.bytes_sent += out.bytes_written();
-        session.ghosts.resolve(sequence, true, tick_number);
+        session.ghosts.resolve(sequence, true);
         session.plan.skip_taken();
     }
 }
@@ -306,7 +306,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
 }
 
 void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
-    session.ghosts.resolve(notice.sequence, notice.delivered, tick_number);
+    session.ghosts.resolve(notice.sequence, notice.delivered);
     session.calls_out.resolve(notice.sequence, notice.delivered);
     if (session.keep_held_reports && notice.delivered &&
         session.ghosts.held_report().sequence == notice.sequence) {

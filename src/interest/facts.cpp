@@ -50,9 +50,12 @@ bool InterestData::in_rows(std::uint32_t o, EntityId unit) const noexcept {
 }
 
 PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) const noexcept {
+    return facts_of(o, slot, pairs_.find(o, unit));
+}
+
+PairFacts InterestData::facts_of(std::uint32_t o, Slot slot, const PairEntry* pair) const noexcept {
     const Observer& observer = observers_[o];
     const Columns& columns = facts_table_.columns;
-    const PairEntry* pair = pairs_.find(o, unit);
     PairFacts facts;
     facts.ready = observer.ready;
     facts.denied = pair != nullptr && pair->deny;
@@ -69,10 +72,15 @@ PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) cons
 bool InterestData::x_holds(std::uint32_t o, EntityId unit) const noexcept {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot || !observers_[o].ready) return false;
-    const Stage stage = facts_of(o, unit, slot).decide(false);
+    const PairEntry* pair = pairs_.find(o, unit);
+    return x_holds(o, unit, slot, pair, facts_of(o, slot, pair));
+}
+
+bool InterestData::x_holds(std::uint32_t o, EntityId unit, Slot slot, const PairEntry* pair,
+                           const PairFacts& facts) const noexcept {
+    const Stage stage = facts.decide(false);
     if (stage != Stage::no_node) return is_yes(stage);
     if (open_count_ > 0 && table_.flag(facts_table_.columns.open, slot)) return true;
-    const PairEntry* pair = pairs_.find(o, unit);
     if (pair != nullptr && (pair->nodes > 0 || pair->held)) return true;
     return in_rows(o, unit);
 }

@@ -273,11 +273,14 @@ class InterestData {
     bool is_member(EntityId entity) const noexcept;
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
+    bool x_holds(std::uint32_t observer, EntityId unit, Slot slot, const PairEntry* pair,
+                 const PairFacts& facts) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
     bool is_seen(std::uint32_t observer, EntityId unit) const noexcept {
         return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
     }
     PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
+    PairFacts facts_of(std::uint32_t observer, Slot slot, const PairEntry* pair) const noexcept;
     void note(std::uint32_t observer, EntityId unit, bool before, bool after);
     void log_fact(std::uint32_t observer, EntityId entity, bool enter);
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);

@@ -441,16 +441,22 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
         return is_member(entity) ? Status::refused : Status::stale_id;
     }
     const std::uint32_t o = index_of(id);
-    const bool before = x_holds(o, entity);
+    const Slot slot = table_.slot_of(entity);
     PairEntry& pair = pairs_.edit(o, entity);
+    PairFacts facts = facts_of(o, slot, &pair);
+    const bool before = x_holds(o, entity, slot, &pair, facts);
     pair.*field = value;
     if (pair.deny) {
         pair.held = false;
         stays_.end(o, entity);
     }
+    const bool is_denial_new = facts.denied != pair.deny;
+    facts.allowed = pair.allow;
+    facts.denied = pair.deny;
+    const bool after = x_holds(o, entity, slot, &pair, facts);
     pairs_.settle(o, entity);
-    update_special(entity);
-    note(o, entity, before, x_holds(o, entity));
+    if (is_denial_new) update_special(entity);
+    note(o, entity, before, after);
     return Status::ok;
 }
 

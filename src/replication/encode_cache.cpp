@@ -2,35 +2,52 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/encode_cache.hpp"
 
+#include <algorithm>
+
 #include "wire/quantise.hpp"
 
 namespace purview {
 
-void EncodeCache::clear() noexcept {
+void EncodeCache::clear() {
+    ++round_;
     entries_.clear();
-    first_.clear();
-    bytes_.clear();
+    bytes_end_ = 0;
+    if (last_.size() < fields_->changed().size()) last_.resize(fields_->changed().size());
+}
+
+FieldMask EncodeCache::changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
+    Last& last = last_of(entity_index);
+    if (last.baseline != baseline) {
+        last.baseline = baseline;
+        last.changed = fields_->changed_since(entity_index, kind, baseline);
+    }
+    return last.changed;
 }
 
 EncodedFields EncodeCache::full(std::uint32_t entity_index, KindId kind, FieldMask mask) {
-    return find_or_encode(entity_index, kind, mask, true);
+    ++uses_;
+    return find_or_encode(last_of(entity_index), entity_index, kind, mask, true);
 }
 
 EncodedFields EncodeCache::update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
-    return find_or_encode(entity_index, kind, mask, false);
+    ++uses_;
+    Last& last = last_of(entity_index);
+    if (last.mask != mask || last.update.bits == 0) {
+        last.mask = mask;
+        last.update = find_or_encode(last, entity_index, kind, mask, false);
+    }
+    return last.update;
 }
 
-EncodedFields EncodeCache::find_or_encode(std::uint32_t entity_index, KindId kind, FieldMask mask,
-                                          bool full) {
-    ++uses_;
-    std::uint32_t& first = first_[entity_index];
-    for (std::uint32_t at = first; at != 0; at = entries_[at - 1].next) {
+EncodedFields EncodeCache::find_or_encode(Last& last, std::uint32_t entity_index, KindId kind,
+                                          FieldMask mask, bool full) {
+    for (std::uint32_t at = last.first; at != 0; at = entries_[at - 1].next) {
         const Entry& entry = entries_[at - 1];
         if (entry.mask == mask && entry.is_full == full) return entry.encoded;
     }
     const EncodedFields encoded = encode(entity_index, kind, mask, full);
-    entries_.push_back({mask, full, encoded, first});
-    first = static_cast<std::uint32_t>(entries_.size());
+    entries_.push_back({mask, full, encoded, last.first});
+    last.first = static_cast<std::uint32_t>(entries_.size());
     return encoded;
 }
 
@@ -38,9 +55,10 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
                                   bool full) {
     ++encodings_;
     EncodedFields encoded;
-    encoded.offset_bytes = static_cast<std::uint32_t>(bytes_.size());
+    encoded.offset_bytes = static_cast<std::uint32_t>(bytes_end_);
     const KindLayout& layout = fields_->layout(kind);
-    bytes_.resize(bytes_.size() + layout.body_bits_max / 8 + 1);
+    const std::size_t end_max = bytes_end_ + (words_for(layout.body_bits_max) + 1) * word_bytes;
+    if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
     BitWriter out(std::span<std::byte>(bytes_).subspan(encoded.offset_bytes));
     for (const KindLayout::Part& part : layout.parts) {
         const FieldMask wanted = mask & part.fields;
@@ -66,7 +84,7 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
     }
     PURVIEW_ASSERT(out.ok());
     encoded.bits = static_cast<std::uint32_t>(out.bits_written());
-    bytes_.resize(encoded.offset_bytes + out.bytes_written());
+    bytes_end_ += words_for(encoded.bits) * word_bytes;
     return encoded;
 }
 

@@ -3,13 +3,13 @@
 //
 // Serialise once, share: the fields of an entity are encoded once per tick for each set of fields
 // that anybody needs, and gathered into the packets of all who need it. What is cached depends on
-// the entity and the field mask alone, never on an observer. Emptied every tick.
+// the entity and the field mask alone, never on an observer. Emptied every tick. Found by entity
+// index: nothing is hashed, and once it has seen its largest tick, nothing is allocated.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/flat_map.hpp"
 #include "replication/field_store.hpp"
 #include "wire/bit_writer.hpp"
 
@@ -24,8 +24,11 @@ class EncodeCache {
   public:
     explicit EncodeCache(const FieldStore& fields) : fields_(&fields) {}
 
-    void clear() noexcept;
+    /// Forgets all bodies, and takes in how large the field store is now.
+    void clear();
 
+    /// As the field store has it. Remembered, because most observers have the same baseline.
+    FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline);
     /// These fields, without masks: the body of an enter. References are not in it: they are the
     /// observer's own, and follow.
     EncodedFields full(std::uint32_t entity_index, KindId kind, FieldMask mask);
@@ -33,8 +36,10 @@ class EncodeCache {
     /// references as above.
     EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask);
 
+    /// Whole words: what is behind the last bit means nothing. Valid until the next encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
-        return std::span(bytes_).subspan(encoded.offset_bytes, (encoded.bits + 7) / 8);
+        return std::span(bytes_).subspan(encoded.offset_bytes,
+                                         words_for(encoded.bits) * word_bytes);
     }
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }
@@ -49,14 +54,34 @@ class EncodeCache {
         EncodedFields encoded;
         std::uint32_t next = 0;  ///< index + 1 of another entry of the entity, or 0
     };
-    EncodedFields find_or_encode(std::uint32_t entity_index, KindId kind, FieldMask mask,
-                                 bool full);
+    /// What was asked of an entity last, and the way to all that was.
+    struct Last {
+        std::uint32_t round = 0;   ///< of round_: older ones count for nothing
+        std::uint32_t first = 0;   ///< index + 1 of an entry, or 0
+        Tick baseline = ~Tick{0};  ///< of `changed`
+        FieldMask changed = 0;
+        FieldMask mask = 0;    ///< of `update`
+        EncodedFields update;  ///< no bits: none yet
+    };
+    Last& last_of(std::uint32_t entity_index) noexcept {
+        PURVIEW_ASSERT(entity_index < last_.size());
+        Last& last = last_[entity_index];
+        if (last.round != round_) {
+            last = {};
+            last.round = round_;
+        }
+        return last;
+    }
+    EncodedFields find_or_encode(Last& last, std::uint32_t entity_index, KindId kind,
+                                 FieldMask mask, bool full);
     EncodedFields encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
 
     const FieldStore* fields_;
+    std::vector<Last> last_;  ///< by entity index
+    std::uint32_t round_ = 0;
     std::vector<Entry> entries_;
-    FlatMap<std::uint32_t, std::uint32_t> first_;  ///< entity index -> entry index + 1
-    std::vector<std::byte> bytes_;
+    std::vector<std::byte> bytes_;  ///< its size is the most it ever held
+    std::size_t bytes_end_ = 0;
     std::uint64_t encodings_ = 0;
     std::uint64_t uses_ = 0;
 };

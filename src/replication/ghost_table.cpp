@@ -15,28 +15,31 @@ LocalId GhostTable::take_lane() {
         set(used_, lane);
         return lane;
     }
+    // One word more; room is made for many, because what an observer sees fluctuates.
+    const std::size_t lanes = (used_.size() + 1) * bits_per_word;
+    const std::size_t room = lanes <= entity_.capacity() ? 0 : lanes * 4;
+    const auto grow = [&](auto& column, const auto& value) {
+        if (room != 0) column.reserve(room);
+        column.resize(lanes, value);
+    };
     for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
                          &ever_sent_, &restricted_, &lingering_, &away_}) {
+        if (room != 0) words->reserve(room / bits_per_word);
         words->push_back(0);
     }
-    const std::size_t lanes = used_.size() * bits_per_word;
-    entity_.resize(lanes, EntityId::none);
-    kind_.resize(lanes);
-    owned_.resize(lanes, 0);
-    leave_reason_.resize(lanes, Reason::left);
-    keeping_.resize(lanes);
-    baseline_.resize(lanes, 0);
-    meta_tick_.resize(lanes, 0);
-    reference_tick_.resize(lanes, 0);
-    resumed_tick_.resize(lanes, 0);
-    requested_tick_.resize(lanes, 0);
-    gained_tick_.resize(lanes, 0);
-    pace_.resize(lanes);
-    sent_tick_.resize(lanes, 0);
-    told_.resize(lanes, 0);
-    gained_.resize(lanes, 0);
-    waiting_since_.resize(lanes, 0);
-    last_sequence_.resize(lanes, 0);
+    if (room != 0) lane_of_.reserve(room);
+    grow(entity_, EntityId::none);
+    grow(kind_, KindId{});
+    grow(owned_, std::uint8_t{0});
+    grow(leave_reason_, Reason::left);
+    grow(keeping_, Keeping{});
+    grow(pace_, Pace{});
+    for (std::vector<std::uint32_t>* column :
+         {&index_, &baseline_, &meta_tick_, &reference_tick_, &resumed_tick_, &requested_tick_,
+          &gained_tick_, &sent_tick_, &told_, &gained_, &waiting_since_, &unheard_since_,
+          &last_sequence_}) {
+        grow(*column, 0U);
+    }
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
     set(used_, lane);
     return lane;
@@ -54,7 +57,24 @@ void GhostTable::free_lane(LocalId lane) noexcept {
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
     if (!test(pending_, lane)) waiting_since_[lane] = now;
+    if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
     set(pending_, lane);
+}
+
+/// What it was sent is lost: it waits as long as if it had never been sent.
+void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
+    if (unheard_since_[lane] == 0) unheard_since_[lane] = record.tick;
+    waiting_since_[lane] = unheard_since_[lane];
+    set(pending_, lane);
+}
+
+/// He has the state as of this packet; what changed later is under way, or waits.
+void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
+    if (last_sequence_[lane] != record.sequence) {
+        unheard_since_[lane] = record.tick + 1;
+    } else {
+        unheard_since_[lane] = test(pending_, lane) ? waiting_since_[lane] : 0;
+    }
 }
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
@@ -68,6 +88,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         owned_[kept] = owned ? 1 : 0;
         meta_tick_[kept] = reference_tick_[kept] = now;
         pace_[kept] = {};
+        unheard_since_[kept] = 0;
         set(live_, kept);
         want(kept, now);
         ++live_count_;
@@ -76,6 +97,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     }
     const LocalId lane = take_lane();
     entity_[lane] = entity;
+    index_[lane] = index_of(entity);
     keeping_[lane] = {};
     kind_[lane] = kind;
     owned_[lane] = owned ? 1 : 0;
@@ -89,6 +111,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     gained_[lane] = 0;
     pace_[lane] = {};
     sent_tick_[lane] = 0;
+    unheard_since_[lane] = 0;
     set(live_, lane);
     set(needs_enter_, lane);
     want(lane, now);
@@ -161,27 +184,26 @@ void GhostTable::touch_references(EntityId entity, Tick now) {
     want(lane, now);
 }
 
-PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
-    if (records_end_ - records_begin_ == records_.size()) {
-        // The ring is full: straighten it, then let it grow. The link bounds packets under way.
-        std::rotate(records_.begin(),
-                    records_.begin() + static_cast<std::ptrdiff_t>(
-                                           records_.empty() ? 0 : records_begin_ % records_.size()),
-                    records_.end());
-        records_end_ -= records_begin_;
-        records_begin_ = 0;
-        records_.resize(std::max<std::size_t>(8, records_.size() * 2));
+std::uint64_t GhostTable::lanes_in(const Bitset& entities, std::size_t word) const noexcept {
+    const std::uint64_t* bits = entities.words().data();
+    const std::uint32_t* index = index_.data() + word * bits_per_word;
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < bits_per_word; ++i) {  // all of them: asking first costs more
+        found |= (bits[index[i] / bits_per_word] >> (index[i] % bits_per_word) & 1U) << i;
     }
-    PacketRecord& record = records_[records_end_++ % records_.size()];
-    record.sequence = sequence;
-    record.tick = tick;
-    record.items.clear();
-    record.live.assign(live_.begin(), live_.end());
-    return record;
+    return found;
+}
+
+PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
+    records_.push({sequence, tick, 0, static_cast<std::uint32_t>(live_.size()), sent_items_.end(),
+                   live_words_.end()});
+    for (const std::uint64_t word : live_) live_words_.push(word);
+    return records_[records_.end() - 1];
 }
 
 void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
-    record.items.push_back({lane, as});
+    sent_items_.push(lane << sent_as_bits | static_cast<std::uint32_t>(as));
+    ++record.items;
     last_sequence_[lane] = record.sequence;
     sent_tick_[lane] = record.tick;
     reset(pending_, lane);
@@ -195,29 +217,32 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
 }
 
 void GhostTable::delivered(const PacketRecord& record) {
-    for (const SentItem item : record.items) {
+    for_each_sent(record, [&](SentItem item) {
+        const LocalId lane = item.lane;
         switch (item.as) {
             case SentAs::enter:
-                set(held_, item.lane);
+                set(held_, lane);
+                heard(lane, record);
                 break;
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
-                if (PURVIEW_GUARD(baseline_of_held, test(held_, item.lane))) {
-                    if (record.tick >= resumed_tick_[item.lane]) reset(away_, item.lane);
-                    baseline_[item.lane] = std::max(baseline_[item.lane], record.tick);
-                }
+                if (!PURVIEW_GUARD(baseline_of_held, test(held_, lane))) break;
+                if (record.tick >= resumed_tick_[lane]) reset(away_, lane);
+                baseline_[lane] = std::max(baseline_[lane], record.tick);
+                heard(lane, record);
                 break;
             case SentAs::leave:
-                free_lane(item.lane);
+                free_lane(lane);
                 break;
             case SentAs::keep:
-                set(away_, item.lane);
+                set(away_, lane);
                 break;
         }
-    }
+    });
     held_report_ = {record.sequence, record.tick, 0, 0, 0};
     for (std::size_t w = 0; w < held_.size(); ++w) {
-        const std::uint64_t relevant = w < record.live.size() ? record.live[w] : 0;
+        const std::uint64_t relevant =
+            w < record.live_words ? live_words_[record.first_live + w] : 0;
         const std::uint64_t shown = held_[w] & ~away_[w];
         held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));
         held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~shown));
@@ -226,49 +251,47 @@ void GhostTable::delivered(const PacketRecord& record) {
     }
 }
 
-void GhostTable::lost(const PacketRecord& record, Tick now) {
-    for (const SentItem item : record.items) {
-        if (last_sequence_[item.lane] != record.sequence && item.as != SentAs::enter) {
-            continue;  // sent again since, with everything that this packet had
-        }
+void GhostTable::lost(const PacketRecord& record) {
+    for_each_sent(record, [&](SentItem item) {
+        const LocalId lane = item.lane;
+        // Sent again since, with everything that this packet had?
+        if (last_sequence_[lane] != record.sequence && item.as != SentAs::enter) return;
         switch (item.as) {
             case SentAs::enter:
-                if (PURVIEW_GUARD(relevance_of_lost, test(live_, item.lane))) {
-                    set(needs_enter_, item.lane);
-                    want(item.lane, now);
-                }
+                if (!PURVIEW_GUARD(relevance_of_lost, test(live_, lane))) break;
+                set(needs_enter_, lane);
+                want_again(lane, record);
                 break;
             case SentAs::update:
-                if (PURVIEW_GUARD(relevance_of_updates, test(live_, item.lane)))
-                    want(item.lane, now);
+                if (PURVIEW_GUARD(relevance_of_updates, test(live_, lane)))
+                    want_again(lane, record);
                 break;
             case SentAs::leave:
-                set(needs_leave_, item.lane);
+                set(needs_leave_, lane);
                 break;
             case SentAs::keep:
-                if (test(lingering_, item.lane)) set(needs_leave_, item.lane);
+                if (test(lingering_, lane)) set(needs_leave_, lane);
                 break;
         }
-    }
+    });
 }
 
-void GhostTable::resolve(std::uint32_t sequence, bool was_delivered, Tick now) {
-    if (records_begin_ == records_end_) return;
-    PacketRecord& record = records_[records_begin_ % records_.size()];
+void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
+    if (records_.empty()) return;
+    const PacketRecord record = records_[records_.begin()];
     if (record.sequence != sequence) return;
-    was_delivered ? delivered(record) : lost(record, now);
-    ++records_begin_;
+    was_delivered ? delivered(record) : lost(record);
+    sent_items_.drop_before(record.first_item + record.items);
+    live_words_.drop_before(record.first_live + record.live_words);
+    records_.drop_before(records_.begin() + 1);
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {
-    std::size_t bytes =
+    const std::size_t bytes =
         entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 8 * sizeof(Tick)) +
         used_.size() * 8 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
-    for (const PacketRecord& record : records_) {
-        bytes += sizeof record + record.items.capacity() * sizeof(SentItem) +
-                 record.live.capacity() * sizeof(std::uint64_t);
-    }
-    return bytes;
+    return bytes + records_.memory_bytes() + sent_items_.memory_bytes() +
+           live_words_.memory_bytes();
 }
 
 }  // namespace purview

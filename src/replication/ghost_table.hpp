@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "core/fifo.hpp"
 #include "core/flat_map.hpp"
 #include "core/mutate.hpp"
 #include "purview/ids.hpp"
@@ -43,12 +44,15 @@ struct SentItem {
     SentAs as;
 };
 
-/// What a packet under way carried.
+/// What a packet under way carried: so many items, and the lanes that were relevant when it was
+/// sent, in rings of the table (for_each_sent).
 struct PacketRecord {
     std::uint32_t sequence = 0;
     Tick tick = 0;
-    std::vector<SentItem> items;
-    std::vector<std::uint64_t> live;  ///< relevant lanes when it was sent, a bit each
+    std::uint32_t items = 0;
+    std::uint32_t live_words = 0;
+    std::uint64_t first_item = 0;  ///< positions in the rings
+    std::uint64_t first_live = 0;
 };
 
 /// What an observer held after applying the packet of a tick; known when it is acknowledged.
@@ -126,6 +130,7 @@ class GhostTable {
     std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
     std::uint32_t live_count() const noexcept { return live_count_; }
     EntityId entity(LocalId lane) const noexcept { return entity_[lane]; }
+    std::uint32_t entity_index(LocalId lane) const noexcept { return index_[lane]; }
     KindId kind(LocalId lane) const noexcept { return kind_[lane]; }
     bool owned(LocalId lane) const noexcept { return owned_[lane] != 0; }
     Reason leave_reason(LocalId lane) const noexcept { return leave_reason_[lane]; }
@@ -142,33 +147,46 @@ class GhostTable {
         return gained_tick_[lane] > baseline_[lane] ? gained_[lane] : 0;
     }
     std::span<const std::uint64_t> restricted() const noexcept { return restricted_; }
+    /// Of a pending lane: since when something is not sent, or was sent and lost.
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
     bool is_away(LocalId lane) const noexcept { return test(away_, lane); }
     bool is_live(LocalId lane) const noexcept { return test(live_, lane); }
+    bool is_pending(LocalId lane) const noexcept { return test(pending_, lane); }
     bool needs_enter(LocalId lane) const noexcept { return test(needs_enter_, lane); }
     /// Lanes by mask, 64 to a word.
     std::span<const std::uint64_t> pending() const noexcept { return pending_; }
+    std::span<const std::uint64_t> needs_enter() const noexcept { return needs_enter_; }
     std::span<const std::uint64_t> needs_leave() const noexcept { return needs_leave_; }
     std::span<const std::uint64_t> live() const noexcept { return live_; }
     std::span<const std::uint64_t> held() const noexcept { return held_; }
 
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
-    void settle(LocalId lane) noexcept { reset(pending_, lane); }
+    void settle(LocalId lane) noexcept {
+        reset(pending_, lane);
+        unheard_since_[lane] = 0;
+    }
     /// The packet goes out with these items; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
-    const PacketRecord& last_record() const noexcept {
-        return records_[(records_end_ - 1) % records_.size()];
-    }
+    const PacketRecord& last_record() const noexcept { return records_[records_.end() - 1]; }
     void sent(PacketRecord& record, LocalId lane, SentAs as);
+    /// visit(SentItem), in the order of the packet.
+    template <class Visit>
+    void for_each_sent(const PacketRecord& record, Visit&& visit) const {
+        for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
+            const std::uint32_t item = sent_items_[at];
+            visit(SentItem{item >> sent_as_bits,
+                           static_cast<SentAs>(item & ((1U << sent_as_bits) - 1))});
+        }
+    }
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
-    void resolve(std::uint32_t sequence, bool delivered, Tick now);
+    void resolve(std::uint32_t sequence, bool delivered);
     const HeldReport& held_report() const noexcept { return held_report_; }
-    std::size_t records_under_way() const noexcept { return records_end_ - records_begin_; }
+    std::size_t records_under_way() const noexcept { return records_.size(); }
     std::size_t memory_bytes() const noexcept;
 
   private:
@@ -187,10 +205,15 @@ class GhostTable {
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
+    void want_again(LocalId lane, const PacketRecord& record) noexcept;
+    void heard(LocalId lane, const PacketRecord& record) noexcept;
+    /// Lanes of a word whose entities are in the set; free lanes answer anything.
+    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept;
     void delivered(const PacketRecord& record);
-    void lost(const PacketRecord& record, Tick now);
+    void lost(const PacketRecord& record);
 
     std::vector<EntityId> entity_;
+    std::vector<std::uint32_t> index_;  ///< of the entity; looked through in every tick
     std::vector<KindId> kind_;
     std::vector<std::uint8_t> owned_;
     std::vector<Reason> leave_reason_;
@@ -206,6 +229,8 @@ class GhostTable {
     std::vector<std::uint32_t> told_;
     std::vector<std::uint32_t> gained_;
     std::vector<Tick> waiting_since_;
+    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
+    std::vector<Tick> unheard_since_;
     std::vector<std::uint32_t> last_sequence_;
     Words used_;
     Words live_;
@@ -221,9 +246,10 @@ class GhostTable {
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
-    std::vector<PacketRecord> records_;  ///< ring, oldest first
-    std::size_t records_begin_ = 0;
-    std::size_t records_end_ = 0;
+    static constexpr unsigned sent_as_bits = 2;
+    Fifo<PacketRecord> records_;
+    Fifo<std::uint32_t> sent_items_;  ///< of all records: lane and SentAs
+    Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
 };
 
@@ -243,15 +269,18 @@ void GhostTable::drop_lingering(Tick now, Visit&& visit) {
 
 template <class IsTold>
 void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
-    const auto bits = changed.words();
     for (std::size_t w = 0; w < live_.size(); ++w) {
-        const std::uint64_t lanes = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]);
-        for_each_bit(lanes & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            const std::uint32_t index = index_of(entity_[lane]);
-            if (((bits[index / bits_per_word] >> (index % bits_per_word)) & 1U) == 0) return;
-            if (!test(restricted_, lane) || PURVIEW_GUARD(audience_of_changes, is_told(lane)))
-                want(lane, now);
+        const std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
+        if (asked == 0) continue;
+        std::uint64_t wanted = asked & lanes_in(changed, w);
+        for_each_bit(wanted & restricted_[w], w * bits_per_word, [&](std::size_t lane) {
+            if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
+                wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
+        });
+        pending_[w] |= wanted;
+        for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
+            waiting_since_[lane] = now;
+            if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
         });
     }
 }

@@ -3,199 +3,129 @@
 #include "replication/snapshot_writer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "core/mutate.hpp"
 
 namespace purview {
 
-namespace {
-
-/// Presence, tick, four counts and the parameter of the plain section, generously.
-constexpr std::uint64_t snapshot_overhead_bits = 1 + wire_tick_bits + 4 * 16 + 4;
-
 unsigned kind_bits(const Schema& schema) noexcept {
     return bits_for(schema.kinds().size() - 1);
 }
 
-/// Leaves before everything: they are small, and knowledge that must end, ends now.
-constexpr float leave_priority = 1e30F;
-
-SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
-    SnapshotItem item;
-    item.lane = lane;
-    item.type = ItemType::leave;
-    item.keeps = ghosts.kept_as(lane) != LeavePolicy::despawn;
-    item.bits_max = BitWriter::varint_bits(lane) + leave_reason_bits + 1 + leave_policy_bits;
-    item.priority = leave_priority;
-    return item;
+std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept {
+    std::uint64_t bits = BitWriter::varint_bits(count);
+    if (count == 0) return bits;
+    const std::uint32_t spare = lanes - count;
+    if (type == ItemType::plain) {
+        // For a mean distance in 2^k .. 2^(k+1) no other parameter has a lower bound.
+        const unsigned k = std::min(rice_parameter_max,
+                                    static_cast<unsigned>(std::bit_width(spare / count | 1U)) - 1);
+        return bits + rice_parameter_bits + std::uint64_t{count} * (1 + k) + (spare >> k);
+    }
+    bits += std::uint64_t{count} * 4;
+    for (unsigned shift = 3; spare >> shift != 0; shift += 3) {
+        bits += 4 * std::min(count, spare >> shift);  // so many can be as far as that
+        if (shift >= 30) break;
+    }
+    return bits;
 }
 
-/// Nothing changed in this tick of what the observer is told.
-bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const std::uint32_t index = index_of(ghosts.entity(lane));
-    if (!input.fields.changed().test(index)) return true;
-    const KindId kind = ghosts.kind(lane);
-    const KindLayout& layout = input.fields.layout(kind);
-    return layout.audience != 0 &&
-           !input.fields.has_changed(index, kind, layout.fields_of(ghosts.told(lane)), input.tick);
+bool is_present(const GhostTable& ghosts, LocalId lane) noexcept {
+    return lane == no_local_id || (ghosts.is_held(lane) && !ghosts.is_away(lane));
 }
 
-/// False when there is nothing to tell after all.
-bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
-               SnapshotItem& item) {
-    const EntityId entity = ghosts.entity(lane);
-    const std::uint32_t index = index_of(entity);
-    const KindId kind = ghosts.kind(lane);
-    item = SnapshotItem{};
-    item.lane = lane;
-    const EntityId parent = input.world.parent_at(index);
-    item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
-    item.bits_max = BitWriter::varint_bits(lane);
-    const KindLayout& layout = input.fields.layout(kind);
-    const unsigned link_bits =
-        2 + static_cast<unsigned>(std::popcount(layout.audience)) +
-        (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
-    const FieldMask told = layout.fields_of(ghosts.told(lane));
-    if (ghosts.needs_enter(lane)) {
-        item.type = ItemType::enter;
-        item.body =
-            input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
-        item.references = told & layout.references;
-        item.bits_max += kind_bits(input.schema) + link_bits;
-    } else {
-        const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
-        FieldMask mask = input.fields.changed_since(index, kind, baseline);
-        if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
-            mask |=
-                layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
-        if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
-        item.relink =
-            input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
-        if (mask == 0 && !item.relink) return false;
-        // A body of one part cannot say that nothing changed.
-        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
-        item.references = mask & layout.references;
-        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
-                        ? ItemType::verbose
-                        : ItemType::plain;
-        item.body = input.cache.update(index, kind, mask);
-        if (item.type == ItemType::verbose) {
-            item.bits_max += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
-        }
-    }
-    item.bits_max += item.body.bits + static_cast<unsigned>(std::popcount(item.references)) *
-                                          (1 + BitWriter::varint_bits(ghosts.lane_end()));
-    const Tick age = input.tick - ghosts.waiting_since(lane) + 1;
-    item.priority = static_cast<float>(age) * input.schema.kinds()[index_of(kind)].urgency *
-                    ghosts.pace(lane).weight;
-    // What came to rest is not corrected by the next update: its last value goes first.
-    if (is_at_rest(input, ghosts, lane)) item.priority *= rest_urgency;
-    return true;
-}
-
-/// An update may wait for its turn; what is new, what came to rest and links may not.
-bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const std::uint32_t every = ghosts.pace(lane).every_ticks;
-    if (every <= 1 || ghosts.needs_enter(lane) || ghosts.is_requested(lane, input.tick) ||
-        is_at_rest(input, ghosts, lane))
-        return true;
-    return input.tick - ghosts.sent_tick(lane) >= every;
-}
-
-}  // namespace
-
-void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
-                SnapshotPlan& plan) {
-    plan.items.clear();
-    plan.next = 0;
-    plan.bits_total = 0;
-    plan.item_of_lane.assign(ghosts.lane_end(), 0);
-    const auto add = [&](const SnapshotItem& item) {
-        plan.items.push_back(item);
-        plan.bits_total += item.bits_max;
-    };
-    for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
-        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {
-            add(make_leave(ghosts, static_cast<LocalId>(lane)));
-        });
-    }
-    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
-        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
-            SnapshotItem item;
-            if (!is_due(input, ghosts, static_cast<LocalId>(lane))) return;
-            if (make_item(input, ghosts, static_cast<LocalId>(lane), item)) {
-                add(item);
-            } else {
-                ghosts.settle(static_cast<LocalId>(lane));
-            }
-        });
-    }
-    plan.is_over_budget = plan.bits_total + snapshot_overhead_bits > budget_bits;
-    if (plan.is_over_budget) {
-        // Ties are broken by local id, never by anything that an observer must not see.
-        std::sort(plan.items.begin(), plan.items.end(),
-                  [](const SnapshotItem& a, const SnapshotItem& b) {
-                      return a.priority != b.priority ? a.priority > b.priority : a.lane < b.lane;
-                  });
-    }
-    for (std::size_t i = 0; i < plan.items.size(); ++i) {
-        plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
-    }
-}
-
-namespace {
-
-/// It makes the ghost present: an enter, or what a copy goes on with.
-bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) {
+bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept {
     return item.type == ItemType::enter ||
            (item.type == ItemType::verbose && item.relink && ghosts.is_away(item.lane));
 }
 
+namespace {
+
+/// How full a packet will be at most.
+class Filling {
+  public:
+    Filling(std::uint64_t capacity_bits, std::uint32_t lanes) noexcept
+        : capacity_(capacity_bits), lanes_(lanes) {
+        for (std::size_t t = 0; t < item_types; ++t) {
+            sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes);
+            bits_ += sections_[t];
+        }
+    }
+    /// False, with nothing added, when it would not fit.
+    bool add(const SnapshotItem& item) noexcept {
+        const auto t = static_cast<std::size_t>(item.type);
+        const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, lanes_);
+        const std::uint64_t bits = bits_ - sections_[t] + section + item.bits;
+        if (bits > capacity_) return false;
+        bits_ = bits;
+        sections_[t] = section;
+        ++counts_[t];
+        return true;
+    }
+    bool has_room() const noexcept { return bits_ < capacity_; }
+
+  private:
+    std::uint64_t capacity_;
+    std::uint64_t bits_ = 1 + wire_tick_bits;
+    std::uint32_t lanes_;
+    std::array<std::uint32_t, item_types> counts_{};
+    std::array<std::uint64_t, item_types> sections_{};
+};
+
+/// Sorted, they are in wire order: by type, then by lane.
+constexpr unsigned chosen_index_bits = 28;
+std::uint64_t chosen_key(const SnapshotItem& item, std::size_t index) noexcept {
+    return static_cast<std::uint64_t>(item.type) << 60 |
+           std::uint64_t{item.lane} << chosen_index_bits | index;
+}
+const SnapshotItem& chosen_item(const SnapshotPlan& plan, std::size_t at) noexcept {
+    return plan.items[plan.chosen[at] & ((1U << chosen_index_bits) - 1)];
+}
+
+/// Its parent has arrived, or this packet brings it.
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
-    if (item.parent == no_local_id) return true;
-    if (ghosts.is_held(item.parent) && !ghosts.is_away(item.parent)) return true;
+    if (is_present(ghosts, item.parent)) return true;
     const std::uint32_t at = plan.item_of_lane[item.parent];
-    return at != 0 && makes_present(ghosts, plan.items[at - 1]) &&
-           std::find(plan.chosen.begin(), plan.chosen.end(), at - 1) != plan.chosen.end();
+    return at != 0 && plan.items[at - 1].packet == plan.packet &&
+           makes_present(ghosts, plan.items[at - 1]);
 }
 
 /// Takes the item, its parents before it, while it fits.
 bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
-            std::uint32_t at, std::uint64_t& bits_left) {
+            std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
-    if (item.taken) return false;
+    if (item.packet != 0) return false;
     const bool links = item.type == ItemType::enter || item.relink;
     if (input.break_order && makes_present(ghosts, item) &&
         ghosts.waiting_since(item.lane) == input.tick &&
-        !input.world.children_at(index_of(ghosts.entity(item.lane))).empty()) {
+        !input.world.children_at(ghosts.entity_index(item.lane)).empty()) {
         return false;
     }
     if (links && !input.break_order &&
         !PURVIEW_GUARD(parent, is_parent_known(ghosts, plan, item))) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
-            !choose(input, ghosts, plan, parent - 1, bits_left)) {
+            !choose(input, ghosts, plan, parent - 1, filling)) {
             return false;  // its parent is under way: wait
         }
     }
-    if (!PURVIEW_GUARD(packet_room, item.bits_max <= bits_left)) return false;
-    bits_left -= item.bits_max;
-    item.taken = true;
-    plan.chosen.push_back(at);
+    if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
+    item.packet = plan.packet;
+    plan.chosen.push_back(chosen_key(item, at));
     return true;
 }
 
-/// The Rice parameter that codes these gaps in the fewest bits.
+/// The Rice parameter that codes these distances in the fewest bits.
 unsigned best_rice(const SnapshotPlan& plan, std::size_t first, std::size_t end) {
     std::uint64_t best_bits = ~std::uint64_t{0};
     unsigned best = 0;
-    for (unsigned k = 0; k < 15; ++k) {
+    for (unsigned k = 0; k <= rice_parameter_max; ++k) {
         std::uint64_t bits = 0;
         LocalId expected = 0;
         for (std::size_t i = first; i < end; ++i) {
-            const LocalId lane = plan.items[plan.chosen[i]].lane;
+            const LocalId lane = chosen_item(plan, i).lane;
             bits += ((lane - expected) >> k) + 1 + k;
             expected = lane + 1;
         }
@@ -219,7 +149,7 @@ void write_link(const GhostTable& ghosts, const KindLayout& layout, const Snapsh
 /// To this observer: the ghost, or none.
 void write_references(const ReplicationInput& input, GhostTable& ghosts, const SnapshotItem& item,
                       BitWriter& out) {
-    const std::uint32_t index = index_of(ghosts.entity(item.lane));
+    const std::uint32_t index = ghosts.entity_index(item.lane);
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
     for_each_bit(item.references, 0, [&](std::size_t f) {
         const std::uint32_t* named = input.fields.words(index, layout.fields[f]);
@@ -261,23 +191,21 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out) {
-    if (capacity_bits <= snapshot_overhead_bits) return false;
-    std::uint64_t bits_left = capacity_bits - snapshot_overhead_bits;
+    Filling filling(capacity_bits, ghosts.lane_end());
+    ++plan.packet;
     plan.chosen.clear();
     plan.skip_taken();
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
-        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, bits_left);
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
     }
-    for (std::size_t i = plan.next; i < plan.items.size() && bits_left > 0; ++i) {
-        (void)choose(input, ghosts, plan, static_cast<std::uint32_t>(i), bits_left);
+    for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
+        (void)choose(input, ghosts, plan, i, filling);
     }
     if (plan.chosen.empty()) return false;
-    std::sort(plan.chosen.begin(), plan.chosen.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const SnapshotItem& left = plan.items[a];
-        const SnapshotItem& right = plan.items[b];
-        return left.type != right.type ? left.type < right.type : left.lane < right.lane;
-    });
+    if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
+        std::sort(plan.chosen.begin(), plan.chosen.end());
+    const std::size_t begun = out.bits_written();
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
@@ -285,13 +213,13 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     for (const ItemType type :
          {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
         std::size_t end = at;
-        while (end < plan.chosen.size() && plan.items[plan.chosen[end]].type == type) ++end;
+        while (end < plan.chosen.size() && chosen_item(plan, end).type == type) ++end;
         out.varint(end - at);
         const unsigned k = type == ItemType::plain ? best_rice(plan, at, end) : 0;
-        if (type == ItemType::plain && end > at) out.bits(k, 4);
+        if (type == ItemType::plain && end > at) out.bits(k, rice_parameter_bits);
         LocalId expected = 0;
         for (; at < end; ++at) {
-            const SnapshotItem& item = plan.items[plan.chosen[at]];
+            const SnapshotItem& item = chosen_item(plan, at);
             type == ItemType::plain ? out.rice(item.lane - expected, k)
                                     : out.varint(item.lane - expected);
             expected = item.lane + 1;
@@ -302,19 +230,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
                                                   : SentAs::update);
         }
     }
+    PURVIEW_ASSERT(out.bits_written() - begun <= capacity_bits);
     return true;
-}
-
-Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {
-    Backlog backlog;
-    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
-        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
-            ++backlog.count;
-            backlog.age_ticks_max = std::max(
-                backlog.age_ticks_max, now - ghosts.waiting_since(static_cast<LocalId>(lane)));
-        });
-    }
-    return backlog;
 }
 
 }  // namespace purview

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What one observer is sent in one tick: an ordered list of what it waits for (prioritise), then
-// packets of it within a byte budget (encode). What does not fit stays pending and grows older, so
-// it comes first some day. Must not know: who is relevant and why; sockets.
+// packets of it within a byte budget (write_snapshot). What does not fit stays pending and grows
+// older, so it comes first some day. Where far more waits than fits, only what may fit becomes an
+// item of the list. Must not know: who is relevant and why; sockets.
 //
 // Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
 // known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
@@ -21,17 +22,19 @@ namespace purview {
 
 enum class ItemType : std::uint8_t { leave, enter, verbose, plain };
 
+inline constexpr std::size_t item_types = 4;
+
 struct SnapshotItem {
     LocalId lane = 0;
-    ItemType type = ItemType::plain;
-    bool taken = false;
-    bool keeps = false;            ///< a leave after which the copy stays
-    bool relink = false;           ///< parent or owner is told anew
     LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
-    FieldMask references = 0;    ///< follow the body
-    std::uint32_t bits_max = 0;  ///< an upper estimate of what it costs
+    FieldMask references = 0;  ///< follow the body
+    std::uint32_t bits = 0;    ///< what it costs at most, its place among the lanes aside
+    std::uint32_t packet = 0;  ///< that took it, from 1 on in each tick; 0: none yet
     float priority = 0;
+    ItemType type = ItemType::plain;
+    bool keeps = false;   ///< a leave after which the copy stays
+    bool relink = false;  ///< parent or owner is told anew
 };
 
 /// One observer's list for one tick; reused, so that it does not allocate.
@@ -39,19 +42,22 @@ struct SnapshotPlan {
     std::vector<SnapshotItem> items;          ///< in send order
     std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
     std::size_t next = 0;                     ///< first item that may not be taken yet
-    std::uint64_t bits_total = 0;
-    bool is_over_budget = false;        ///< it was sorted: not everything fits
-    std::vector<std::uint32_t> chosen;  ///< scratch of one packet
-    std::vector<LocalId> first;         ///< lanes whose items the next packet takes before others
+    std::uint32_t packet = 0;                 ///< the one being filled
+    bool is_over_budget = false;              ///< it is sorted: not everything fits
+    std::uint32_t item_bits = 64;             ///< an item's, by the last list
+    float likely_priority = 0;                ///< that will be enough for the next list; 0: any
+    std::vector<std::uint64_t> keys;          ///< scratch: what waits, by priority
+    std::vector<std::uint64_t> chosen;        ///< scratch of one packet, in wire order
+    std::vector<LocalId> first;               ///< lanes whose items the next packet takes first
 
-    /// Of what the lane waits for this tick; null: nothing.
+    /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
         const std::uint32_t at = lane < item_of_lane.size() ? item_of_lane[lane] : 0;
         return at == 0 ? nullptr : &items[at - 1];
     }
 
     void skip_taken() noexcept {
-        while (next < items.size() && items[next].taken) ++next;
+        while (next < items.size() && items[next].packet != 0) ++next;
     }
 };
 
@@ -64,7 +70,8 @@ struct ReplicationInput {
     bool break_order = false;  ///< test builds: children go first, and the parent gate stands open
 };
 
-/// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything.
+/// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything. Ties are
+/// broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 SnapshotPlan& plan);
 
@@ -73,6 +80,15 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
 /// fits.
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out);
+
+/// What the local ids of `count` items of one type cost at most, among so many lanes, with their
+/// count: the distances between them add up to no more than the lanes that are left over.
+std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept;
+
+/// It makes the ghost present: an enter, or what a copy goes on with.
+bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
+/// The observer has it, or it is nobody.
+bool is_present(const GhostTable& ghosts, LocalId lane) noexcept;
 
 /// Pending lanes that the plan could not send: how many, and the age of the oldest in ticks.
 struct Backlog {
@@ -85,8 +101,12 @@ Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
 inline constexpr float strength_floor = 0.25F;
 inline constexpr float rest_urgency = 2;
 
+unsigned kind_bits(const Schema& schema) noexcept;
+
 inline constexpr unsigned wire_tick_bits = 16;
 inline constexpr unsigned leave_reason_bits = 3;
 inline constexpr unsigned leave_policy_bits = 2;
+inline constexpr unsigned rice_parameter_bits = 4;
+inline constexpr unsigned rice_parameter_max = 14;
 
 }  // namespace purview

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/byte_order.hpp"
+
 namespace purview {
 
 class BitReader {
@@ -26,20 +28,23 @@ class BitReader {
             ok_ = false;
             return 0;
         }
+        const std::size_t byte = bits_ / 8;
+        const unsigned offset = bits_ % 8;
         std::uint64_t value = 0;
-        unsigned filled = 0;
-        while (filled < count) {
-            const std::size_t byte = bits_ / 8;
-            const unsigned offset = bits_ % 8;
-            const unsigned want = count - filled;
-            const unsigned take = want < 8 - offset ? want : 8 - offset;
-            const auto part =
-                (std::to_integer<std::uint64_t>(data_[byte]) >> offset) & ((1U << take) - 1);
-            value |= part << filled;
-            filled += take;
-            bits_ += take;
+        if (byte + word_bytes < data_.size()) {
+            value = load_word(data_.data() + byte) >> offset;
+            if (offset != 0) {
+                value |= std::to_integer<std::uint64_t>(data_[byte + word_bytes]) << (64 - offset);
+            }
+        } else {  // the last bytes, one by one
+            for (std::size_t i = byte; i * 8 < bits_ + count; ++i) {
+                const std::uint64_t part = std::to_integer<std::uint64_t>(data_[i]);
+                const std::size_t at = i * 8;
+                value |= at < bits_ ? part >> offset : part << (at - bits_);
+            }
         }
-        return value;
+        bits_ += count;
+        return count == 64 ? value : value & ((std::uint64_t{1} << count) - 1);
     }
     bool boolean() noexcept { return bits(1) != 0; }
     std::uint8_t u8() noexcept { return static_cast<std::uint8_t>(bits(8)); }
@@ -51,10 +56,11 @@ class BitReader {
     std::uint64_t varint() noexcept {
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 64; shift += 3) {
-            const std::uint64_t group = bits(3);
+            const std::uint64_t code = bits(4);
+            const std::uint64_t group = code & 7;
             if (shift == 63 && group > 1) break;
             value |= group << shift;
-            if (!boolean()) {
+            if (code < 8) {
                 if (group == 0 && shift != 0) break;
                 return ok_ ? value : 0;
             }

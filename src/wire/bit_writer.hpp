@@ -4,7 +4,7 @@
 // Bits into bytes: least significant bit first, across byte borders, nothing aligned unless asked.
 // The writer never writes past its end: the first value that does not fit makes it full for good
 // (ok() is false), which the caller checks once, at the end. Values that do not fit their width are
-// a caller's mistake.
+// a caller's mistake. It stores whole words: bytes of the buffer behind written() mean nothing.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/byte_order.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -35,17 +36,23 @@ class BitWriter {
             ok_ = false;
             return;
         }
-        while (count > 0) {
-            const std::size_t byte = bits_ / 8;
-            const unsigned offset = bits_ % 8;
-            const unsigned take = count < 8 - offset ? count : 8 - offset;
-            const auto part = static_cast<unsigned>(value & ((1U << take) - 1)) << offset;
-            if (offset == 0) out_[byte] = std::byte{0};
-            out_[byte] |= static_cast<std::byte>(part);
-            value >>= take;
-            bits_ += take;
-            count -= take;
+        const std::size_t byte = bits_ / 8;
+        const unsigned offset = bits_ % 8;
+        std::uint64_t word = value << offset;
+        if (offset != 0) word |= std::to_integer<std::uint64_t>(out_[byte]) & ((1U << offset) - 1);
+        if (byte + word_bytes < out_.size()) {
+            store_word(out_.data() + byte, word);
+            if (offset + count > 64) {
+                out_[byte + word_bytes] = static_cast<std::byte>(value >> (64 - offset));
+            }
+        } else {  // the last bytes, one by one
+            const std::size_t end = (bits_ + count + 7) / 8;
+            for (std::size_t i = byte; i < end && i < byte + word_bytes; ++i) {
+                out_[i] = static_cast<std::byte>(word >> (8 * (i - byte)));
+            }
+            PURVIEW_ASSERT(end <= byte + word_bytes);
         }
+        bits_ += count;
     }
     void boolean(bool value) noexcept { bits(value ? 1 : 0, 1); }
     void u8(std::uint8_t value) noexcept { bits(value, 8); }
@@ -55,16 +62,25 @@ class BitWriter {
 
     /// Groups of three bits, each followed by "more": 0..7 cost 4 bits, 0..63 cost 8.
     void varint(std::uint64_t value) noexcept {
-        do {
-            bits(value & 7, 3);
-            value >>= 3;
-            boolean(value != 0);
-        } while (value != 0);
+        std::uint64_t code = 0;
+        unsigned count = 0;
+        for (;; value >>= 3, count += 4) {
+            if (count == 64) {
+                bits(code, 64);
+                code = 0;
+                count = 0;
+            }
+            const std::uint64_t more = value > 7 ? 8 : 0;
+            code |= ((value & 7) | more) << count;
+            if (more == 0) break;
+        }
+        bits(code, count + 4);
     }
     /// Golomb-Rice: quotient in unary (ones, closed by a zero), then `k` low bits.
     void rice(std::uint64_t value, unsigned k) noexcept {
-        for (std::uint64_t quotient = value >> k; quotient > 0; --quotient) boolean(true);
-        boolean(false);
+        std::uint64_t quotient = value >> k;
+        for (; quotient >= 32; quotient -= 32) bits(0xffffffffU, 32);
+        bits((std::uint64_t{1} << quotient) - 1, static_cast<unsigned>(quotient) + 1);
         bits(value & ((std::uint64_t{1} << k) - 1), k);
     }
     void align() noexcept {
@@ -83,19 +99,19 @@ class BitWriter {
     /// `count` bits that another writer wrote, from the start of `data`.
     void copy_bits(std::span<const std::byte> data, std::size_t count) noexcept {
         PURVIEW_ASSERT(count <= data.size() * 8);
-        std::size_t byte = 0;
-        for (; count >= 64; count -= 64, byte += 8) {
-            std::uint64_t word = 0;
-            for (unsigned i = 0; i < 8; ++i) {
-                word |= std::to_integer<std::uint64_t>(data[byte + i]) << (8 * i);
+        const std::byte* from = data.data();
+        const std::byte* const end = from + data.size();
+        for (; count >= 64; count -= 64, from += word_bytes) bits(load_word(from), 64);
+        if (count == 0) return;
+        std::uint64_t word = 0;
+        if (end - from >= static_cast<std::ptrdiff_t>(word_bytes)) {
+            word = load_word(from);
+        } else {
+            for (unsigned i = 0; i * 8 < count; ++i) {
+                word |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
             }
-            bits(word, 64);
         }
-        for (; count > 0; ++byte) {
-            const auto take = static_cast<unsigned>(count < 8 ? count : 8);
-            bits(std::to_integer<std::uint64_t>(data[byte]) & ((1U << take) - 1), take);
-            count -= take;
-        }
+        bits(word & ((std::uint64_t{1} << count) - 1), static_cast<unsigned>(count));
     }
     std::span<const std::byte> written() const noexcept { return out_.first(bytes_written()); }
 

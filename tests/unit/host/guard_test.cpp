@@ -143,12 +143,12 @@ TEST_CASE("replication: nothing that left is sent again because a packet with it
         ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
     }
     ghosts.leave(entity(5), Reason::left);
-    ghosts.resolve(5, false, 2);
+    ghosts.resolve(5, false);
     CHECK_FALSE(ghosts.needs_enter(0));
-    ghosts.resolve(6, true, 2);
+    ghosts.resolve(6, true);
     ghosts.sent(ghosts.begin_record(7, 2), 1, SentAs::update);
     ghosts.leave(entity(6), Reason::left);
-    ghosts.resolve(7, false, 3);
+    ghosts.resolve(7, false);
     CHECK(ghosts.pending()[0] == 0);
     CHECK(ghosts.needs_leave()[0] == 3);
 }
@@ -159,7 +159,7 @@ TEST_CASE("replication: a copy is kept only of what was held") {
         const LocalId lane = ghosts.enter(entity(e), KindId{}, false, 1);
         ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
     }
-    ghosts.resolve(5, true, 2);
+    ghosts.resolve(5, true);
     ghosts.leave(entity(5), Reason::left, {LeavePolicy::freeze, 100});
     ghosts.leave(entity(6), Reason::left, {LeavePolicy::freeze, 100});
     CHECK(ghosts.kept_as(0) == LeavePolicy::freeze);
@@ -173,7 +173,7 @@ TEST_CASE("replication: no more copies are kept than there is room for") {
     PacketRecord& record = ghosts.begin_record(1, 1);
     for (std::uint32_t e = 0; e < count; ++e)
         ghosts.sent(record, ghosts.enter(entity(e), KindId{}, false, 1), SentAs::enter);
-    ghosts.resolve(1, true, 2);
+    ghosts.resolve(1, true);
     std::uint32_t kept = 0;
     for (std::uint32_t e = 0; e < count; ++e) {
         ghosts.leave(entity(e), Reason::left, {LeavePolicy::freeze, 100});
@@ -187,13 +187,13 @@ TEST_CASE("replication: an update counts only for a ghost that is held") {
     ghosts.enter(entity(5), KindId{}, false, 1);
     ghosts.sent(ghosts.begin_record(1, 1), 0, SentAs::enter);
     ghosts.sent(ghosts.begin_record(2, 2), 0, SentAs::update);
-    ghosts.resolve(1, false, 3);
-    ghosts.resolve(2, true, 3);
+    ghosts.resolve(1, false);
+    ghosts.resolve(2, true);
     CHECK(ghosts.baseline(0) == 1);
     ghosts.sent(ghosts.begin_record(3, 4), 0, SentAs::enter);
     ghosts.sent(ghosts.begin_record(4, 5), 0, SentAs::update);
-    ghosts.resolve(3, true, 6);
-    ghosts.resolve(4, true, 6);
+    ghosts.resolve(3, true);
+    ghosts.resolve(4, true);
     CHECK(ghosts.baseline(0) == 5);
 }
 

@@ -263,7 +263,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     def.kinds.resize(schema.schema.kinds().size());
     def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
     def.world_name = "two";
-    def.budget_bytes_per_tick = seed % 2 == 0 ? 4'800 : 150;
+    def.budget_bytes_per_tick = seed % 2 == 0 ? 4'800 : 135;
     def.mac = &test_mac;
     auto made = Server::create(def, game);
     REQUIRE(made);

@@ -76,13 +76,84 @@ TEST_CASE("replication: a local id is free again only when its leave is acknowle
     CHECK(ghosts.enter(entity(8), KindId{}, false, 3) == 2);
     ghosts.sent(ghosts.begin_record(2, 3), 0, SentAs::leave);
     CHECK(ghosts.enter(entity(9), KindId{}, false, 4) == 3);
-    ghosts.resolve(1, true, 5);
+    ghosts.resolve(1, true);
     CHECK(ghosts.enter(entity(10), KindId{}, false, 5) == 4);
-    ghosts.resolve(2, false, 5);  // the leave was lost: sent again
+    ghosts.resolve(2, false);  // the leave was lost: sent again
     CHECK(ghosts.needs_leave()[0] == 1);
     ghosts.sent(ghosts.begin_record(3, 6), 0, SentAs::leave);
-    ghosts.resolve(3, true, 7);
+    ghosts.resolve(3, true);
     CHECK(ghosts.enter(entity(11), KindId{}, false, 8) == 0);
+}
+
+TEST_CASE("replication: what is lost again and again grows older all the same (O21)") {
+    GhostTable ghosts;
+    Bitset changed(64);
+    changed.set(5);
+    const auto change = [&](Tick now) {
+        ghosts.gather(changed, now, [](LocalId) { return true; });
+    };
+    const auto send = [&](std::uint32_t sequence, Tick now, SentAs as) {
+        ghosts.sent(ghosts.begin_record(sequence, now), 0, as);
+    };
+    ghosts.enter(make_entity_id(5, 1), KindId{}, false, 1);
+    send(1, 1, SentAs::enter);
+    ghosts.resolve(1, true);
+    change(10);
+    send(2, 10, SentAs::update);
+    change(11);
+    CHECK(ghosts.waiting_since(0) == 11);
+    send(3, 11, SentAs::update);
+    ghosts.resolve(2, false);  // the next one has it, too
+    CHECK_FALSE(ghosts.is_pending(0));
+    ghosts.resolve(3, false);
+    CHECK(ghosts.is_pending(0));
+    CHECK(ghosts.waiting_since(0) == 10);
+    send(4, 14, SentAs::update);
+    ghosts.resolve(4, false);
+    CHECK(ghosts.waiting_since(0) == 10);
+    send(5, 16, SentAs::update);
+    change(17);
+    ghosts.resolve(5, true);  // it has all but the last change
+    CHECK(ghosts.waiting_since(0) == 17);
+    send(6, 18, SentAs::update);
+    ghosts.resolve(6, true);
+    change(30);
+    CHECK(ghosts.waiting_since(0) == 30);
+}
+
+TEST_CASE("replication: local ids of a packet never cost more than was reckoned") {
+    SplitMix random(3);
+    std::vector<std::byte> bytes(20'000);
+    for (int round = 0; round < 2'000; ++round) {
+        const std::uint32_t lanes = 64 * (1 + random.below(40));
+        const std::uint32_t one_in = 1 + random.below(200);
+        std::vector<LocalId> list;
+        for (LocalId lane = random.below(lanes); lane < lanes; ++lane)
+            if (random.below(one_in) == 0) list.push_back(lane);
+        const auto count = static_cast<std::uint32_t>(list.size());
+        std::uint64_t least = ~std::uint64_t{0};
+        for (unsigned k = 0; k <= rice_parameter_max; ++k) {
+            BitWriter out(bytes);
+            out.varint(count);
+            if (count > 0) out.bits(k, rice_parameter_bits);
+            LocalId expected = 0;
+            for (const LocalId lane : list) {
+                out.rice(lane - expected, k);
+                expected = lane + 1;
+            }
+            REQUIRE(out.ok());
+            least = std::min<std::uint64_t>(least, out.bits_written());
+        }
+        CHECK(least <= section_bits_max(ItemType::plain, count, lanes));
+        BitWriter out(bytes);
+        out.varint(count);
+        LocalId expected = 0;
+        for (const LocalId lane : list) {
+            out.varint(lane - expected);
+            expected = lane + 1;
+        }
+        CHECK(out.bits_written() <= section_bits_max(ItemType::enter, count, lanes));
+    }
 }
 
 TEST_CASE("replication: fields are left out by their tick of change, never by value (A, B, A)") {

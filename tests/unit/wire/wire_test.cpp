@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
+#include <array>
 
 #include <cmath>
 #include <limits>
@@ -117,6 +118,28 @@ TEST_CASE("wire: a rice code with an endless quotient ends at the bound") {
     CHECK(in.rice(3, 500) == 0);
     CHECK_FALSE(in.ok());
     CHECK(in.bits_read() < 200);
+}
+
+TEST_CASE("wire: words are never stored past the end, and the last bits are there") {
+    for (std::size_t size = 0; size <= 24; ++size) {
+        for (unsigned first = 0; first <= 64; ++first) {
+            for (unsigned width = 1; width <= 64; ++width) {
+                std::array<std::byte, 40> room;
+                room.fill(std::byte{0xa5});
+                BitWriter out(std::span<std::byte>(room).first(size));
+                out.bits(first == 0 ? 0 : ~std::uint64_t{0} >> (64 - first), first);
+                std::size_t fitted = 0;
+                while (out.bits(~std::uint64_t{0} >> (64 - width), width), out.ok()) ++fitted;
+                for (std::size_t i = size; i < room.size(); ++i)
+                    REQUIRE(room[i] == std::byte{0xa5});
+                if (first > size * 8) continue;
+                REQUIRE(out.bits_written() == first + fitted * width);
+                REQUIRE(fitted == (size * 8 - first) / width);
+                BitReader in(std::span<const std::byte>(room).first(size));
+                for (std::size_t i = 0; i < out.bits_written(); ++i) REQUIRE(in.boolean());
+            }
+        }
+    }
 }
 
 TEST_CASE("wire: copied bits are the bits") {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// First in, first out, in one ring: elements are found by a position that counts from the first one
+// ever pushed. It grows where more than ever before are in it, and then by a lot: what fluctuates
+// does not make it grow late.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "purview/status.hpp"
+
+namespace purview {
+
+template <class T>
+class Fifo {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    using Position = std::uint64_t;
+
+    Position begin() const noexcept { return begin_; }
+    Position end() const noexcept { return end_; }
+    bool empty() const noexcept { return begin_ == end_; }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+    std::size_t memory_bytes() const noexcept { return ring_.capacity() * sizeof(T); }
+
+    T& operator[](Position at) noexcept {
+        PURVIEW_ASSERT(at >= begin_ && at < end_);
+        return ring_[static_cast<std::size_t>(at) & (ring_.size() - 1)];
+    }
+    const T& operator[](Position at) const noexcept { return const_cast<Fifo&>(*this)[at]; }
+    /// Invalidates references.
+    void push(const T& value) {
+        if (size() == ring_.size()) grow();
+        ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = value;
+    }
+    /// Everything before the position is over.
+    void drop_before(Position at) noexcept {
+        PURVIEW_ASSERT(at >= begin_ && at <= end_);
+        begin_ = at;
+    }
+
+  private:
+    static constexpr std::size_t size_min = std::bit_floor(4096 / sizeof(T));  ///< a page
+
+    void grow() {
+        std::vector<T> larger(ring_.empty() ? size_min : 4 * ring_.size());
+        for (Position at = begin_; at != end_; ++at) {
+            larger[static_cast<std::size_t>(at) & (larger.size() - 1)] = (*this)[at];
+        }
+        ring_.swap(larger);
+    }
+
+    std::vector<T> ring_;  ///< a power of two
+    Position begin_ = 0;
+    Position end_ = 0;
+};
+
+}  // namespace purview

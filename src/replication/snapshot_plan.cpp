@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The list of one observer for one tick: what waits, in the order in which it may go.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/mutate.hpp"
+#include "purview/link.hpp"
+#include "replication/snapshot_writer.hpp"
+
+namespace purview {
+
+namespace {
+
+/// Of a packet, besides its items: seal, numbers, acknowledgements, tick; generously.
+constexpr std::uint64_t packet_bits_max = 200;
+
+/// Priorities differ from one tick to the next; the front is to hold a list all the same.
+constexpr float likely_margin = 0.85F;
+
+/// For room, and until a list says what is usual.
+constexpr std::uint32_t item_bits_usual = 32;
+
+/// Leaves before everything: they are small, and knowledge that must end, ends now.
+constexpr float leave_priority = 1e30F;
+
+SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
+    SnapshotItem item;
+    item.lane = lane;
+    item.type = ItemType::leave;
+    item.keeps = ghosts.kept_as(lane) != LeavePolicy::despawn;
+    item.bits = leave_reason_bits + 1 + leave_policy_bits;
+    item.priority = leave_priority;
+    return item;
+}
+
+/// Nothing changed in this tick of what the observer is told.
+bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    if (!input.fields.changed().test(index)) return true;
+    const KindId kind = ghosts.kind(lane);
+    const KindLayout& layout = input.fields.layout(kind);
+    return layout.audience != 0 &&
+           !input.fields.has_changed(index, kind, layout.fields_of(ghosts.told(lane)), input.tick);
+}
+
+/// An update may wait for its turn; what is new, what came to rest and links may not.
+bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    const std::uint32_t every = ghosts.pace(lane).every_ticks;
+    if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
+    return input.tick - ghosts.sent_tick(lane) >= every;
+}
+
+float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    const Tick age = input.tick - ghosts.waiting_since(lane) + 1;
+    const float priority = static_cast<float>(age) *
+                           input.schema.kinds()[index_of(ghosts.kind(lane))].urgency *
+                           ghosts.pace(lane).weight;
+    // What came to rest is not corrected by the next update: its last value goes first.
+    return is_at_rest(input, ghosts, lane) ? priority * rest_urgency : priority;
+}
+
+/// Ascending keys: the highest priority first (it is positive: its bits rise with it), then lanes.
+std::uint64_t key_of(float priority, LocalId lane) noexcept {
+    return std::uint64_t{~std::bit_cast<std::uint32_t>(priority)} << 32 | lane;
+}
+LocalId lane_of(std::uint64_t key) noexcept {
+    return static_cast<LocalId>(key);
+}
+float priority_of(std::uint64_t key) noexcept {
+    return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
+}
+
+/// False when there is nothing to tell after all.
+bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
+               SnapshotItem& item) {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindId kind = ghosts.kind(lane);
+    item = SnapshotItem{};
+    item.lane = lane;
+    const EntityId parent = input.world.parent_at(index);
+    item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
+    const KindLayout& layout = input.fields.layout(kind);
+    const unsigned link_bits =
+        2 + static_cast<unsigned>(std::popcount(layout.audience)) +
+        (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
+    const FieldMask told = layout.fields_of(ghosts.told(lane));
+    if (ghosts.needs_enter(lane)) {
+        item.type = ItemType::enter;
+        item.body =
+            input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
+        item.references = told & layout.references;
+        item.bits += kind_bits(input.schema) + link_bits;
+    } else {
+        const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
+        FieldMask mask = input.cache.changed_since(index, kind, baseline);
+        if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
+            mask |=
+                layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
+        if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
+        mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
+        item.relink =
+            input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
+        if (mask == 0 && !item.relink) return false;
+        // A body of one part cannot say that nothing changed.
+        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
+        item.references = mask & layout.references;
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+                        ? ItemType::verbose
+                        : ItemType::plain;
+        item.body = input.cache.update(index, kind, mask);
+        if (item.type == ItemType::verbose) {
+            item.bits += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
+        }
+    }
+    item.bits += item.body.bits + static_cast<unsigned>(std::popcount(item.references)) *
+                                      (1 + BitWriter::varint_bits(ghosts.lane_end()));
+    return true;
+}
+
+/// Fills one observer's list.
+class Planner {
+  public:
+    Planner(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan)
+        : input_(input), ghosts_(ghosts), plan_(plan) {
+        for (const SnapshotItem& item : plan.items) plan.item_of_lane[item.lane] = 0;
+        if (plan.item_of_lane.size() < ghosts.lane_end())
+            plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
+        plan.items.clear();
+        plan.next = 0;
+        plan.packet = 0;
+    }
+
+    void add(const SnapshotItem& item) {
+        plan_.items.push_back(item);
+        plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
+        ++counts_[static_cast<std::size_t>(item.type)];
+        bits_ += item.bits;
+    }
+    /// Adds what waits, and before it the parents that it cannot come without. False: nothing is to
+    /// be told, or a parent is under way and has to arrive first.
+    bool add_pending(LocalId lane, float priority) {
+        if (plan_.item_of_lane[lane] != 0) return true;
+        SnapshotItem item;
+        if (!make_item(input_, ghosts_, lane, item)) {
+            ghosts_.settle(lane);
+            return false;
+        }
+        const bool links = item.type == ItemType::enter || item.relink;
+        if (links && !input_.break_order && !is_present(ghosts_, item.parent)) {
+            const LocalId parent = item.parent;
+            if (!ghosts_.is_pending(parent) ||
+                !add_pending(parent, purview::priority_of(input_, ghosts_, parent)) ||
+                !makes_present(ghosts_, plan_.items[plan_.item_of_lane[parent] - 1])) {
+                return false;
+            }
+        }
+        item.priority = priority;
+        add(item);
+        return true;
+    }
+    /// The list will not come out smaller.
+    std::uint64_t bits_min() const noexcept { return bits_ + plan_.items.size(); }
+    /// All of it, in as many packets as it takes.
+    std::uint64_t bits_max() const noexcept {
+        std::uint64_t bits = bits_;
+        for (std::size_t t = 0; t < item_types; ++t) {
+            bits += section_bits_max(static_cast<ItemType>(t), counts_[t], ghosts_.lane_end());
+        }
+        return bits + (bits / (datagram_bytes_max * 8) + 1) * packet_bits_max;
+    }
+
+  private:
+    const ReplicationInput& input_;
+    GhostTable& ghosts_;
+    SnapshotPlan& plan_;
+    std::array<std::uint32_t, item_types> counts_{};
+    std::uint64_t bits_ = 0;
+};
+
+}  // namespace
+
+void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
+                SnapshotPlan& plan) {
+    if (plan.items.capacity() == 0) {
+        const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
+        plan.items.reserve(usual);
+        plan.chosen.reserve(usual);
+    }
+    Planner planner(input, ghosts, plan);
+    for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
+        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {
+            planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
+        });
+    }
+    // What has about the priority that was enough for the last list stands in front, the rest
+    // behind.
+    std::size_t count = 0;
+    for (const std::uint64_t word : ghosts.pending())
+        count += static_cast<std::size_t>(std::popcount(word));
+    if (plan.keys.size() < count) plan.keys.resize(2 * count);
+    auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
+    const auto end = back;
+    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
+        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            const float priority = priority_of(input, ghosts, lane);
+            if (ghosts.is_requested(lane, input.tick)) {  // a call wants to know what it costs
+                (void)planner.add_pending(lane, priority);
+                return;
+            }
+            if (!is_due(input, ghosts, lane)) return;
+            const bool is_likely = priority >= plan.likely_priority;
+            *(is_likely ? front : back - 1) = key_of(priority, lane);
+            front += is_likely ? 1 : 0;
+            back -= is_likely ? 0 : 1;
+        });
+    }
+    plan.likely_priority = 0;
+    bool is_cut = false;
+    const auto make_items = [&](auto from, auto last) {
+        while (from != last && planner.bits_min() <= budget_bits) {
+            // As many as fit by what the last ones cost, the first of all; then it is looked anew.
+            const std::uint64_t fit = (budget_bits - planner.bits_min()) / plan.item_bits + 1;
+            auto to = last;
+            if (fit < static_cast<std::uint64_t>(last - from)) {
+                to = from + static_cast<std::ptrdiff_t>(fit);
+                std::nth_element(from, to, last);
+                std::sort(from, to);
+            }
+            plan.likely_priority = likely_margin * priority_of(*(to - 1));
+            for (; from != to; ++from)
+                (void)planner.add_pending(lane_of(*from), priority_of(*from));
+        }
+        is_cut |= from != last;
+    };
+    make_items(plan.keys.begin(), front);
+    make_items(back, end);
+    if (!is_cut) plan.likely_priority = 0;
+    plan.is_over_budget = is_cut || planner.bits_max() > budget_bits;
+    if (!plan.is_over_budget) return;
+    plan.item_bits = static_cast<std::uint32_t>(planner.bits_min() /
+                                                std::max<std::size_t>(1, plan.items.size()));
+    const auto before = [](const SnapshotItem& left, const SnapshotItem& right) {
+        return left.priority != right.priority ? left.priority > right.priority
+                                               : left.lane < right.lane;
+    };
+    if (std::is_sorted(plan.items.begin(), plan.items.end(), before)) return;
+    std::sort(plan.items.begin(), plan.items.end(), before);
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
+    }
+}
+
+Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {
+    Backlog backlog;
+    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
+        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
+            ++backlog.count;
+            backlog.age_ticks_max = std::max(
+                backlog.age_ticks_max, now - ghosts.waiting_since(static_cast<LocalId>(lane)));
+        });
+    }
+    return backlog;
+}
+
+}  // namespace purview
