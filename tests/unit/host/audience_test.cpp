@@ -30,6 +30,11 @@ struct AudienceSchema {
                      .integer("most", &Health::most, -10, 1000);
         const KeyDomain domain = schema.key("team", team.id, "team");
         schema.audience(health.id, {type, domain, &chosen, keeps});
+        RpcDesc desc;
+        desc.delivery = RpcDelivery::reliable_ordered;
+        hit = schema.rpc<Health>("hit", desc)
+                  .integer("now", &Health::now, -10, 1000)
+                  .integer("most", &Health::most, -10, 1000);
         soldier = schema.kind("soldier", {team.id, health.id});
         stone = schema.kind("stone", {health.id});
         REQUIRE(schema.status() == Status::ok);
@@ -38,6 +43,7 @@ struct AudienceSchema {
     ChosenAudience chosen;
     Component<Body> team;
     Component<Health> health;
+    Rpc<Health> hit;
     KindId soldier{}, stone{};
 };
 
@@ -197,6 +203,25 @@ TEST_CASE("audience: an entity is encoded once for its owner and once for all ot
     const ServerStats after = stage.server->stats();
     CHECK(after.encodings - before.encodings == 20);
     CHECK(after.encoding_uses - before.encoding_uses == 80);
+}
+
+TEST_CASE("audience: calls reach whoever sees the entity, told or not (F22)") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    is.chosen.chosen = stage.observers[1];
+    stage.step(4);
+    CHECK_FALSE(is_told(stage, 0, soldier, is));
+    CHECK(is_told(stage, 1, soldier, is));
+    CHECK(stage.server->call(soldier, is.hit, Health{3, 4}));
+    stage.step(3);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        ReceivedRpc call;
+        REQUIRE(stage.client(who).next_rpc(call));
+        CHECK(call.ghost == stage.ghost(who, soldier));
+        CHECK(call.values[0] == 3);
+        CHECK_FALSE(stage.client(who).next_rpc(call));
+    }
 }
 
 TEST_CASE("audience: what makes no sense is refused") {

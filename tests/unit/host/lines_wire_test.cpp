@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What goes out, and when: full states, differences, leaves, datagrams.
+#include "purview/kernel.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -207,6 +208,101 @@ TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O
     CHECK(stage.world().despawn(thing) == Status::ok);
     stage.step();
     CHECK(stage.client().ghost_count() == 1);
+}
+
+TEST_CASE(
+    "lines: an update of what the client never got is passed over, and the full state comes "
+    "(O31)") {
+    Neighbourhood world;
+    Stage& stage = world.stage;
+    stage.step(6);
+    stage.loses_all_to = 0;
+    const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
+    *stage.world().edit(thing, world.is.numbers) = {1, 2, 3};
+    stage.step();
+    stage.loses_all_to = 99;  // the enter is lost; updates come before anybody knows
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        stage.world().edit(thing, world.is.numbers)->a = 10 + i;
+        stage.step();
+    }
+    const GhostId ghost = stage.ghost(0, thing);
+    REQUIRE(ghost != no_ghost);
+    CHECK(stage.client().stats().packets_malformed == 0);
+    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 0) == 17);
+    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 1) == 2);
+    CHECK(stage.client().value_of(ghost, world.is.numbers.id, 2) == 3);
+}
+
+TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place, resting (X11)") {
+    CellSchema is;
+    const KindId unrouted = is.schema.kind("unrouted", {is.numbers.id});
+    const KindId owners = is.schema.kind("owners", {is.numbers.id});
+    const KindId all = is.schema.kind("all", {is.numbers.id});
+    NodeDesc everything;
+    everything.name = "everything";
+    everything.members = NodeMembers::bound;
+    is.def.rules.nodes.push_back(everything);
+    is.def.rules.nodes[0].members = NodeMembers::unbound;
+    is.def.kinds.resize(is.schema.kinds().size());
+    is.def.kinds[index_of(unrouted)].mode = EntityMode::explicit_only;
+    is.def.kinds[index_of(owners)].mode = EntityMode::explicit_only;
+    is.def.kinds[index_of(all)].nodes = {NodeId{1}};
+    Stage stage(is.schema, 2, is.def);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        const EntityId me =
+            stage.spawn(is.thing, {250.0F + 500.0F * static_cast<float>(i), 250, 0});
+        CHECK(stage.interest().set_main_entity(stage.observers[i], me) == Status::ok);
+    }
+    stage.spawn(unrouted);
+    const EntityId mine = stage.spawn(owners), everybodys = stage.spawn(all);
+    CHECK(stage.world().set_owner(mine, stage.observers[1]) == Status::ok);
+    const EntityId here = stage.spawn(is.thing, {260, 250, 0});
+    stage.step(5);
+    CHECK(stage.client(0).ghost_count() == 3);  // himself, what is for all, what is here
+    CHECK(stage.client(1).ghost_count() == 3);  // himself, what is for all, what is his
+    CHECK(stage.ghost(0, mine) == no_ghost);
+    CHECK(stage.ghost(1, mine) != no_ghost);
+    CHECK(stage.ghost(0, here) != no_ghost);
+    CHECK(stage.ghost(1, here) == no_ghost);
+    CHECK(stage.ghost(0, everybodys) != no_ghost);
+    // What rests costs nothing after it was sent.
+    stage.step(10);
+    const ServerStats before = stage.server->stats();
+    stage.step(20);
+    CHECK(stage.server->stats().encoding_uses == before.encoding_uses);
+}
+
+TEST_CASE(
+    "lines: one filter of the game's own for every candidate of everybody, as fast as a look (O23 "
+    "X4)") {
+    CellSchema is;
+    // Hides what has an odd index, whoever asks; a filter that is switched off hides nothing.
+    StepDesc hide;
+    hide.op = StepOp::subtract;
+    hide.kernel.type = KernelType::custom;
+    hide.kernel.custom =
+        make_pair_kernel({.name = "filtered", .reads_places = false},
+                         [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 1; });
+    is.def.rules.nodes[0].steps.push_back(hide);
+    Stage stage(is.schema, 2, is.def);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 20; ++i) all.push_back(stage.spawn(is.thing, {560, 560, 0}));
+    for (std::uint32_t who = 0; who < 2; ++who)
+        CHECK(stage.interest().set_main_entity(stage.observers[who], all[0]) == Status::ok);
+    stage.step(4);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        CHECK(stage.client(who).ghost_count() == 10);
+        for (const EntityId entity : all)
+            CHECK((stage.ghost(who, entity) != no_ghost) == (index_of(entity) % 2 == 0));
+    }
+    InterestRules off = is.def.rules;
+    off.nodes[0].steps.pop_back();
+    CHECK(stage.server->set_rules(off) == Status::ok);
+    stage.step(4);
+    CHECK(stage.client(0).ghost_count() == 20);
+    CHECK(stage.server->set_rules(is.def.rules) == Status::ok);
+    stage.step(4);
+    CHECK(stage.client(0).ghost_count() == 10);
 }
 
 TEST_CASE("lines: owners and others hold different roles, told when they change (O34)") {
