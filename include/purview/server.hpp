@@ -165,7 +165,8 @@ class ServerData;  // src/host
 class Server {
   public:
     /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
-    /// 65,000 bytes on the wire. `game` is not owned.
+    /// 65,000 bytes on the wire. too_large: an entity of some kind may need more bytes than a
+    /// datagram or the budget of a tick has. `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/server.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "host/server_data.hpp"
 #include "replication/schema_codec.hpp"
 
@@ -25,6 +28,20 @@ bool is_sound(const std::vector<SendRate>& curve) {
         }
     }
     return true;
+}
+
+/// Beside the one entity in its packet: seal, numbers, acknowledgements, counts, its local id and
+/// its parent's; generously.
+constexpr std::uint64_t alone_bits_besides = 400;
+
+/// An enter goes in one packet, with whatever its values are.
+bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
+    constexpr std::uint64_t name_bits = 30;  // of a local id
+    const KindLayout layout = layout_of(schema, kind);
+    const auto names = static_cast<std::uint64_t>(std::popcount(layout.references));
+    const std::uint64_t bits = layout.body_bits_max + names * name_bits;
+    const std::uint64_t bytes = std::min<std::uint64_t>(budget_bytes, datagram_bytes_max);
+    return bits + alone_bits_besides <= bytes * 8;
 }
 
 }  // namespace
@@ -105,6 +122,10 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
         }
         if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
         if (!is_sound(def.schema->kinds()[k].rates)) return Status::bad_configuration;
+        if (!fits_alone(*def.schema, KindId{static_cast<std::uint16_t>(k)},
+                        def.budget_bytes_per_tick)) {
+            return Status::too_large;
+        }
     }
     interest_def.kinds = made.kinds;
     interest_def.level = def.level;

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What goes out, and when: full states, differences, leaves, datagrams.
+#include <cstring>
+
 #include "purview/kernel.hpp"
 #include "stage.hpp"
 
@@ -195,6 +197,39 @@ TEST_CASE("lines: packed into datagrams up to their size, and no further (O28)")
     CHECK(bytes / (stage.datagrams_to[0] - datagrams) > 800);  // four of them: the budget
     stage.step(3);
     CHECK(stage.client().ghost_count() == 301);
+}
+
+TEST_CASE("host: a kind that its budget might not hold is refused, not held back for ever") {
+    struct Long {
+        char a[31], b[31], c[31], d[31], e[31];
+    };
+    Schema schema;
+    const ComponentId lots = schema.component<Long>("lots")
+                                 .text("a", &Long::a)
+                                 .text("b", &Long::b)
+                                 .text("c", &Long::c)
+                                 .text("d", &Long::d)
+                                 .text("e", &Long::e)
+                                 .id();
+    const KindId kind = schema.kind("kind", {lots});
+    ServerDef def;
+    def.schema = &schema;
+    def.mac = &test_mac;
+    SmallSchema small;
+    SmallGame game(small, 1);
+    def.budget_bytes_per_tick = 200;
+    const auto made = Server::create(def, game);
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == Status::too_large);
+    // The smallest budget that is taken holds the largest entity.
+    while (!Server::create(def, game)) ++def.budget_bytes_per_tick;
+    CHECK(def.budget_bytes_per_tick < 230);
+    Stage stage(schema, 1, def);
+    const EntityId entity = stage.spawn(kind);
+    std::memset(stage.world().write(entity, lots), 'x', sizeof(Long));
+    stage.step(4);
+    CHECK(stage.client().ghost_count() == 1);
+    CHECK(stage.client().text_of(0, lots, 4) == std::string(31, 'x'));
 }
 
 TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O24)") {
