@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // First in, first out, in one ring: elements are found by a position that counts from the first one
-// ever pushed. It grows where more than ever before are in it, and then by a lot: what fluctuates
-// does not make it grow late.
+// pushed into an empty one. It grows where more than ever before are in it, and then by a lot: what
+// fluctuates does not make it grow late.
 #pragma once
 
 #include <bit>
@@ -44,6 +44,9 @@ class Fifo {
         PURVIEW_ASSERT(at >= begin_ && at <= end_);
         begin_ = at;
     }
+
+    /// Positions begin anew: what is often empty stays in the same few lines of memory.
+    void clear() noexcept { begin_ = end_ = 0; }
 
   private:
     static constexpr std::size_t size_min = std::bit_floor(4096 / sizeof(T));  ///< a page

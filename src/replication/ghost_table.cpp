@@ -284,6 +284,10 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     sent_items_.drop_before(record.first_item + record.items);
     live_words_.drop_before(record.first_live + record.live_words);
     records_.drop_before(records_.begin() + 1);
+    if (!records_.empty()) return;
+    records_.clear();
+    sent_items_.clear();
+    live_words_.clear();
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {

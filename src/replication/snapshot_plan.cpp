@@ -201,31 +201,33 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     for (const std::uint64_t word : ghosts.pending())
         count += static_cast<std::size_t>(std::popcount(word));
     if (plan.keys.size() < count) plan.keys.resize(2 * count);
+    // Where all may fit, nobody is asked for a priority before it is known that it does not.
+    const bool may_fit = count <= budget_bits / plan.item_bits;
+    const float likely_priority = may_fit ? 0 : plan.likely_priority;
     auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
     const auto end = back;
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            const float priority = priority_of(input, ghosts, lane);
             if (ghosts.is_requested(lane, input.tick)) {  // a call wants to know what it costs
-                (void)planner.add_pending(lane, priority);
+                (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
                 return;
             }
             if (!is_due(input, ghosts, lane)) return;
-            const bool is_likely = priority >= plan.likely_priority;
+            const float priority = may_fit ? 0 : priority_of(input, ghosts, lane);
+            const bool is_likely = priority >= likely_priority;
             *(is_likely ? front : back - 1) = key_of(priority, lane);
             front += is_likely ? 1 : 0;
             back -= is_likely ? 0 : 1;
         });
     }
-    plan.likely_priority = 0;
     bool is_cut = false;
     const auto make_items = [&](auto from, auto last) {
         while (from != last && planner.bits_min() <= budget_bits) {
             // As many as fit by what the last ones cost, the first of all; then it is looked anew.
             const std::uint64_t fit = (budget_bits - planner.bits_min()) / plan.item_bits + 1;
             auto to = last;
-            if (fit < static_cast<std::uint64_t>(last - from)) {
+            if (!may_fit && fit < static_cast<std::uint64_t>(last - from)) {
                 to = from + static_cast<std::ptrdiff_t>(fit);
                 std::nth_element(from, to, last);
                 std::sort(from, to);
@@ -241,8 +243,13 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     if (!is_cut) plan.likely_priority = 0;
     plan.is_over_budget = is_cut || planner.bits_max() > budget_bits;
     if (!plan.is_over_budget) return;
-    plan.item_bits = static_cast<std::uint32_t>(planner.bits_min() /
-                                                std::max<std::size_t>(1, plan.items.size()));
+    if (!plan.items.empty())
+        plan.item_bits = static_cast<std::uint32_t>(planner.bits_min() / plan.items.size());
+    if (may_fit) {
+        for (SnapshotItem& item : plan.items) {
+            if (item.type != ItemType::leave) item.priority = priority_of(input, ghosts, item.lane);
+        }
+    }
     const auto before = [](const SnapshotItem& left, const SnapshotItem& right) {
         return left.priority != right.priority ? left.priority > right.priority
                                                : left.lane < right.lane;

@@ -19,10 +19,16 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
     if (count == 0) return bits;
     const std::uint32_t spare = lanes - count;
     if (type == ItemType::plain) {
-        // For a mean distance in 2^k .. 2^(k+1) no other parameter has a lower bound.
-        const unsigned k = std::min(rice_parameter_max,
-                                    static_cast<unsigned>(std::bit_width(spare / count | 1U)) - 1);
-        return bits + rice_parameter_bits + std::uint64_t{count} * (1 + k) + (spare >> k);
+        // Any parameter bounds it; the best one lies by the mean distance, and no division is worth
+        // more than a look at both that it can be.
+        const int k =
+            static_cast<int>(std::bit_width(spare)) - static_cast<int>(std::bit_width(count));
+        const auto high = static_cast<unsigned>(std::clamp<int>(k, 0, rice_parameter_max));
+        const unsigned low = high == 0 ? 0 : high - 1;
+        const auto with = [&](unsigned parameter) {
+            return std::uint64_t{count} * (1 + parameter) + (spare >> parameter);
+        };
+        return bits + rice_parameter_bits + std::min(with(high), with(low));
     }
     bits += std::uint64_t{count} * 4;
     for (unsigned shift = 3; spare >> shift != 0; shift += 3) {
