@@ -229,6 +229,18 @@ class OfWritten(Refusing):
         self.written.arrived(2, second)  # with the value that packet 3 had too
         self.names(3, 4, 2)
 
+    def test_what_arrived_before_a_copy_was_kept_counts(self):
+        first = self.write(1, enters=[Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])])
+        self.written.arrived(1, first)
+        second = self.write(2, plain=[Plain(3, 0, [(0, (2,))])])
+        self.write(3, leaves=[Leave(3, 4, 1)])
+        self.write(4, verbose=[Verbose(3, 0, Link(), [(0, (2,))])])
+        last = Verbose(3, 0, Link(), [])
+        self.write(5, verbose=[last])
+        self.refuses("part 0", lambda: self.names(3, 5, 1))
+        self.written.arrived(2, second)
+        self.names(3, 5, 2)
+
     def test_the_view_is_complete_once_and_not_before_it_is(self):
         enters = [Enter(i, 0, Link(), [(0, (1,)), (1, (1,))]) for i in (1, 2)]
         self.write(1, enters=enters)

@@ -14,6 +14,7 @@ class Written:
         # By local id that may be named: what of it is not known to have arrived, and in which packets it
         # was since it is what it is: (value, packets).
         self.parts = {}
+        self.copies = {}  # the same, of those that are kept: what arrived before the leave counts
         self.left = set()  # ids with a leave since the first tick
         self.first_tick = None
         self.first = set()  # local ids that entered in the first tick with a snapshot
@@ -21,7 +22,10 @@ class Written:
 
     def write(self, packet, snapshot, kinds):
         for leave in snapshot.leaves:
-            self.parts.pop(leave.id, None)
+            parts = self.parts.pop(leave.id, self.copies.pop(leave.id, {}))
+            if leave.kept:
+                parts.pop(LINK, None)
+                self.copies[leave.id] = parts
             self.left.add(leave.id)
         for enter in snapshot.enters:
             parts = self.parts[enter.id] = {ENTER: (None, [packet]), LINK: (enter.link, [packet])}
@@ -29,7 +33,7 @@ class Written:
         for update in (*snapshot.verbose, *snapshot.plain):
             link = getattr(update, "link", None)
             if link is not None:
-                note(self.parts.setdefault(update.id, {}), LINK, link, packet)
+                note(self.parts.setdefault(update.id, self.copies.pop(update.id, {})), LINK, link, packet)
             parts = self.parts.get(update.id)
             if parts is None:
                 raise Mismatch(f"an update of ghost {update.id}, whose leave was written")
@@ -48,7 +52,7 @@ class Written:
 
     def arrived(self, packet, snapshot):
         for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain):
-            parts = self.parts.get(item.id, {})
+            parts = self.parts.get(item.id) or self.copies.get(item.id, {})
             for part in [part for part, (_, packets) in parts.items() if packet in packets]:
                 del parts[part]
 
