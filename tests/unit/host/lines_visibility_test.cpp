@@ -54,7 +54,8 @@ void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true
 
 }  // namespace
 
-TEST_CASE("lines: state goes to those to whom the entity is relevant, and to nobody else (N26 F1 F2)") {
+TEST_CASE(
+    "lines: state goes to those to whom the entity is relevant, and to nobody else (N26 F1 F2)") {
     const PlainSchema is;
     Stage stage(is.schema, 2, is.def);
     const EntityId entity = stage.spawn(is.named);
@@ -93,7 +94,8 @@ TEST_CASE("lines: without rules everybody is told of everything; denials still h
     CHECK(number(stage, 1, stage.ghost(1, one), is) == 0);
 }
 
-TEST_CASE("lines: what is spawned for nobody stays unknown, to those who join later too (N32 N33)") {
+TEST_CASE(
+    "lines: what is spawned for nobody stays unknown, to those who join later too (N32 N33)") {
     const PlainSchema is;
     class Joining final : public Game {
       public:
@@ -161,7 +163,8 @@ TEST_CASE("lines: showing and hiding within a tick cancel, the last one counts (
     CHECK(stage.changes() == "removed");
 }
 
-TEST_CASE("lines: what stands in the scene is put out of sight, and comes back as it is (N36 M24)") {
+TEST_CASE(
+    "lines: what stands in the scene is put out of sight, and comes back as it is (N36 M24)") {
     const PlainSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId prop = stage.spawn(is.prop), thing = stage.spawn(is.named);
@@ -191,7 +194,9 @@ TEST_CASE("lines: what stands in the scene is put out of sight, and comes back a
     CHECK(stage.changes() == "removed");
 }
 
-TEST_CASE("lines: a copy that was kept goes on with its baseline: only what changed is sent (F19 O25 O26)") {
+TEST_CASE(
+    "lines: a copy that was kept goes on with its baseline: only what changed is sent (F19 O25 "
+    "O26)") {
     const PlainSchema is;
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> all;
@@ -221,7 +226,8 @@ TEST_CASE("lines: a copy that was kept goes on with its baseline: only what chan
     }
 }
 
-TEST_CASE("lines: a copy is dropped when its time is over, and so is one whose entity is gone (F19 X3)") {
+TEST_CASE(
+    "lines: a copy is dropped when its time is over, and so is one whose entity is gone (F19 X3)") {
     const PlainSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId entity = stage.spawn(is.frozen), mortal = stage.spawn(is.frozen);
@@ -245,7 +251,9 @@ TEST_CASE("lines: a copy is dropped when its time is over, and so is one whose e
     CHECK(stage.changes() == "made");
 }
 
-TEST_CASE("lines: any mixture of showing, hiding, despawning and changing owners, under loss (N37 X1 O30)") {
+TEST_CASE(
+    "lines: any mixture of showing, hiding, despawning and changing owners, under loss (N37 X1 "
+    "O30)") {
     const PlainSchema is;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         CAPTURE(seed);
@@ -297,8 +305,7 @@ TEST_CASE("lines: any mixture of showing, hiding, despawning and changing owners
                 const GhostId ghost = stage.ghost(who, entity);
                 REQUIRE((ghost != no_ghost) == is_known);
                 if (!is_known) continue;
-                CHECK(number(stage, who, ghost, is) ==
-                      stage.world().get(entity, is.plain)->number);
+                CHECK(number(stage, who, ghost, is) == stage.world().get(entity, is.plain)->number);
                 CHECK(stage.client(who).is_owned(ghost) == owns);
             }
             CHECK(stage.client(who).ghost_count() == expected);
@@ -307,7 +314,9 @@ TEST_CASE("lines: any mixture of showing, hiding, despawning and changing owners
     }
 }
 
-TEST_CASE("lines: irrelevance is not taken for death, and what was never sent is not despawned (X3 O30)") {
+TEST_CASE(
+    "lines: irrelevance is not taken for death, and what was never sent is not despawned (X3 "
+    "O30)") {
     const PlainSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId far = stage.spawn(is.named), dead = stage.spawn(is.named);
@@ -328,7 +337,8 @@ TEST_CASE("lines: irrelevance is not taken for death, and what was never sent is
     CHECK(stage.changes() == "");
 }
 
-TEST_CASE("lines: an entity gets other nodes and settings without leave, enter or full state (N45)") {
+TEST_CASE(
+    "lines: an entity gets other nodes and settings without leave, enter or full state (N45)") {
     PlainSchema is;
     NodeDesc near;
     near.name = "near";
