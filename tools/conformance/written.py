@@ -54,7 +54,8 @@ class Written:
         for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain):
             parts = self.parts.get(item.id) or self.copies.get(item.id, {})
             for part in [part for part, (_, packets) in parts.items() if packet in packets]:
-                del parts[part]
+                # Known: the same value in a later packet says nothing new.
+                parts[part] = (parts[part][0], ())
 
     def check_named(self, call, packet, told):
         """With a call, or known to have arrived, is all that was ever written of its ghost; but an enter
@@ -62,9 +63,9 @@ class Written:
         if call.ghost not in self.parts:
             raise Mismatch(f"a call about ghost {call.ghost}, which has not entered, or has left")
         parts = self.parts[call.ghost]
-        enter = parts[ENTER][1][0] if ENTER in parts else 0
+        enter = next(iter(parts.get(ENTER, (None, ()))[1]), 0)
         for part, (_, packets) in parts.items():
-            if packets[-1] != packet and (enter not in packets or enter <= told):
+            if packets and packets[-1] != packet and (enter not in packets or enter <= told):
                 raise Mismatch(f"a call about ghost {call.ghost}, of which part {part} was written in packet "
                                f"{packets[-1]} and is not known to have arrived")
 
@@ -80,4 +81,7 @@ class Written:
 
 def note(parts, part, value, packet):
     before, packets = parts.get(part, (None, ()))
-    parts[part] = (value, [*packets, packet] if value == before else [packet])
+    if value != before or part not in parts:
+        parts[part] = (value, [packet])
+    elif packets:
+        parts[part] = (value, [*packets, packet])
