@@ -25,7 +25,6 @@ constexpr std::uint32_t tick_hz = 20;
 constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
 constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
 constexpr std::uint32_t truth_every_ticks = 5;
-constexpr std::uint32_t calls_per_tick = 4;
 
 struct SimDef {
     std::uint64_t seed = 1;
@@ -62,7 +61,7 @@ class Simulation {
           budget_bytes_(budget_of(def.seed)),
           world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks) {
         for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
-        world_.make_calls(calls_per_tick);
+        world_.make_calls(sim_calls_per_tick);
         if (!def_.record_path.empty()) start_recording();
     }
 

@@ -34,6 +34,8 @@ add_test(NAME "conformance: clients of a spoiled server hold what was sent, and 
   COMMAND sh ${conformance} spoiled $<TARGET_FILE:purview_breakable_program> ${program})
 add_test(NAME "conformance: the decoder refuses what the paper does not allow"
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/decoder_test.py)
+add_test(NAME "conformance: the decoder refuses calls that the paper does not allow"
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/conformance/calls_test.py)
 set_tests_properties(
   "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
   "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"

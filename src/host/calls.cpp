@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/mutate.hpp"
 #include "host/server_data.hpp"
 #include "world/world_data.hpp"
 
@@ -120,12 +121,13 @@ void ServerData::judge_for(Session& session, const WantedCall& wanted, bool cove
         calls.culled.push_back({observer, reason});
     };
     if (!interest.is_ready(observer)) return cull(CullReason::not_ready);
-    if (wanted.about == RpcTarget::place && !covered) return cull(CullReason::out_of_reach);
+    if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || covered))
+        return cull(CullReason::out_of_reach);
     LocalId ghost = no_local_id;
     if (wanted.about == RpcTarget::entity) {
         ghost = session.ghosts.find(wanted.target);
         const RpcPolicy policy = def.schema->rpcs()[index_of(wanted.rpc)].desc.policy;
-        if (ghost == no_local_id && policy != RpcPolicy::force) {
+        if (!PURVIEW_GUARD(call_cull, ghost != no_local_id || policy == RpcPolicy::force)) {
             if (interest.is_denied(observer, wanted.target)) return cull(CullReason::denied);
             if (policy == RpcPolicy::cull) return cull(CullReason::not_relevant);
             if (!hold(wanted, observer)) return cull(CullReason::capacity);
@@ -205,9 +207,9 @@ void ServerData::drop_left_calls(Session& session) {
     session.calls_out.drop_gone(
         schema,
         [&](OutgoingRpc& call) {
-            if (call.ghost == no_local_id || session.ghosts.find(call.target) == call.ghost) {
-                return false;
-            }
+            const bool is_there =
+                call.ghost == no_local_id || session.ghosts.find(call.target) == call.ghost;
+            if (PURVIEW_GUARD(call_of_left, is_there)) return false;
             if (!may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc)) return true;
             call.ghost = no_local_id;
             return false;
@@ -319,7 +321,7 @@ void ServerData::refuse_call(Session& session, std::uint64_t& counter) {
         session.refused_since = tick_number;
         session.calls_refused = 0;
     }
-    if (++session.calls_refused <= rpc_refused_max) return;
+    if (PURVIEW_GUARD(calls_refused, ++session.calls_refused <= rpc_refused_max)) return;
     ++calls.counters.sessions_closed;
     mark_closed(session, CloseReason::malformed, true);
 }
@@ -335,12 +337,14 @@ void ServerData::run_calls(Server& server, Session& session) {
         }
         const RpcDef& rpc = def.schema->rpcs()[index_of(call.rpc)];
         if (rpc.desc.target == RpcTarget::entity) {
-            if (call.target == EntityId::none) {
+            if (!PURVIEW_GUARD(callee_held, call.target != EntityId::none)) {
                 refuse_call(session, calls.counters.refused_ghost);
                 continue;
             }
-            if (call.was_gone || session.ghosts.find(call.target) == no_local_id ||
-                !world.is_alive(call.target)) {
+            const bool is_there = !call.was_gone &&
+                                  session.ghosts.find(call.target) != no_local_id &&
+                                  world.is_alive(call.target);
+            if (!PURVIEW_GUARD(callee_relevance, is_there)) {
                 ++calls.counters.gone;
                 continue;
             }
@@ -349,7 +353,7 @@ void ServerData::run_calls(Server& server, Session& session) {
             rpc.desc.callers == RpcCallers::owner
                 ? world.owner_of(call.target) == session.observer
                 : rpc.desc.callers != RpcCallers::players || session.role == Role::player;
-        if (!may_call) {
+        if (!PURVIEW_GUARD(caller, may_call)) {
             refuse_call(session, calls.counters.refused_caller);
             continue;
         }

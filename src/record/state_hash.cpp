@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "record/state_hash.hpp"
 
+#include <span>
+
 #include "core/hash.hpp"
 #include "host/server_data.hpp"
 
@@ -23,6 +25,19 @@ std::uint64_t hash_of_entity(const WorldData& world, std::uint32_t index, std::u
         }
     }
     return hash;
+}
+
+/// How many calls are on their way, and which of them wait to be written.
+std::uint64_t hash_of_calls(const Session& session, std::uint64_t hash) {
+    hash = combine64(hash, session.calls_out.size());
+    session.calls_out.for_each_waiting([&](const OutgoingRpc& call) {
+        hash = combine64(hash, static_cast<std::uint64_t>(call.call));
+        hash = combine64(hash, std::uint64_t{index_of(call.rpc)} << 32 | call.ghost);
+        hash = combine64(hash, static_cast<std::uint64_t>(call.target));
+        hash = combine64(hash, std::uint64_t{call.number} << 32 | call.sequence);
+        hash = hash_bytes(std::as_bytes(std::span(call.words)), hash);
+    });
+    return combine64(hash, session.calls_refused);
 }
 
 std::uint64_t hash_of_session(const ServerData& server, const Session& session,
@@ -48,6 +63,18 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
         hash = combine64(hash, life);
         hash = combine64(hash, told);
     }
+    return hash_of_calls(session, hash);
+}
+
+/// Calls that wait for somebody to whom their entities become relevant.
+std::uint64_t hash_of_held(const ServerCalls& calls, std::uint64_t hash) {
+    hash = combine64(hash, calls.next);
+    for (const HeldCall& held : calls.held) {
+        hash = combine64(hash, static_cast<std::uint64_t>(held.wanted.call));
+        hash = combine64(hash, held.ends);
+        for (const ObserverId observer : held.observers)
+            hash = combine64(hash, static_cast<std::uint64_t>(observer));
+    }
     return hash;
 }
 
@@ -61,7 +88,7 @@ std::uint64_t state_hash(const Server& server) {
         if (world.at_index(index) != EntityId::none) hash = hash_of_entity(world, index, hash);
     }
     for (const auto& session : data.sessions) hash = hash_of_session(data, *session, hash);
-    return hash;
+    return hash_of_held(data.calls, hash);
 }
 
 }  // namespace purview::record

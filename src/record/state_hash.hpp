@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // One number for all that a server is: every component of every entity, every relevant set, every
-// ghost table. Two servers with the same history have the same; it costs a walk over all of it.
+// ghost table, every call that waits. Two servers with the same history have the same; it costs a
+// walk over all of it.
 #pragma once
 
 #include <cstdint>

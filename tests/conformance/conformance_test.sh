@@ -49,9 +49,16 @@ sim)
         run 0 python3 "$tools/decode.py" "$dir/recording" --min-datagrams 2000 --min-sessions 12 \
             --min-snapshots 1000 --min-enters 1000 --min-updates 10000 --min-leaves 400 --min-digests 500 \
             --min-references 100 --min-unnamed 5 --min-texts 2000 --min-rotations 3000 --min-ranged 3000 \
-            --min-gained 300 --min-lost 300 --min-untold 100 --min-kept 300 --min-resumed 100 --min-ended 20
+            --min-gained 300 --min-lost 300 --min-untold 100 --min-kept 300 --min-resumed 100 --min-ended 20 \
+            --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
+            --min-repeated 80 --min-waiting 2 --min-to-server 120 --min-views 9
         cat "$dir/out"
+        voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))
     done
+    if [ "$voids" -lt 5 ]; then
+        echo "FAILED: only $voids numbers of calls were given up"
+        exit 1
+    fi
     damaged_max=$(sed 's/.* \([0-9]*\) damaged.*/\1/' "$dir/out")
     damaged sent 3 1
     damaged received 3 1
@@ -69,7 +76,8 @@ demo)
     replay="$program replay"
     run 0 $replay "$dir/recording"
     run 0 python3 "$tools/decode.py" "$dir/recording" --max-damaged 0 --min-datagrams 200 \
-        --min-sessions 12 --min-snapshots 50 --min-enters 300 --min-commands 1 --min-digests 10
+        --min-sessions 12 --min-snapshots 50 --min-enters 300 --min-commands 1 --min-digests 10 \
+        --min-views 10
     cat "$dir/out"
     damaged_max=0
     damaged sent 3 1

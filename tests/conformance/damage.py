@@ -17,7 +17,7 @@ NAMES = {"received": 3, "sent": 5}
 HEAD = {"received": 12, "sent": 4}
 ACCEPT = 4
 DATA = 6
-VALUES = 10
+VALUES = 40
 
 
 def spoil_values(data, chunks):

@@ -10,6 +10,7 @@ import sys
 
 import recording
 from bits import Mismatch, checksum_holds
+from calls import Calls
 from fields import Number
 from handshake import ACCEPT, CLOSE, DATA, Handshakes
 from session import Session
@@ -20,6 +21,8 @@ TOLD_MAX = 10  # mismatches in words
 # ceased to be told, or were not from the enter on; copies that were kept, went on, ended.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
              "lost", "untold", "kept", "resumed", "ended")
+# Calls to observers by delivery; numbers that were given up; forced ones without a ghost.
+OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
 
 
 class Decoder:
@@ -122,6 +125,12 @@ class Decoder:
                 return session
         raise Mismatch(f"a checksum of none of the {len(here)} connections at this address")
 
+    def check_rest(self):
+        for session in self.sessions.values():
+            owed = session.owed()
+            if owed and not session.over and session.connection not in self.broken:
+                self.wrong.append(f"connection {session.connection:016x} at the end lacks {owed}")
+
     def counts(self):
         sessions = self.sessions.values()
         return {
@@ -129,6 +138,11 @@ class Decoder:
             "sessions": len(sessions),
             "snapshots": sum(s.snapshots for s in sessions),
             **{name: sum(s.ghosts.counts[name] for s in sessions) for name in OF_GHOSTS},
+            **{name: sum(s.calls_down.counts[name] for s in sessions) for name in OF_CALLS},
+            "repeated": sum(s.calls_down.counts["repeated"] + s.calls_up.counts["repeated"] for s in sessions),
+            "waiting": sum(s.waiting for s in sessions),
+            "to_server": sum(s.calls_up.counts[name] for s in sessions for name in OF_CALLS[:3]),
+            "views": sum(s.views for s in sessions),
             "commands": sum(s.commands.count for s in sessions),
             "digests": sum(s.digests for s in sessions),
             "states": sum(s.states_compared for s in sessions),
@@ -140,23 +154,30 @@ class Decoder:
 
 
 def main():
-    counted = ("datagrams", "sessions", "snapshots", *OF_GHOSTS, "commands", "digests", "states")
+    counted = ("datagrams", "sessions", "snapshots", *OF_GHOSTS, *OF_CALLS, "repeated", "waiting",
+               "to_server", "views", "commands", "digests", "states")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     for name in counted:
-        parser.add_argument(f"--min-{name}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
+        parser.add_argument(f"--min-{name.replace('_', '-')}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
     parser.add_argument("--max-damaged", type=int, metavar="N",
                         help="more datagrams that reached the server damaged: exit code 1")
     parser.add_argument("--spoiled", action="store_true",
                         help="the server's values were spoiled on purpose: numbers may be too large")
+    parser.add_argument("--unlike", action="store_true", help="no two calls of the recording are alike")
+    parser.add_argument("--at-rest", action="store_true",
+                        help="the recording ends when all has arrived that was to")
     options = parser.parse_args()
     Number.may_be_larger = options.spoiled
+    Calls.unlike = options.unlike
 
     decoder = Decoder()
     trouble = None
     try:
         with open(options.file, "rb") as file:
             decoder.run(file.read())
+        if options.at_rest:
+            decoder.check_rest()
     except OSError as error:
         print(f"{options.file}: {error.strerror}", file=sys.stderr)
         return 2

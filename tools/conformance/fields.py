@@ -24,6 +24,10 @@ class Field:
         self.zero = zero
         self.words = words
 
+    def read_any(self, reader):
+        """An argument of a client's call: what is beyond the range is taken for what is nearest to it."""
+        return self.read(reader)
+
 
 class Number(Field):
     """Boolean, integer and quantised: a number up to a largest one."""
@@ -42,6 +46,9 @@ class Number(Field):
             raise reader.wrong(f"a number {number}, at most {self.largest}")
         return (number,)
 
+    def read_any(self, reader):
+        return (min(reader.u(self.width), self.largest),)
+
 
 class Real(Field):
     name = "real"
@@ -51,6 +58,10 @@ class Real(Field):
 
     def read(self, reader):
         return (checked_float(reader, reader.u(32)),)
+
+    def read_any(self, reader):
+        word = reader.u(32)
+        return (CANONICAL_NAN if is_nan(word) else word,)
 
 
 class Ranged(Field):
@@ -136,9 +147,13 @@ def read_reference(reader):
 
 
 def checked_float(reader, word):
-    if word >> 23 & EXPONENT_ALL == EXPONENT_ALL and word & 0x7FFFFF and word != CANONICAL_NAN:
+    if is_nan(word) and word != CANONICAL_NAN:
         raise reader.wrong(f"a NaN of {word:08x}")
     return word
+
+
+def is_nan(word):
+    return word >> 23 & EXPONENT_ALL == EXPONENT_ALL and word & 0x7FFFFF != 0
 
 
 def integer(low, high):

@@ -118,7 +118,7 @@ class Ghosts:
         touched.add(update.id)
 
     def relink(self, update, ghost):
-        parent, told = update.link
+        parent, told = update.link[:2]
         if parent is not None and parent not in self.held:
             raise Mismatch(f"the new parent {parent} of ghost {update.id} is not held")
         self.link(update.id, parent)

@@ -73,6 +73,7 @@ class Stream:
         self.arrived = bytearray()
         self.arrived_end = 0  # all before it have
         self.read_to = 0
+        self.sent_to = 0
 
     def send(self, offset, piece):
         end = offset + len(piece)
@@ -95,14 +96,22 @@ class Stream:
         self.arrived_end = len(self.arrived) if gap < 0 else gap
 
     def messages(self):
-        """Those that are whole now."""
-        while self.arrived_end - self.read_to >= 2:
-            size = int.from_bytes(self.data[self.read_to:self.read_to + 2], "little")
-            if self.arrived_end - self.read_to - 2 < size:
-                return
-            begin = self.read_to + 2
-            self.read_to = begin + size
-            yield bytes(self.data[begin:self.read_to])
+        """Those that have arrived whole now."""
+        while (message := self.whole(self.read_to, self.arrived_end)) is not None:
+            self.read_to += 2 + len(message)
+            yield message
+
+    def messages_sent(self):
+        """Those that have been sent whole now, once at least."""
+        gap = self.known.find(0, self.sent_to)
+        end = len(self.known) if gap < 0 else gap
+        while (message := self.whole(self.sent_to, end)) is not None:
+            self.sent_to += 2 + len(message)
+            yield message
+
+    def whole(self, at, end):
+        size = int.from_bytes(self.data[at:at + 2], "little")
+        return None if end - at < 2 + size or end - at < 2 else bytes(self.data[at + 2:at + 2 + size])
 
 
 def read_fragments(reader):

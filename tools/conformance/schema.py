@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Schema": the components and fields of every kind."""
+"""PROTOCOL.md, "Schema": the components and fields of every kind, and the types of calls."""
 
 import math
 import struct
 
 import fields as types
 from bits import combine, hash_bytes
+from calls import CallType
 
 NO_PLACE = 0xFFFF
+RPCS_MAX = 128
 
 
 class Component:
@@ -74,6 +76,11 @@ class Schema:
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
         self.kind_bits = (len(self.kinds) - 1).bit_length()
+        count = reader.u(8)
+        if count > RPCS_MAX:
+            raise reader.wrong(f"{count} types of calls")
+        self.rpcs = [self.read_call_type(reader) for _ in range(count)]
+        self.rpc_bits = max(0, count - 1).bit_length()
         self.hash = self.hash or 1
 
     def mix_in(self, value):
@@ -95,6 +102,18 @@ class Schema:
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
+
+    def read_call_type(self, reader):
+        made = CallType(read_name(reader), reader)
+        for attribute in made.attributes():
+            self.mix_in(attribute)
+        self.mix_in(hash_bytes(made.name, 0))
+        count = reader.u(5)
+        self.mix_in(count)
+        made.fields = [self.read_field(reader, False) for _ in range(count)]
+        if any(field.name == "reference" for field in made.fields):
+            raise reader.wrong("a reference among the arguments of a call")
+        return made
 
     def read_field(self, reader, of_place):
         self.mix_in(hash_bytes(read_name(reader), 0))

@@ -3,15 +3,18 @@
 """PROTOCOL.md, "Data" and "Messages": one connection, both ways, as far as each side knows."""
 
 from bits import BitReader, Mismatch, expand
+from calls import TO_OBSERVERS, TO_SERVER, CallsDown, CallsUp, read_calls
 from ghosts import Ghosts, read_state
 from handshake import body_of
 from link import Commands, Half, Header, read_fragments
 from schema import Schema
 from snapshot import Snapshot
+from written import Written
 
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
-WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST = range(1, 6)
+AT_REST_MAX = 20  # packets without a known fate, of a client that hears and answers
+WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE = range(1, 7)
 JOIN, GAME_UP, STATE = range(1, 4)
 
 
@@ -44,6 +47,11 @@ class Session:
         self.ghosts = Ghosts()
         self.state_wanted = False
         self.states = {}  # by packet, while one is wanted
+        self.written = Written()
+        self.calls_down = CallsDown()
+        self.calls_up = CallsUp()
+        self.waiting = 0  # calls that came before their ghosts
+        self.views = 0
         self.snapshots = self.digests = self.states_compared = self.late = 0
 
     # -- from the client -----------------------------------------------------------------------------
@@ -55,10 +63,12 @@ class Session:
         number = expand(header.sequence_low, self.up.newest)
         if number <= self.up.newest:
             self.late += 1  # counts as lost
+            self.receive_late(reader, number)
             return
         fragments = read_fragments(reader)
         digest = reader.u(64) if reader.u(1) else None
         self.commands.read(reader)
+        calls = read_calls(reader, self.schema, TO_SERVER)
         reader.finish(CLIENT_PACKET_BYTES_MIN)
 
         for skipped in range(self.up.newest + 1, number):
@@ -70,6 +80,7 @@ class Session:
             self.apply(accepted)
         for lost in [n for n in self.in_flight if n <= self.down.told]:
             del self.in_flight[lost]
+            self.calls_down.fate(lost, False, self.rpcs())
         expect_oldest(header, self.client_knows)
         if header.newest is not None:
             self.server_knows = self.down.spoke_of[header.newest]
@@ -79,11 +90,44 @@ class Session:
             if digest != self.ghosts.digest:
                 raise Mismatch(f"after packet {self.down.told} the client's digest is {digest:016x}, "
                                f"the paper's {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
+        # After the acknowledgements: the client holds what the decoder holds now.
+        self.calls_up.receive(calls, self.rpcs(), self.ghosts.held)
         for offset, piece in fragments:
             self.up.stream.send(offset, piece)
             self.up.stream.arrive(offset, len(piece))
         for message in self.up.stream.messages():
             self.message_up(message)
+
+    def receive_late(self, reader, number):
+        """What is reliable in it comes again, the same. One that was doubled on the way says nothing."""
+        if self.up.fates.get(number) is not False:
+            return
+        read_fragments(reader)
+        if reader.u(1):
+            reader.u(64)
+        commands = Commands()
+        commands.newest = self.commands.newest
+        commands.read(reader)
+        calls = read_calls(reader, self.schema, TO_SERVER)
+        reader.finish(CLIENT_PACKET_BYTES_MIN)
+        self.calls_up.late(calls, self.rpcs())
+
+    def owed(self):
+        """What is lacking when the recording ends and all has come to rest; "" if nothing is."""
+        lacking = []
+        if self.calls_down.due():
+            lacking.append(f"{self.calls_down.due()} calls that were lost and not sent again")
+        if self.join_seen and len(self.in_flight) <= AT_REST_MAX:  # somebody is still there
+            if not self.views:
+                lacking.append("that its view is complete")
+            if self.calls_down.open:
+                lacking.append(f"the ordered call {min(self.calls_down.open)}")
+            if self.calls_up.arrived:
+                lacking.append(f"the client's call {self.calls_up.missing}")
+        return " and ".join(lacking)
+
+    def rpcs(self):
+        return () if self.schema is None else self.schema.rpcs
 
     def apply(self, number):
         packet = self.in_flight.pop(number)
@@ -94,6 +138,9 @@ class Session:
             self.message_down(message)
         if packet.snapshot is not None:
             self.ghosts.apply(packet.snapshot)
+            self.written.arrived(number, packet.snapshot)
+        for call in self.calls_down.fate(number, True, self.rpcs()):
+            self.waiting += call.ghost is not None and call.ghost not in self.ghosts.held
         if self.state_wanted:
             self.states[number] = self.ghosts.state()
 
@@ -149,6 +196,16 @@ class Session:
             if packet.snapshot.tick_low != tick & 0xFFFF:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1
+            self.written.write(number, packet.snapshot, self.schema.kinds)
+            for leave in packet.snapshot.leaves:
+                self.calls_down.leave(leave.id, number, self.schema.rpcs)
+        calls = read_calls(reader, self.schema, TO_OBSERVERS)
+        if calls and not self.join_seen:
+            raise reader.wrong("a call before the join")
+        for call in calls:
+            if call.ghost is not None:
+                self.written.check_named(call, number, self.down.told)
+        self.calls_down.write(number, calls, self.rpcs())
         reader.finish()
 
         self.down.newest = number
@@ -157,6 +214,11 @@ class Session:
         self.in_flight[number] = packet
         for offset, piece in packet.fragments:
             self.down.stream.send(offset, piece)
+        for message in self.down.stream.messages_sent():
+            if message[:1] == bytes([VIEW_COMPLETE]):
+                if not self.join_seen:
+                    raise Mismatch("a view that is complete before the join")
+                self.written.view_complete(self.ghosts.held)
 
     def message_down(self, message):
         reader = BitReader(message)
@@ -179,6 +241,9 @@ class Session:
         elif kind == STATE_REQUEST:
             reader.finish()
             self.state_wanted = True
+        elif kind == VIEW_COMPLETE:
+            reader.finish()
+            self.views += 1
         elif kind != GAME:
             raise reader.wrong(f"a server's message of type {kind}")
 

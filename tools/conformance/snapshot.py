@@ -11,7 +11,7 @@ KEPT_FORMS = (1, 2, 3)
 
 Leave = namedtuple("Leave", "id reason kept", defaults=(0,))
 # A parent is an id or None; `told` has a bit for each part that is for some only and told.
-Link = namedtuple("Link", "parent told", defaults=(None, 0))
+Link = namedtuple("Link", "parent told owned", defaults=(None, 0, 0))
 # `changes` are (field, words); all that are told in an enter.
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
@@ -75,11 +75,11 @@ def read_leave(reader, local_id):
 
 
 def read_link(reader, kind):
-    reader.u(1)  # owned: not part of the digest
+    owned = reader.u(1)  # not part of the digest
     parent = reader.varint() if reader.u(1) else None
     if parent is not None and parent >= LOCAL_ID_END:
         raise reader.wrong(f"a parent {parent}")
-    return Link(parent, sum(reader.u(1) << part for part in kind.for_some))
+    return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned)
 
 
 def read_changes(reader, kind):
