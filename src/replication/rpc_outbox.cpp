@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/mutate.hpp"
+
 namespace purview {
 
 std::string_view to_string(CullReason reason) noexcept {
@@ -58,7 +60,9 @@ bool RpcOutbox::make_void(const Schema& schema, std::size_t at) noexcept {
 bool RpcOutbox::window_is_open(std::uint32_t more) const noexcept {
     const auto oldest = std::find_if(calls_.begin(), calls_.end(),
                                      [](const OutgoingRpc& call) { return call.has_number; });
-    return oldest == calls_.end() || next_number_ + more - oldest->number < rpc_window;
+    const bool is_open =
+        oldest == calls_.end() || next_number_ + more - oldest->number < rpc_window;
+    return PURVIEW_GUARD(call_window, is_open);
 }
 
 std::uint64_t RpcOutbox::bits_of(const Schema& schema, const OutgoingRpc& call) const noexcept {
