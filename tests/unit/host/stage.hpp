@@ -89,6 +89,7 @@ class Stage final : public Game {
 
     bool joined(Server&, ObserverId observer, const JoinRequest&) override {
         // Sessions join in the order in which they were accepted: that of the clients.
+        if (joined_ == observers.size()) observers.push_back(ObserverId::none);
         observers[joined_++] = observer;
         return true;
     }
