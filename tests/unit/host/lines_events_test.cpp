@@ -249,7 +249,7 @@ TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M
 }
 
 TEST_CASE(
-    "lines: a host's own player is shown what a remote one is told; changes wait hidden (M25 "
+    "lines: a host's own player is shown what a remote one is told, changes wait hidden (M25 "
     "F24)") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);

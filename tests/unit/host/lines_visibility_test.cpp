@@ -72,7 +72,7 @@ TEST_CASE(
     CHECK(stage.bytes_to[1] - before[1] < 40 * 12);
 }
 
-TEST_CASE("lines: without rules everybody is told of everything; denials still hold (M1 N28 N30)") {
+TEST_CASE("lines: without rules everybody is told of everything, denials still hold (M1 N28 N30)") {
     PlainSchema is;
     is.schema.audience(is.plain.id, {AudienceType::owner});
     Stage stage(is.schema, 2, is.def);

@@ -94,7 +94,7 @@ TEST_CASE("lines: who crosses into other cells is sent what they hold, once (P13
     CHECK(world.bytes_of(20) == idle);  // nothing of it comes again
 }
 
-TEST_CASE("lines: a leave is always told, with why; a removal undoes all (P15 P16 P29 M24)") {
+TEST_CASE("lines: a leave is always told, with why, a removal undoes all (P15 P16 P29 M24)") {
     Neighbourhood world(2);
     Stage& stage = world.stage;
     const EntityId walker = stage.spawn(world.is.thing, {560, 560, 0});

@@ -50,7 +50,7 @@ int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
 
 }  // namespace
 
-TEST_CASE("pace: a curve says how often, by strength; what comes to rest is told at once (X7 X2)") {
+TEST_CASE("pace: a curve says how often, by strength, what comes to rest is told at once (X7 X2)") {
     PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
     is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
     Stage stage(is.schema, 1, is.def);

@@ -63,7 +63,7 @@ TEST_CASE("rpc: an ordered call that cannot go yet is not overtaken, others may 
     CHECK(pair.packet(true) == Numbers{1, 3});
 }
 
-TEST_CASE("rpc: what is lost is sent again, and what arrived is not; order is kept") {
+TEST_CASE("rpc: what is lost is sent again, and what arrived is not, order is kept") {
     Pair pair;
     pair.add(pair.schema.news[2], 1);
     pair.add(pair.schema.news[1], 2);
