@@ -11,7 +11,8 @@
 
 namespace purview::test {
 
-TEST_CASE("rpc: an observer who does not see the entity is culled, with a reason (N27 F20 F21 F31)") {
+TEST_CASE(
+    "rpc: an observer who does not see the entity is culled, with a reason (N27 F20 F21 F31)") {
     CallWorld world(3);
     const EntityId near = world.spawn({10, 10, 0});
     world.place_player(0, {12, 10, 0});
