@@ -163,6 +163,12 @@ class Simulation {
         sessions_.clear();
         world_.server->sessions(sessions_);
         for (const SessionStats& session : sessions_) {
+            // Whoever has gone without a word answers nothing: more than so much is not sent to
+            // him.
+            const bool is_there =
+                std::any_of(world_.clients.begin(), world_.clients.end(),
+                            [&](const auto& client) { return client->address == session.address; });
+            if (!is_there) continue;
             counts.oldest_ticks = std::max(counts.oldest_ticks, session.oldest_ticks);
             std::uint32_t& most = most_relevant_[session.observer];
             most = std::max(most, session.relevant);

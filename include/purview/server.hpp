@@ -151,7 +151,9 @@ struct SessionStats {
     Address address;
     std::uint32_t relevant = 0;
     std::uint32_t backlog = 0;  ///< relevant and waiting to be sent
-    Tick oldest_ticks = 0;      ///< how long the first of them has waited (docs/budget.md)
+    /// How long the first of them has waited for its turn, since its change or since a packet with
+    /// it was known to be lost (docs/budget.md).
+    Tick oldest_ticks = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_lost = 0;

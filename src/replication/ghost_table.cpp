@@ -36,8 +36,8 @@ LocalId GhostTable::take_lane() {
     grow(pace_, Pace{});
     for (std::vector<std::uint32_t>* column :
          {&index_, &baseline_, &meta_tick_, &reference_tick_, &resumed_tick_, &requested_tick_,
-          &gained_tick_, &sent_tick_, &told_, &gained_, &waiting_since_, &unheard_since_,
-          &last_sequence_}) {
+          &gained_tick_, &sent_tick_, &told_, &gained_, &waiting_since_, &pending_since_,
+          &unheard_since_, &last_sequence_}) {
         grow(*column, 0U);
     }
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
@@ -56,7 +56,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
 
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
-    if (!test(pending_, lane)) waiting_since_[lane] = now;
+    if (!test(pending_, lane)) waiting_since_[lane] = pending_since_[lane] = now;
     if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
     set(pending_, lane);
 }
@@ -65,6 +65,7 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
     if (unheard_since_[lane] == 0) unheard_since_[lane] = record.tick;
     waiting_since_[lane] = unheard_since_[lane];
+    if (!test(pending_, lane)) pending_since_[lane] = tick_;
     set(pending_, lane);
 }
 

@@ -148,7 +148,11 @@ class GhostTable {
     }
     std::span<const std::uint64_t> restricted() const noexcept { return restricted_; }
     /// Of a pending lane: since when something is not sent, or was sent and lost.
+    /// Of the change that it waits to tell, however often that was lost: what it is urgent by.
     Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
+    /// Since when nothing is under way with it: the change, or that its packet was known to be
+    /// lost.
+    Tick pending_since(LocalId lane) const noexcept { return pending_since_[lane]; }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
@@ -229,6 +233,7 @@ class GhostTable {
     std::vector<std::uint32_t> told_;
     std::vector<std::uint32_t> gained_;
     std::vector<Tick> waiting_since_;
+    std::vector<Tick> pending_since_;
     /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
     std::vector<Tick> unheard_since_;
     std::vector<std::uint32_t> last_sequence_;
@@ -243,6 +248,7 @@ class GhostTable {
     Words lingering_;   ///< left, and its copy is kept
     Words away_;        ///< the observer may hold no more than a copy that was kept
     std::uint32_t live_count_ = 0;
+    Tick tick_ = 0;                            ///< the last one that was gathered
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
@@ -269,6 +275,7 @@ void GhostTable::drop_lingering(Tick now, Visit&& visit) {
 
 template <class IsTold>
 void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
+    tick_ = now;
     for (std::size_t w = 0; w < live_.size(); ++w) {
         const std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
         if (asked == 0) continue;
@@ -279,7 +286,7 @@ void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
         });
         pending_[w] |= wanted;
         for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
-            waiting_since_[lane] = now;
+            waiting_since_[lane] = pending_since_[lane] = now;
             if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
         });
     }

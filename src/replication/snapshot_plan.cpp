@@ -267,7 +267,7 @@ Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
             ++backlog.count;
             backlog.age_ticks_max = std::max(
-                backlog.age_ticks_max, now - ghosts.waiting_since(static_cast<LocalId>(lane)));
+                backlog.age_ticks_max, now - ghosts.pending_since(static_cast<LocalId>(lane)));
         });
     }
     return backlog;
