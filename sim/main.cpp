@@ -47,6 +47,7 @@ struct SimCounts {
     LedgerCounts calls;
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
+    std::uint64_t rule_changes = 0;
     FaultCounts faults;
 };
 
@@ -62,6 +63,7 @@ class Simulation {
           world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks) {
         for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
         world_.make_calls(sim_calls_per_tick);
+        world_.game.ticks_between_rules = sim_ticks_between_rules;
         if (!def_.record_path.empty()) start_recording();
     }
 
@@ -78,6 +80,7 @@ class Simulation {
         counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
         for (auto& client : world_.clients) count_client(*client);
         counts.calls += world_.ledger->counts();
+        counts.rule_changes += world_.game.rule_changes;
     }
 
     std::string trouble;  ///< empty: all held
@@ -283,11 +286,12 @@ void print(const SimCounts& counts) {
         static_cast<unsigned long long>(f.doubled), static_cast<unsigned long long>(f.reordered),
         static_cast<unsigned long long>(f.damaged), static_cast<unsigned long long>(f.cut_short));
     std::printf(
-        "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced; the budget "
-        "bound in %llu seeds, nothing waited longer than %u ticks\n",
+        "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced, other rules %llu "
+        "times; the budget bound in %llu seeds, nothing waited longer than %u ticks\n",
         static_cast<unsigned long long>(counts.blackouts),
         static_cast<unsigned long long>(counts.address_changes),
         static_cast<unsigned long long>(counts.rejoins),
+        static_cast<unsigned long long>(counts.rule_changes),
         static_cast<unsigned long long>(counts.budget_bound), counts.oldest_ticks);
 }
 
@@ -306,6 +310,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     const FaultCounts& f = counts.faults;
     if (f.lost * f.doubled * f.reordered * f.damaged * f.cut_short == 0) return "faults";
     if (counts.blackouts * counts.address_changes * counts.rejoins == 0) return "disturbances";
+    if (counts.rule_changes == 0) return "changes of rules";
     return "";
 }
 

@@ -52,6 +52,7 @@ int replay_sim(const std::string& path) {
         return refuse(path, "not a recording of the simulator");
     SmallWorld world(seed, {}, budget_of(seed), sim_scale);
     world.make_calls(sim_calls_per_tick);  // what the clients call comes from the file
+    world.game.ticks_between_rules = sim_ticks_between_rules;
     if (beginning->schema_hash != world.schema.schema.hash() ||
         beginning->secret != world.def.secret)
         return refuse(path, "recorded with another schema or secret");

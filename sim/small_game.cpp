@@ -248,7 +248,28 @@ void SmallGame::simulate(Server& server, Tick tick) {
             give_tag(world, movers[at]);
         }
     }
+    change_rules(server);
     make_calls(server);
+}
+
+/// Another radius and other steps in the same node, or a second node beside it.
+void SmallGame::change_rules(Server& server) {
+    if (ticks_between_rules == 0 || rule_random_.below(ticks_between_rules) != 0) return;
+    InterestRules rules = small_rules(*schema_);
+    std::vector<StepDesc>& steps = rules.nodes[0].steps;
+    steps[0].kernel.enter_m = rule_random_.between(25, 45);
+    steps[0].kernel.leave_m = steps[0].kernel.enter_m + rule_random_.between(0, 6);
+    if (rule_random_.chance(0.3F)) steps[2].op = StepOp::require;  // only those in their cloaks
+    if (rule_random_.chance(0.3F)) steps.erase(steps.begin() + 1);
+    if (rule_random_.chance(0.3F)) {
+        NodeDesc& close = rules.nodes.emplace_back(rules.nodes[0]);
+        close.name = "close by";
+        close.steps.assign(1, rules.nodes[0].steps[0]);
+        close.steps[0].kernel.enter_m = 12;
+        close.steps[0].kernel.leave_m = 15;
+    }
+    if (server.set_rules(rules) != Status::ok) std::abort();
+    ++rule_changes;
 }
 
 void SmallGame::give_tag(World& world, EntityId entity) {

@@ -105,7 +105,11 @@ struct SmallScale {
 class SmallGame final : public Game {
   public:
     SmallGame(const SmallSchema& schema, std::uint64_t seed, SmallScale scale = {})
-        : schema_(&schema), scale_(scale), random_(seed), call_random_(mix64(seed)) {}
+        : schema_(&schema),
+          scale_(scale),
+          random_(seed),
+          call_random_(mix64(seed)),
+          rule_random_(mix64(seed + 1)) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
@@ -119,6 +123,9 @@ class SmallGame final : public Game {
     bool frozen = false;  ///< the world rests
     bool refuse_joins = false;
     std::uint32_t calls_per_tick = 0;  ///< so many, at random
+    /// Other rules about so often; 0: never.
+    std::uint32_t ticks_between_rules = 0;
+    std::uint64_t rule_changes = 0;
     RpcLedger* ledger = nullptr;
     std::function<std::uint64_t(ObserverId)> client_of;  ///< by which the ledger knows it
     std::uint64_t commands = 0;
@@ -128,6 +135,7 @@ class SmallGame final : public Game {
 
   private:
     void make_calls(Server& server);
+    void change_rules(Server& server);
     void give_tag(World& world, EntityId entity);
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     EntityId anybody();
@@ -136,6 +144,7 @@ class SmallGame final : public Game {
     SmallScale scale_;
     SplitMix random_;
     SplitMix call_random_;
+    SplitMix rule_random_;
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
     std::vector<EntityId> wagons_;
