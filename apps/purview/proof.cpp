@@ -108,6 +108,27 @@ Proof::Values Proof::values_for(const Session& session, EntityId entity) {
     return own;
 }
 
+namespace {
+
+/// Where an entity is more than a packet, some of it waits; when nothing does any more, all of it
+/// has been told.
+bool has_its_turn(const Session& session, const World& world, EntityId entity,
+                  std::uint32_t component) {
+    const LocalId lane = session.ghosts.find(entity);
+    if (lane == no_local_id) return true;
+    const bool waits =
+        (session.ghosts.pending()[lane / bits_per_word] >> (lane % bits_per_word) & 1U) != 0;
+    std::uint32_t part = 0;
+    const Schema& schema = world.schema();
+    for (const ComponentId its : schema.kinds()[index_of(world.kind_of(entity))].components) {
+        if (index_of(its) == component) break;
+        part += schema.components()[index_of(its)].fields.empty() ? 0 : 1;
+    }
+    return !waits || (session.ghosts.told(lane) >> part & 1U) != 0;
+}
+
+}  // namespace
+
 std::uint32_t Proof::told_components(const Session& session, EntityId entity) const {
     const World& world = server_->world();
     const auto& components = world.schema().components();
@@ -120,6 +141,9 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
         std::uint8_t answer = 0;
         switch (audience.type) {
             case AudienceType::everyone:
+                break;
+            case AudienceType::in_turn:
+                is_told = has_its_turn(session, world, entity, c);
                 break;
             case AudienceType::owner:
                 is_told = owns;

@@ -56,6 +56,10 @@ enum class AudienceType : std::uint8_t {
     others = 2,    ///< all but the owner
     same_key = 3,  ///< whose main entity has the same key, not none; and the owner
     custom = 4,
+    /// Everyone; but where such components of an entity have more to say than fits into a packet or
+    /// the budget of a tick, they are told one after the other (docs/budget.md). keeps_values is
+    /// on.
+    in_turn = 5,
 };
 
 /// An audience of your own. Asked in every tick, so its answer may change at any time; must not

@@ -142,6 +142,8 @@ struct ServerStats {
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
     Tick backlog_age_ticks_max = 0;   ///< of everything that waited in any tick
     std::uint64_t bad_places = 0;     ///< edits of places that were not finite
+    /// Entities of which only a part went, because all of it was more than fits (in_turn).
+    std::uint64_t split_updates = 0;
 };
 
 /// One session, for people and reports.
@@ -167,8 +169,9 @@ class ServerData;  // src/host
 class Server {
   public:
     /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
-    /// 65,000 bytes on the wire. too_large: an entity of some kind may need more bytes than a
-    /// datagram or the budget of a tick has. `game` is not owned.
+    /// 65,000 bytes on the wire. too_large: what an entity of some kind must be told at
+    /// once may need more bytes than a datagram or the budget of a tick has; AudienceType::in_turn.
+    /// `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;

@@ -3,6 +3,7 @@
 //
 // Which parts of a relevant entity an observer is told, and what a reference means to him. Both
 // follow from the relevant set of this tick, and never change it.
+#include "core/hash.hpp"
 #include "host/server_data.hpp"
 
 namespace purview {
@@ -49,6 +50,7 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
         }
         case AudienceType::everyone:
         case AudienceType::custom:
+        case AudienceType::in_turn:
             break;
     }
     return true;
@@ -81,7 +83,8 @@ void ServerData::decide_audiences(Session& session) {
     for (std::size_t c = 0; c < def.schema->components().size(); ++c) {
         const ComponentId component{static_cast<std::uint16_t>(c)};
         const AudienceDef& audience = def.schema->components()[c].audience;
-        if (audience.type == AudienceType::everyone) continue;
+        if (audience.type == AudienceType::everyone || audience.type == AudienceType::in_turn)
+            continue;
         room.asked.clear();
         room.entities.clear();
         for (std::uint32_t i = 0; i < room.lanes.size(); ++i) {
@@ -103,8 +106,51 @@ void ServerData::decide_audiences(Session& session) {
                 room.told[room.asked[k]] &= ~part_of(room.lanes[room.asked[k]], component);
         }
     }
-    for (std::size_t i = 0; i < room.lanes.size(); ++i)
-        ghosts.set_told(room.lanes[i], room.told[i], tick_number);
+    for (std::size_t i = 0; i < room.lanes.size(); ++i) {
+        const LocalId lane = room.lanes[i];
+        if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(ghosts, lane, room.told[i]))
+            continue;
+        ghosts.set_told(lane, room.told[i], tick_number);
+    }
+}
+
+/// Of what is `told`, no more than fits into a packet, if all that is new does not. The rest is not
+/// told before this has arrived, and is whole then: one after the other, each in its turn. False:
+/// something is under way, and nothing changes.
+bool ServerData::take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told) {
+    if (ghosts.is_awaited(lane)) return false;
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    const Tick baseline = ghosts.baseline(lane);
+    FieldMask changed = ghosts.needs_enter(lane)
+                            ? layout.all
+                            : cache_.changed_since(index, ghosts.kind(lane), baseline);
+    if (ghosts.reference_tick(lane) > baseline) changed |= layout.references;
+    const std::uint32_t missing = ghosts.gained(lane) | ~ghosts.told(lane);
+    std::uint32_t news = 0;  // parts with something to say, that may wait
+    std::uint64_t bits = 0;
+    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+        const std::uint32_t bit = 1U << p;
+        const bool is_new = (layout.parts[p].fields & changed) != 0 || (missing & bit) != 0;
+        const bool waits = is_new && (layout.in_turn & told & bit) != 0;
+        news |= waits ? bit : 0;
+        bits += is_new && !waits ? layout.parts[p].bits_max : 2;
+    }
+    // Who was not told goes first; from somewhere on, so that nobody is last for ever.
+    const std::uint64_t room = body_bits_alone(def.budget_bytes_per_tick);
+    const auto first = static_cast<std::size_t>(mix64(tick_number) % layout.parts.size());
+    for (const std::uint32_t group : {news & missing, news & ~missing}) {
+        for (std::size_t i = 0; i < layout.parts.size(); ++i) {
+            const std::size_t p = (first + i) % layout.parts.size();
+            if ((group >> p & 1U) == 0) continue;
+            const bool fits = bits + layout.parts[p].bits_max <= room;
+            fits ? bits += layout.parts[p].bits_max : told &= ~(1U << p);
+        }
+    }
+    const bool is_split = (news & ~told) != 0;
+    ghosts.set_owed(lane, is_split);
+    split_updates_ += is_split ? 1 : 0;
+    return true;
 }
 
 }  // namespace purview

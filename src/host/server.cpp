@@ -30,18 +30,17 @@ bool is_sound(const std::vector<SendRate>& curve) {
     return true;
 }
 
-/// Beside the one entity in its packet: seal, numbers, acknowledgements, counts, its local id and
-/// its parent's; generously.
-constexpr std::uint64_t alone_bits_besides = 400;
-
-/// An enter goes in one packet, with whatever its values are.
+/// What does not wait for its turn goes in one packet with any one component that does.
 bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
-    constexpr std::uint64_t name_bits = 30;  // of a local id
     const KindLayout layout = layout_of(schema, kind);
-    const auto names = static_cast<std::uint64_t>(std::popcount(layout.references));
-    const std::uint64_t bits = layout.body_bits_max + names * name_bits;
-    const std::uint64_t bytes = std::min<std::uint64_t>(budget_bytes, datagram_bytes_max);
-    return bits + alone_bits_besides <= bytes * 8;
+    std::uint64_t bits = 0, largest_in_turn = 0;
+    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+        const unsigned its = layout.parts[p].bits_max;
+        const bool in_turn = (layout.in_turn >> p & 1U) != 0;
+        bits += in_turn ? 2 : its;
+        if (in_turn) largest_in_turn = std::max<std::uint64_t>(largest_in_turn, its);
+    }
+    return bits + largest_in_turn <= body_bits_alone(budget_bytes);
 }
 
 }  // namespace
@@ -56,6 +55,10 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       fields_(*server_def.schema),
       cache_(fields_) {
     for (const KindDef& kind : def.schema->kinds()) has_rates_ |= !kind.rates.empty();
+    for (const KindLayout& layout : layouts_of(*def.schema)) {
+        const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
+        takes_turns_.push_back(layout.in_turn != 0 && !fits);
+    }
 }
 
 void ServerData::set_spoil(Spoil mode) {

@@ -111,6 +111,7 @@ class ServerData {
     void tell_references(Session& session);
     void set_paces(Session& session);
     void decide_audiences(Session& session);
+    bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
     void encode_session(Session& session, Micros now);
@@ -185,8 +186,10 @@ class ServerData {
         std::vector<LocalId> lanes;
         std::vector<EntityId> entities;
         std::vector<float> strength;
-    } pace_;                  ///< scratch
-    bool has_rates_ = false;  ///< some kind has a curve
+    } pace_;                         ///< scratch
+    bool has_rates_ = false;         ///< some kind has a curve
+    std::vector<bool> takes_turns_;  ///< by KindId: it may be more than fits
+    std::uint64_t split_updates_ = 0;
 
   public:
     Spoil spoil = Spoil::none;

@@ -571,6 +571,7 @@ ServerStats ServerData::stats() const {
     stats.encoding_uses = cache_.uses();
     stats.backlog_age_ticks_max = backlog_age_ticks_max_;
     stats.bad_places = world.data().bad_places();
+    stats.split_updates = split_updates_;
     return stats;
 }
 

@@ -23,7 +23,7 @@ LocalId GhostTable::take_lane() {
         column.resize(lanes, value);
     };
     for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
-                         &ever_sent_, &restricted_, &lingering_, &away_}) {
+                         &ever_sent_, &restricted_, &owed_, &awaited_, &lingering_, &away_}) {
         if (room != 0) words->reserve(room / bits_per_word);
         words->push_back(0);
     }
@@ -48,7 +48,7 @@ LocalId GhostTable::take_lane() {
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
     for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
-                         &restricted_, &lingering_, &away_}) {
+                         &restricted_, &owed_, &awaited_, &lingering_, &away_}) {
         reset(*words, lane);
     }
     entity_[lane] = EntityId::none;
@@ -63,6 +63,7 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 
 /// What it was sent is lost: it waits as long as if it had never been sent.
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
+    if (last_sequence_[lane] == record.sequence) reset(awaited_, lane);
     if (unheard_since_[lane] == 0) unheard_since_[lane] = record.tick;
     waiting_since_[lane] = unheard_since_[lane];
     if (!test(pending_, lane)) pending_since_[lane] = tick_;
@@ -71,6 +72,7 @@ void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
 
 /// He has the state as of this packet; what changed later is under way, or waits.
 void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
+    if (last_sequence_[lane] == record.sequence) reset(awaited_, lane);
     if (last_sequence_[lane] != record.sequence) {
         unheard_since_[lane] = record.tick + 1;
     } else {
@@ -90,6 +92,8 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         meta_tick_[kept] = reference_tick_[kept] = now;
         pace_[kept] = {};
         unheard_since_[kept] = 0;
+        reset(owed_, kept);
+        reset(awaited_, kept);
         set(live_, kept);
         want(kept, now);
         ++live_count_;
@@ -214,7 +218,11 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
         baseline_[lane] = record.tick;
     } else if (as != SentAs::update) {
         reset(needs_leave_, lane);
+        return;
     }
+    if (!test(owed_, lane)) return;
+    set(awaited_, lane);
+    want(lane, record.tick);
 }
 
 void GhostTable::delivered(const PacketRecord& record) {

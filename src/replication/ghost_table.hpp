@@ -95,6 +95,12 @@ class GhostTable {
     /// whole. `restricted`: the kind has parts that only some are told.
     void set_told(LocalId lane, std::uint32_t told, Tick now);
     void set_restricted(LocalId lane) noexcept { set(restricted_, lane); }
+    /// More is to be told than fits: the rest waits until what is sent now has arrived.
+    void set_owed(LocalId lane, bool owed) noexcept {
+        owed ? set(owed_, lane) : reset(owed_, lane);
+    }
+    /// The fate of a part of it is awaited: nothing more is sent before.
+    bool is_awaited(LocalId lane) const noexcept { return test(awaited_, lane); }
     /// A reference of the entity names something that came or went: told with the next update.
     void touch_references(EntityId entity, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
@@ -245,6 +251,8 @@ class GhostTable {
     Words needs_leave_;
     Words ever_sent_;   ///< an enter of the lane's entity has been sent, or its id named
     Words restricted_;  ///< some parts are for some only
+    Words owed_;        ///< not all of it fits into a packet
+    Words awaited_;     ///< a part of such a one is under way
     Words lingering_;   ///< left, and its copy is kept
     Words away_;        ///< the observer may hold no more than a copy that was kept
     std::uint32_t live_count_ = 0;

@@ -24,6 +24,9 @@ std::string read_name(BitReader& in) {
     return name;
 }
 
+/// A varint of a local id.
+constexpr unsigned ghost_name_bits_max = 30;
+
 constexpr unsigned type_bits = 3;
 /// Which coordinate a field of the place is: 0, 1, 2, or 3 for none.
 constexpr unsigned axis_bits = 2;
@@ -203,7 +206,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
         part.first = static_cast<unsigned>(layout.fields.size());
         part.count = static_cast<unsigned>(def.fields.size());
         part.has_audience = def.audience.type != AudienceType::everyone;
-        layout.body_bits_max += 2 + def.fields.size();
+        part.bits_max = 2 + static_cast<unsigned>(def.fields.size());
         for (std::size_t f = 0; f < def.fields.size(); ++f) {
             const FieldDef& field = def.fields[f];
             const FieldMask bit = FieldMask{1} << layout.fields.size();
@@ -212,9 +215,12 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
             layout.fields.push_back({component, static_cast<std::uint16_t>(f),
                                      static_cast<std::uint16_t>(part.words), &field});
             part.words += field.words;
-            layout.body_bits_max += field.wire_bits;
+            part.bits_max += field.wire_bits;
+            if (field.type == FieldType::reference) part.bits_max += ghost_name_bits_max;
         }
         if (part.has_audience) layout.audience |= 1U << layout.parts.size();
+        if (def.audience.type == AudienceType::in_turn) layout.in_turn |= 1U << layout.parts.size();
+        layout.body_bits_max += part.bits_max;
         layout.all |= part.fields;
         layout.words += part.words;
         layout.parts.push_back(part);

@@ -36,6 +36,7 @@ struct KindLayout {
         unsigned words = 0;
         FieldMask fields = 0;
         bool has_audience = false;
+        unsigned bits_max = 0;  ///< in a body, references named
     };
     std::vector<KindField> fields;  ///< in wire order, components in schema order
     std::vector<Part> parts;        ///< components that have fields
@@ -43,6 +44,7 @@ struct KindLayout {
     FieldMask all = 0;
     FieldMask references = 0;
     std::uint32_t audience = 0;  ///< parts that only some are told, a bit each
+    std::uint32_t in_turn = 0;   ///< of these, those that wait for each other
     std::size_t body_bits_max = 0;
 
     /// The fields of these parts.

@@ -48,6 +48,7 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
 
 /// An update may wait for its turn; what is new, what came to rest and links may not.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t every = ghosts.pace(lane).every_ticks;
     if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
     return input.tick - ghosts.sent_tick(lane) >= every;
@@ -209,7 +210,8 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            if (ghosts.is_requested(lane, input.tick)) {  // a call wants to know what it costs
+            if (ghosts.is_requested(lane, input.tick) &&
+                !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
                 (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
                 return;
             }
@@ -259,6 +261,14 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     for (std::size_t i = 0; i < plan.items.size(); ++i) {
         plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
     }
+}
+
+std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {
+    // Beside it: seal, numbers, acknowledgements, counts, its local id and its parent's;
+    // generously.
+    constexpr std::uint64_t besides = 400;
+    const std::uint64_t bits = std::min<std::uint64_t>(budget_bytes, datagram_bytes_max) * 8;
+    return bits > besides ? bits - besides : 0;
 }
 
 Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {

@@ -101,6 +101,9 @@ Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
 inline constexpr float strength_floor = 0.25F;
 inline constexpr float rest_urgency = 2;
 
+/// Bits that the body of an entity alone in its packet may have, references included.
+std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;
+
 unsigned kind_bits(const Schema& schema) noexcept;
 
 inline constexpr unsigned wire_tick_bits = 16;

@@ -166,12 +166,14 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (index_of(component) >= components_.size()) return fail("audience: unknown component");
     const std::string where = "audience of '" + components_[index_of(component)].name + "'";
     if (component == place_) return fail(where + ": the place is for everyone");
-    if (audience.type > AudienceType::custom) return fail(where + ": unknown type");
+    if (audience.type > AudienceType::in_turn) return fail(where + ": unknown type");
     if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
         return fail(where + ": unknown key domain");
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
         return fail(where + ": nobody to ask");
     components_[index_of(component)].audience = audience;
+    if (audience.type == AudienceType::in_turn)
+        components_[index_of(component)].audience.keeps_values = true;
 }
 
 namespace {

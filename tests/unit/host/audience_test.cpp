@@ -237,4 +237,109 @@ TEST_CASE("audience: what makes no sense is refused") {
     CHECK(nobody.status() == Status::bad_configuration);
 }
 
+namespace {
+
+/// More than a datagram: a body, and pages that are told in turn.
+struct Page {
+    char lines[6][32] = {};
+};
+struct BookSchema {
+    explicit BookSchema(AudienceType type) {
+        team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
+        std::vector<ComponentId> parts{team.id};
+        for (std::uint32_t p = 0; p < pages_count; ++p) {
+            const Component<Page> page = schema.component<Page>("page" + std::to_string(p));
+            for (std::uint16_t line = 0; line < 6; ++line) {
+                FieldDef field;
+                field.name = "line" + std::to_string(line);
+                field.type = FieldType::text;
+                field.offset_bytes = static_cast<std::uint16_t>(line * 32);
+                field.size_bytes = 31;
+                schema.add_field(page.id, field);
+            }
+            schema.audience(page.id, {type, KeyDomain::none, nullptr, false});
+            pages.push_back({page.id});
+            parts.push_back(page.id);
+        }
+        book = schema.kind("book", parts);
+        REQUIRE(schema.status() == Status::ok);
+    }
+    static constexpr std::uint32_t pages_count = 8;  // some 1,500 bytes when they are full
+    Schema schema;
+    Component<Body> team;
+    std::vector<Component<Page>> pages;
+    KindId book{};
+};
+
+void write(Stage& stage, const BookSchema& is, EntityId book, std::uint32_t page, unsigned seed) {
+    Page* its = stage.world().edit(book, is.pages[page]);
+    for (unsigned line = 0; line < 6; ++line) {
+        for (unsigned i = 0; i < 31; ++i)
+            its->lines[line][i] = static_cast<char>('a' + (seed + page + line * 3 + i) % 26);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("audience: what is larger than a packet is told in turn, as the budget has room") {
+    const BookSchema refused(AudienceType::everyone);
+    ServerDef def;
+    def.schema = &refused.schema;
+    def.mac = &test_mac;
+    class NoGame final : public Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return false; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+    } game;
+    CHECK(Server::create(def, game).error() == Status::too_large);
+
+    const BookSchema is(AudienceType::in_turn);
+    for (const std::uint32_t budget : {300U, 700U, 4'800U}) {
+        for (const float loss : {0.0F, 0.2F}) {
+            CAPTURE(budget);
+            CAPTURE(loss);
+            ServerDef small;
+            small.budget_bytes_per_tick = budget;
+            Stage stage(is.schema, 1, small);
+            const EntityId book = stage.spawn(is.book);
+            for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+            stage.loss = loss;
+            std::uint64_t before = stage.bytes_to[0];
+            const auto step = [&] {
+                stage.step();
+                CHECK(stage.bytes_to[0] - before <= budget);
+                before = stage.bytes_to[0];
+            };
+            step();
+            const GhostId first = stage.ghost(0, book);
+            if (loss == 0) {
+                REQUIRE(first != no_ghost);
+                std::uint32_t told = 0;
+                for (const auto& page : is.pages) told += stage.client().is_told(first, page.id);
+                CHECK(told < is.pages_count);
+            }
+            for (unsigned tick = 0; tick < 60; ++tick) {  // one page after another changes
+                write(stage, is, book, tick % is.pages_count, tick);
+                stage.world().edit(book, is.team)->team = static_cast<std::uint8_t>(tick % 8);
+                step();
+            }
+            for (unsigned tick = 0; tick < 100; ++tick) step();
+            const GhostId ghost = stage.ghost(0, book);
+            REQUIRE(ghost != no_ghost);
+            for (std::uint32_t p = 0; p < is.pages_count; ++p) {
+                CAPTURE(p);
+                CHECK(stage.client().is_told(ghost, is.pages[p].id));
+                for (std::size_t line = 0; line < 6; ++line) {
+                    CHECK(stage.client().text_of(ghost, is.pages[p].id, line) ==
+                          std::string(stage.world().get(book, is.pages[p])->lines[line], 31));
+                }
+            }
+            CHECK(stage.client().value_of(ghost, is.team.id, 0) ==
+                  stage.world().get(book, is.team)->team);
+            CHECK(stage.server->stats().split_updates > 0);
+        }
+    }
+}
+
 }  // namespace purview::test
