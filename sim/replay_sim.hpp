@@ -12,7 +12,7 @@
 
 namespace purview::test {
 
-inline constexpr SmallScale sim_scale{1'200, 800, 20};
+inline constexpr SmallScale sim_scale{1'200, 800, 20, 150};
 inline constexpr std::uint32_t sim_calls_per_tick = 4;
 /// Said when the world comes to rest.
 inline constexpr std::string_view freeze_note = "freeze";

@@ -14,9 +14,10 @@ namespace purview {
 
 namespace {
 
-/// Of the budget of a tick, and of a datagram: the rest is for what concerns one observer alone.
+/// A third of the budget of a tick, three quarters of a datagram: the rest is for what concerns one
+/// observer alone (docs/budget.md).
 std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
-    return std::min<std::uint64_t>(budget_bytes * 4, datagram_bytes_max * 6);
+    return std::min<std::uint64_t>(std::uint64_t{budget_bytes} * 8 / 3, datagram_bytes_max * 6);
 }
 
 /// Entities of the kind may be members of the node, by what the kind is bound to.

@@ -191,6 +191,8 @@ class TwoWorldGame final : public Game {
                 const auto how = static_cast<Hidden>(random.below(3));
                 const KindId kind = how == Hidden::explicit_only ? schema_->tree
                                     : random.chance(0.3F)        ? schema_->wagon
+                                    : random.chance(0.2F)        ? schema_->sheep
+                                    : random.chance(0.2F)        ? schema_->goat
                                                                  : schema_->animal;
                 hidden_.push_back({spawn(world, kind, hidden_place(how)), how, EntityId::none});
                 fill_hidden(world, hidden_.back());
@@ -259,8 +261,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     game.forces_at = forces_at;
     ServerDef def;
     def.schema = &schema.schema;
-    def.rules = small_rules(schema);
-    def.kinds.resize(schema.schema.kinds().size());
+    def.rules = shared_rules(schema);
+    def.kinds = shared_kinds(schema);
     def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
     def.world_name = "two";
     def.budget_bytes_per_tick = seed % 2 == 0 ? 4'800 : 135;
