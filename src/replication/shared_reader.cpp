@@ -37,8 +37,8 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
     slot.node = node;
     slot.cell = cell;
     slot.version = 0;
-    slot.entities.clear();
-    slot.lanes.clear();
+    slot.roster.clear();
+    slot.roster_lanes.clear();
     slot.is_known = false;
     slot.told_first = 0;
 }
@@ -67,31 +67,38 @@ void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
 
 // -- rosters ------------------------------------------------------------------------------------
 
-/// Who of the group is a ghost of his. Another roster than before has to be told.
+/// Who of the group is a ghost of his.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
     const std::uint64_t version = input.shared->refresh(group, input.world);
     if (slot.version == version) return;
     slot.version = version;
-    entities_.clear();
-    lanes_.clear();
+    slot.is_roster = false;
+    slot.entities.clear();
+    slot.lanes.clear();
+    slot.words.assign(words_for(ghosts.lane_end()), 0);
     const auto members = input.shared->members(group);
     for (const std::uint32_t index : members) {
         const EntityId entity = input.world.at_index(index);
         const LocalId lane = ghosts.find(entity);
         if (lane == no_local_id) continue;
-        entities_.push_back(entity);
-        lanes_.push_back(lane);
+        slot.entities.push_back(entity);
+        slot.lanes.push_back(lane);
+        slot.words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
     }
-    slot.is_whole = PURVIEW_GUARD(section_relevance, lanes_.size() == members.size());
-    if (slot.lanes == lanes_ && slot.entities == entities_) return;
-    slot.lanes = lanes_;
-    slot.entities = entities_;
+    slot.is_whole = PURVIEW_GUARD(section_relevance, slot.lanes.size() == members.size());
+}
+
+/// Another roster than before has to be told. Only what tells of somebody in it makes it so: what
+/// the others of the group do must not even show by when this happens.
+void SharedReader::take_roster(Slot& slot) {
+    if (slot.is_roster) return;
+    slot.is_roster = true;
+    if (slot.roster == slot.entities && slot.roster_lanes == slot.lanes) return;
+    slot.roster = slot.entities;
+    slot.roster_lanes = slot.lanes;
     slot.is_known = false;
     slot.told_first = 0;
-    slot.words.assign(words_for(ghosts.lane_end()), 0);
-    for (const LocalId lane : lanes_)
-        slot.words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
 }
 
 std::uint64_t SharedReader::roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
@@ -139,6 +146,7 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
             section = input.shared->section_of(some_, input.cache, input.tick);
         }
         if (section.entries == 0) continue;
+        take_roster(slot);
         const std::uint64_t bits =
             slot_bits + 1 + section.bits + (slot.is_known ? 0 : roster_bits(input, ghosts, slot));
         if (!PURVIEW_GUARD(section_room, bits_ + bits <= bits_max)) {

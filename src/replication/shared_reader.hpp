@@ -60,14 +60,19 @@ class SharedReader {
     struct Slot {
         std::uint32_t node = none;  ///< none: free
         std::uint32_t cell = 0;
-        std::uint64_t version = 0;  ///< of the group, when the roster was made
-        bool is_whole = false;      ///< all of the group are in it
+        /// Of the group, when it was last looked who of it is a ghost of his.
+        std::uint64_t version = 0;
+        bool is_whole = false;  ///< all of it are
         std::vector<EntityId> entities;
-        std::vector<LocalId> lanes;        ///< the roster
-        std::vector<std::uint64_t> words;  ///< the same, a bit each
-        bool is_known = false;             ///< the client has it
-        std::uint32_t told_first = 0;      ///< the first packet with it; 0: none yet
-        std::uint64_t told_in = 0;         ///< bit i: packet told_first + i has it
+        std::vector<LocalId> lanes;
+        std::vector<std::uint64_t> words;  ///< the lanes, a bit each
+        // The roster: the same as of the last section that told of one of them.
+        std::vector<EntityId> roster;
+        std::vector<LocalId> roster_lanes;
+        bool is_roster = false;        ///< they are the same
+        bool is_known = false;         ///< the client has it
+        std::uint32_t told_first = 0;  ///< the first packet with it; 0: none yet
+        std::uint64_t told_in = 0;     ///< bit i: packet told_first + i has it
     };
     struct Copy {
         std::uint32_t slot;
@@ -78,6 +83,7 @@ class SharedReader {
     bool is_wanted(const Slot& slot, const SharedCells& cells) const;
     void refresh(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
                  Slot& slot);
+    static void take_roster(Slot& slot);
     static std::uint64_t roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
                                      const Slot& slot);
     static void write_roster(const ReplicationInput& input, const GhostTable& ghosts,
@@ -96,8 +102,6 @@ class SharedReader {
     std::vector<std::uint64_t> covered_;
     std::vector<std::uint32_t> wanted_;  ///< scratch: cells
     std::vector<std::uint32_t> some_;    ///< scratch: entity indices
-    std::vector<EntityId> entities_;     ///< scratch
-    std::vector<LocalId> lanes_;         ///< scratch
 };
 
 }  // namespace purview
