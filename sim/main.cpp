@@ -38,6 +38,7 @@ struct SimCounts {
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
+    std::uint64_t shared = 0;  ///< updates told in shared sections
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t resumed = 0;  ///< enters whose copy was still there
@@ -77,6 +78,7 @@ class Simulation {
         counts.digests += world_.proof->counters().digests_checked;
         counts.sets += world_.proof->counters().truth_checked;
         counts.ghosts += world_.proof->counters().ghosts_checked;
+        counts.shared += world_.proof->counters().shared_items;
         counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
         for (auto& client : world_.clients) count_client(*client);
         counts.calls += world_.ledger->counts();
@@ -176,7 +178,9 @@ class Simulation {
             std::uint32_t& most = most_relevant_[session.observer];
             most = std::max(most, session.relevant);
             // The room of a tick that items can count on: less headers, and one item at the end.
-            const double room = (budget_bytes_ - 64.0 - 30) * 8 - item_bits;
+            // Shared sections take a third of the budget at most, and of one datagram.
+            const double sections = std::min(budget_bytes_ * 8 / 3.0, 1'200 * 6.0);
+            const double room = (budget_bytes_ - 64.0 - 30) * 8 - item_bits - sections;
             const double round = std::ceil(2.0 * most * item_bits / room);  // as many may leave
             const double bound = round * (1 + urgencies * strengths * rest) + slowest_rate;
             if (session.oldest_ticks > bound)
@@ -265,10 +269,13 @@ void print(const SimCounts& counts) {
         static_cast<unsigned long long>(counts.enters),
         static_cast<unsigned long long>(counts.resumed),
         static_cast<unsigned long long>(counts.leaves));
-    std::printf("  checked: %llu digests, %llu relevant sets, %llu ghosts against the world\n",
-                static_cast<unsigned long long>(counts.digests),
-                static_cast<unsigned long long>(counts.sets),
-                static_cast<unsigned long long>(counts.ghosts));
+    std::printf(
+        "  checked: %llu digests, %llu relevant sets, %llu ghosts against the world; %llu updates "
+        "in shared sections\n",
+        static_cast<unsigned long long>(counts.digests),
+        static_cast<unsigned long long>(counts.sets),
+        static_cast<unsigned long long>(counts.ghosts),
+        static_cast<unsigned long long>(counts.shared));
     const LedgerCounts& c = counts.calls;
     std::printf(
         "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
@@ -301,6 +308,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     if (counts.client_ticks < ticks * clients * 6 / 10) return "client-ticks";
     if (counts.digests < ticks * clients / 4) return "digests";
     if (counts.sets < ticks * clients / (2 * truth_every_ticks)) return "relevant sets";
+    if (counts.shared < ticks * clients / 4) return "updates in shared sections";
     if (counts.enters < ticks || counts.leaves < ticks) return "enters and leaves";
     const LedgerCounts& c = counts.calls;
     if (c.promised < ticks || c.delivered < ticks || c.culled < ticks || c.to_server < ticks)

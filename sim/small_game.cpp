@@ -42,6 +42,8 @@ SmallSchema::SmallSchema() {
     tree = schema.kind("tree", {place.id});
     wagon = schema.kind("wagon", {place.id, body.id});
     crate = schema.kind("crate", {place.id});
+    sheep = schema.kind("sheep", {place.id, body.id});
+    goat = schema.kind("goat", {place.id, body.id});
     schema.edit_kind(wagon).leave = LeavePolicy::stale;
     schema.edit_kind(wagon).linger_ticks = 100;
     schema.edit_kind(animal).leave = LeavePolicy::freeze;
@@ -117,6 +119,30 @@ InterestRules small_rules(const SmallSchema& schema) {
     return rules;
 }
 
+InterestRules shared_rules(const SmallSchema& schema) {
+    InterestRules rules = small_rules(schema);
+    for (const NodeMode mode : {NodeMode::read_many, NodeMode::update_many}) {
+        NodeDesc node;
+        node.name = mode == NodeMode::read_many ? "sheep" : "goats";
+        node.type = NodeType::grid;
+        node.members = NodeMembers::bound;
+        node.mode = mode;
+        StepDesc around{StepOp::add, {KernelType::neighbourhood}};
+        around.kernel.cells = {30, 25, 0, 1};
+        StepDesc cloak{StepOp::subtract, {KernelType::flag, 0, 0, KeyDomain::none, schema.cloaked}};
+        node.steps = {around, cloak};
+        rules.nodes.push_back(node);
+    }
+    return rules;
+}
+
+std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
+    std::vector<KindInterest> kinds(schema.schema.kinds().size());
+    kinds[index_of(schema.sheep)].nodes = {NodeId{1}};
+    kinds[index_of(schema.goat)].nodes = {NodeId{2}};
+    return kinds;
+}
+
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out) {
     const std::uint64_t a = hash_bytes(data, hash_bytes(key, 1));
@@ -137,6 +163,10 @@ void SmallGame::populate(World& world) {
         give_tag(world, animal);
         if (random_.chance(0.1F)) world.edit(animal, schema_->body)->cloaked = true;
         movers.push_back(animal);
+    }
+    for (std::uint32_t i = 0; i < 2 * scale_.herd; ++i) {
+        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, random_place()));
+        give_tag(world, herd_.back());
     }
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
         const EntityId wagon = add(schema_->wagon, random_place());
@@ -215,6 +245,18 @@ void SmallGame::simulate(Server& server, Tick tick) {
     for (const EntityId entity : movers) {
         if (random_.chance(0.5F)) wander(entity, 2);
         if (random_.chance(0.1F)) think(world, entity);
+    }
+    for (EntityId& entity : herd_) {
+        if (random_.chance(0.5F)) wander(entity, 2);
+        Body* body = world.edit(entity, schema_->body);
+        if (random_.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random_.below(1000));
+        if (random_.chance(0.005F)) body->cloaked = !body->cloaked;
+        if (random_.chance(0.002F)) {
+            const KindId kind = world.kind_of(entity);
+            (void)world.despawn(entity);
+            entity = *world.spawn(kind, random_place());
+            give_tag(world, entity);
+        }
     }
     for (auto& [observer, player] : players) {
         wander(player, 3);
@@ -337,7 +379,8 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
                        SmallScale scale, std::uint32_t truth_every_ticks)
     : game(schema, seed, scale), faults(network_faults), random_(seed + 1) {
     def.schema = &schema.schema;
-    def.rules = small_rules(schema);
+    def.rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
+    if (scale.herd > 0) def.kinds = shared_kinds(schema);
     def.world_name = "small";
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;

@@ -78,7 +78,7 @@ struct SmallSchema {
     Component<Rumour> rumour;
     Component<Scent> scent;
     std::unique_ptr<SmallAudience> audience = std::make_unique<SmallAudience>();
-    KindId player{}, animal{}, tree{}, wagon{}, crate{};
+    KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
     FlagId cloaked{};
     KeyDomain team{};
     // Calls: every delivery, and for entities every policy; all with the same arguments.
@@ -100,6 +100,8 @@ struct SmallScale {
     std::uint32_t trees = 200;
     std::uint32_t animals = 150;
     std::uint32_t wagons = 10;
+    /// Sheep, and as many goats, in nodes of their own with shared modes; 0: no such nodes.
+    std::uint32_t herd = 0;
 };
 
 class SmallGame final : public Game {
@@ -147,12 +149,17 @@ class SmallGame final : public Game {
     SplitMix rule_random_;
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
+    std::vector<EntityId> herd_;
     std::vector<EntityId> wagons_;
     std::vector<EntityId> crates_;
 };
 
 /// The RFC's example: near or same team, but not cloaked.
 InterestRules small_rules(const SmallSchema& schema);
+/// The same, and two nodes in shared modes: sheep by read many, goats by update many.
+InterestRules shared_rules(const SmallSchema& schema);
+/// Binds the kinds to the nodes of shared_rules.
+std::vector<KindInterest> shared_kinds(const SmallSchema& schema);
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out);
 

@@ -196,8 +196,38 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
         }
         manifest.items.push_back(std::move(item));
     });
+    if (record.has_sections) add_sections(session, manifest);
     const std::string wrong = checker_of(session).sent(std::move(manifest));
     if (!wrong.empty()) wire_mismatch(name_of(session.observer) + ": " + wrong);
+}
+
+/// What everybody in a cell is told: what differs from the tick before.
+void Proof::add_sections(const Session& session, check::Manifest& manifest) {
+    session.shared.for_each_told(server_->data().shared(), [&](LocalId lane, EntityId entity) {
+        check::ManifestItem item;
+        item.type = check::ManifestItem::Type::shared;
+        item.lane = lane;
+        item.entity = entity;
+        item.kind = server_->world().kind_of(entity);
+        item.values = values_of(entity);
+        item.before = values_before_[static_cast<std::uint64_t>(entity)];
+        ++counters_.shared_items;
+        if (item.before == nullptr) {
+            wire_mismatch(name_of(session.observer) + ": a section tells of " + name_of(entity) +
+                          ", which is new");
+            return;
+        }
+        manifest.items.push_back(std::move(item));
+    });
+}
+
+/// For the sections of the next tick.
+void Proof::remember_values() {
+    values_before_.clear();
+    if (!server_->data().shared().is_used()) return;
+    server_->world().for_each([&](EntityId entity) {
+        values_before_[static_cast<std::uint64_t>(entity)] = values_of(entity);
+    });
 }
 
 void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
@@ -341,6 +371,7 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
 
 void Proof::check_tick() {
     const Tick tick = server_->current_tick();
+    remember_values();
     if (rules_revision_ != server_->rules_revision()) {
         rules_revision_ = server_->rules_revision();
         oracle_.set_rules(server_->rules());

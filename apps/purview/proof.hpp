@@ -31,6 +31,7 @@ struct ProofCounters {
     std::uint64_t truth_mismatches = 0;
     std::uint64_t truth_pairs = 0;     ///< (observer, entity) evaluated by brute force
     std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the world as it is
+    std::uint64_t shared_items = 0;    ///< told in sections
 };
 
 /// What the game says of an observer, so that the proof need not ask `interest`.
@@ -73,6 +74,8 @@ class Proof final : public ReplicationTap {
     Values values_for(const Session& session, EntityId entity);
     /// Components that he is told, by the schema's word, a bit each.
     std::uint32_t told_components(const Session& session, EntityId entity) const;
+    void add_sections(const Session& session, check::Manifest& manifest);
+    void remember_values();
     void record_truth(Tick tick);
     void check_truth(const Session& session, Tick tick);
     void check_ghosts(const Session& session, Tick tick);
@@ -90,6 +93,7 @@ class Proof final : public ReplicationTap {
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state
     std::unordered_map<std::uint64_t, Values> values_;  ///< of this tick, by entity
+    std::unordered_map<std::uint64_t, Values> values_before_;  ///< of the tick before
     Tick values_tick_ = 0;
     std::vector<check::TruthEntity> entities_;
     std::vector<std::uint32_t> joins_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "purview/cells.hpp"
 #include "purview/events.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
@@ -167,6 +168,14 @@ class Client {
     Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.
     Vec3 place_of(GhostId ghost, double tick) const noexcept;
+    /// The grids of cells of nodes in a shared mode, in the order of nodes (docs/shared.md); none
+    /// before the server has told them.
+    std::size_t cell_grid_count() const noexcept;
+    /// bad_argument: there is no such grid.
+    Result<CellGrid> cell_grid(std::size_t grid) const;
+    /// The cell of a ghost by its last place: the same number as on the server. CellGrid::no_cell:
+    /// no such ghost or grid, or its place is in no cell.
+    std::uint32_t cell_of(GhostId ghost, std::size_t grid = 0) const noexcept;
     /// The value of a field as it arrived; 0 for a ghost or field that is not there, or that is no
     /// number.
     double value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;

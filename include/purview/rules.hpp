@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "purview/cells.hpp"
 #include "purview/ids.hpp"
 #include "purview/settings.hpp"
 
@@ -129,6 +130,15 @@ struct Refresh {
     bool lazy_leave = false;
 };
 
+/// How updates of a node's entities are written (docs/shared.md). The two shared ways are for nodes
+/// whose rule and audiences do not depend on who asks: one step `add neighbourhood`, then steps
+/// about flags and values alone.
+enum class NodeMode : std::uint8_t {
+    per_observer = 0,
+    update_many = 1,  ///< into one section for each cell around; an observer is sent one of them
+    read_many = 2,    ///< into the section of its own cell; an observer is sent those around him
+};
+
 struct NodeDesc {
     std::string name;
     NodeType type = NodeType::everything;
@@ -140,6 +150,7 @@ struct NodeDesc {
     StepOp combine = StepOp::add;
     Refresh refresh = {};
     NodeSettings settings = {};
+    NodeMode mode = NodeMode::per_observer;
     std::shared_ptr<const InterestDispatcher> dispatcher = nullptr;
     std::shared_ptr<InterestNode> custom = nullptr;
     /// False: it says no to everybody.
@@ -174,5 +185,9 @@ struct InterestRules {
 
 /// Empty when the rules are sound, else what is wrong with them.
 std::string problem_of(const InterestRules& rules);
+
+/// The cells of a neighbourhood as numbers: as many as cover the bounds (P1), along the two axes
+/// that count first.
+CellGrid cell_grid_of(const InterestRules& rules, const CellShape& cells);
 
 }  // namespace purview

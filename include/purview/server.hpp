@@ -144,6 +144,13 @@ struct ServerStats {
     std::uint64_t bad_places = 0;     ///< edits of places that were not finite
     /// Entities of which only a part went, because all of it was more than fits (in_turn).
     std::uint64_t split_updates = 0;
+    /// Nodes in a shared mode (docs/shared.md): sections written for everybody in a cell, taken
+    /// whole by an observer, written for one observer alone, and left out because his budget was
+    /// too small.
+    std::uint64_t sections = 0;
+    std::uint64_t section_copies = 0;
+    std::uint64_t sections_stripped = 0;
+    std::uint64_t sections_left_out = 0;
 };
 
 /// One session, for people and reports.
@@ -163,6 +170,10 @@ struct SessionStats {
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
 };
+
+/// Empty, or why a node cannot be in the shared mode that it is in: some kind of entity in it has a
+/// component for some only, or a curve of rates, which depend on the observer.
+std::string problem_of_sharing(const ServerDef& def);
 
 class ServerData;  // src/host
 

@@ -63,6 +63,8 @@ void read_key(NodeText& node, const std::string& key, const json& value) {
         read(key, value, node.every_ticks);
     } else if (key == "leave") {
         read(key, value, node.leave);
+    } else if (key == "mode") {
+        read(key, value, node.mode);
     } else if (key == "steps") {
         if (!value.is_array()) fail("'steps' must be a list of texts", key);
         for (const json& step : value) {
@@ -101,6 +103,7 @@ json to_json(const NodeText& node) {
     say("urgency", node.urgency);
     say("every_ticks", node.every_ticks);
     say("leave", node.leave);
+    say("mode", node.mode);
     return out;
 }
 

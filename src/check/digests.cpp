@@ -203,6 +203,12 @@ std::string DigestChecker::sent(Manifest manifest) {
             continue;
         }
         if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
+        if (item.type == ManifestItem::Type::shared) {
+            Sent& sent = sent_[item.lane];
+            if (sent.entity == item.entity && sent.values != nullptr)
+                sent.values = merged(*sent.values, item);
+            continue;
+        }
         sent_[item.lane] = {item.entity, item.values, item.told};
         if (item.type != ManifestItem::Type::enter || item.parent_lane == ManifestItem::no_parent) {
             continue;
@@ -224,6 +230,33 @@ std::string DigestChecker::sent(Manifest manifest) {
     return wrong;
 }
 
+std::shared_ptr<const std::vector<std::uint32_t>> DigestChecker::merged(
+    const std::vector<std::uint32_t>& held, const ManifestItem& item) const {
+    auto now = std::make_shared<std::vector<std::uint32_t>>(held);
+    std::size_t at = 0;
+    for (const ComponentId component : schema_->kinds()[index_of(item.kind)].components) {
+        for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
+            const std::size_t end = at + words_of(field);
+            bool differs = false;
+            for (std::size_t w = at; w < end; ++w)
+                differs |= (*item.values)[w] != (*item.before)[w];
+            for (; at < end; ++at) {
+                if (differs) (*now)[at] = (*item.values)[at];
+            }
+        }
+    }
+    return now;
+}
+
+/// Whoever does not hold the ghost passes it over.
+void DigestChecker::apply_shared(const ManifestItem& item, Tick tick) {
+    if (!has(item.lane) || ghosts_[item.lane].entity != item.entity) return;
+    Ghost ghost = ghosts_[item.lane];
+    ghost.values = merged(*ghost.values, item);
+    ghost.tick = tick;
+    set(item.lane, std::move(ghost));
+}
+
 void DigestChecker::apply(const Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type != ManifestItem::Type::leave && item.type != ManifestItem::Type::keep)
@@ -242,6 +275,10 @@ void DigestChecker::apply(const Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep)
             continue;
+        if (item.type == ManifestItem::Type::shared) {
+            apply_shared(item, manifest.tick);
+            continue;
+        }
         const bool goes_on = copies_.erase(item.lane) != 0;
         if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
             continue;  // its enter was lost

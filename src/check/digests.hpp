@@ -34,8 +34,9 @@ struct NamedEntity {
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
 struct ManifestItem {
-    /// keep: a leave after which the copy stays.
-    enum class Type : std::uint8_t { enter, update, leave, keep } type;
+    /// keep: a leave after which the copy stays. shared: of a section; only what differs from
+    /// `before` is told.
+    enum class Type : std::uint8_t { enter, update, leave, keep, shared } type;
     std::uint32_t lane = 0;
     EntityId entity = EntityId::none;
     KindId kind{};
@@ -44,6 +45,8 @@ struct ManifestItem {
     /// All fields as of the tick, whichever of them travel. Shared by all observers of the tick,
     /// unless they name somebody.
     std::shared_ptr<const std::vector<std::uint32_t>> values;
+    /// shared: of the tick before; references are 0 in both.
+    std::shared_ptr<const std::vector<std::uint32_t>> before = nullptr;
     /// Components that the observer is told, a bit each by schema.
     std::uint32_t told = ~std::uint32_t{0};
 };
@@ -103,6 +106,10 @@ class DigestChecker {
     void set(std::uint32_t lane, Ghost ghost);
     void remove(std::uint32_t lane);
     void apply(const Manifest& manifest);
+    void apply_shared(const ManifestItem& item, Tick tick);
+    /// `held`, with every field that differs between the item's two states as it is now.
+    std::shared_ptr<const std::vector<std::uint32_t>> merged(const std::vector<std::uint32_t>& held,
+                                                             const ManifestItem& item) const;
 
     const Schema* schema_;
     std::deque<Manifest> under_way_;

@@ -117,6 +117,16 @@ GhostId Client::parent_of(GhostId ghost) const noexcept {
 Tick Client::updated_of(GhostId ghost) const noexcept {
     return data_->has_copy(ghost) ? data_->ghosts->updated(ghost) : 0;
 }
+std::size_t Client::cell_grid_count() const noexcept {
+    return data_->cells.size();
+}
+Result<CellGrid> Client::cell_grid(std::size_t grid) const {
+    if (grid >= data_->cells.size()) return Status::bad_argument;
+    return data_->cells[grid].grid;
+}
+std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
+    return data_->cell_of(ghost, grid);
+}
 Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
     return data_->has_copy(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
 }

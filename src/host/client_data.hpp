@@ -52,6 +52,12 @@ class ClientData {
     std::uint32_t newest_packet = 0;
     std::vector<ClientEvent> events;
     bool is_view_complete = false;
+    struct Cells {
+        CellGrid grid;
+        bool is_flat = false;  ///< the second axis is z
+    };
+    std::vector<Cells> cells;  ///< of nodes in a shared mode
+    std::uint32_t cell_of(GhostId ghost, std::size_t grid) const noexcept;
     ClientStats stats;
 
   private:
@@ -70,6 +76,7 @@ class ClientData {
     void write_calls(std::uint32_t sequence, BitWriter& out);
     void read_messages();
     bool read_welcome(std::span<const std::byte> message);
+    bool read_cells(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);
     void write_commands(BitWriter& out, std::uint64_t bits_reserved);

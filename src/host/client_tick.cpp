@@ -4,6 +4,8 @@
 // The client: receive, check, apply whole or not at all, acknowledge; and send what is due. The
 // mirror of server_tick.cpp.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "host/client_data.hpp"
@@ -17,6 +19,8 @@ constexpr Micros handshake_every_us = 200'000;
 constexpr Micros micros_per_ms = 1000;
 /// A command rides in this many packets: two in a row must be lost to lose it.
 constexpr std::uint32_t command_repeats = 3;
+/// Of a grid.
+constexpr std::uint32_t cells_max = 1U << 20;
 
 }  // namespace
 
@@ -174,6 +178,37 @@ bool ClientData::read_welcome(std::span<const std::byte> message) {
     return true;
 }
 
+bool ClientData::read_cells(std::span<const std::byte> message) {
+    BitReader in(message);
+    (void)in.u8();
+    const std::size_t count = in.u8();
+    if (count > cell_grids_max) return false;
+    std::vector<Cells> read(count);
+    for (Cells& one : read) {
+        const std::uint8_t flat = in.u8();
+        one.is_flat = flat == 1;
+        float numbers[4];
+        for (float& number : numbers) number = std::bit_cast<float>(in.u32());
+        one.grid = {{numbers[0], numbers[1], 0}, numbers[2], numbers[3], in.u32(), in.u32()};
+        const bool is_sound = std::isfinite(numbers[0]) && std::isfinite(numbers[1]) &&
+                              std::isfinite(numbers[2]) && std::isfinite(numbers[3]) &&
+                              numbers[2] > 0 && numbers[3] > 0 && one.grid.columns > 0 &&
+                              one.grid.rows > 0 && one.grid.columns <= cells_max / one.grid.rows;
+        if (flat > 1 || !is_sound) return false;
+    }
+    if (!in.exhausted()) return false;
+    cells = std::move(read);
+    return true;
+}
+
+std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcept {
+    if (grid >= cells.size() || !has_copy(ghost) || !ghosts->has_place(ghost))
+        return CellGrid::no_cell;
+    Vec3 at = ghosts->replicated_place(ghost);
+    if (cells[grid].is_flat) at.y = at.z;
+    return cells[grid].grid.cell_of(at);
+}
+
 void ClientData::read_messages() {
     std::span<const std::byte> message;
     while (stream_in_.next_message(message)) {
@@ -197,6 +232,9 @@ void ClientData::read_messages() {
             case ServerMessage::view_complete:
                 good = state == ClientState::joined;
                 is_view_complete = good;
+                break;
+            case ServerMessage::cells:
+                good = ghosts.has_value() && read_cells(message);
                 break;
             case ServerMessage::game:
                 messages_.emplace_back(message.begin() + 1, message.end());

@@ -53,12 +53,14 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       game_(&game),
       cookies_(server_def.secret, server_def.mac),
       fields_(*server_def.schema),
-      cache_(fields_) {
+      cache_(fields_),
+      shared_(*server_def.schema) {
     for (const KindDef& kind : def.schema->kinds()) has_rates_ |= !kind.rates.empty();
     for (const KindLayout& layout : layouts_of(*def.schema)) {
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
     }
+    set_shared_nodes();
 }
 
 void ServerData::set_spoil(Spoil mode) {
@@ -68,10 +70,14 @@ void ServerData::set_spoil(Spoil mode) {
 }
 
 Status ServerData::set_rules(const InterestRules& rules) {
+    ServerDef wanted = def;
+    wanted.rules = rules;
+    if (!problem_of_sharing(wanted).empty()) return Status::bad_configuration;
     const Status status = interest.set_rules(rules);
     if (status != Status::ok) return status;
     def.rules = interest.rules();
     ++rules_revision;
+    set_shared_nodes();
     return Status::ok;
 }
 
@@ -130,6 +136,7 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
             return Status::too_large;
         }
     }
+    if (!problem_of_sharing(made).empty()) return Status::bad_configuration;
     interest_def.kinds = made.kinds;
     interest_def.level = def.level;
     interest_def.observers_max = def.sessions_max + 16;

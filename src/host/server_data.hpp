@@ -54,6 +54,7 @@ class ServerData {
 
     Session* find_session(ObserverId observer) noexcept;
     const FieldStore& fields() const noexcept { return fields_; }
+    const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
     Result<CallId> call(const WantedCall& wanted, std::span<const std::byte> args);
 
@@ -78,6 +79,7 @@ class ServerData {
     void diff();
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
     void gather(SessionGroup group);
+    void gather_changes(Session& session, std::span<const std::uint64_t> covered);
     void prioritise(SessionGroup group);
     void encode(SessionGroup group, Micros now);
     void send();
@@ -110,6 +112,12 @@ class ServerData {
     void touch_references(Session& session);
     void tell_references(Session& session);
     void set_paces(Session& session);
+    // sections.cpp: nodes in a shared mode
+    void set_shared_nodes();
+    void queue_cells(Session& session);
+    void plan_sections(Session& session);
+    void give_up_sections(Session& session);
+    void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
@@ -145,6 +153,7 @@ class ServerData {
     CookieJar cookies_;
     FieldStore fields_;
     EncodeCache cache_;
+    SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     std::vector<Session*> closing_;  ///< ended by the next tick
     std::vector<DeliveryNotice> notices_;

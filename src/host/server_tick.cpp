@@ -72,24 +72,30 @@ void ServerData::decide_interest() {
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
     cache_.clear();
+    shared_.update(world.data(), fields_, tick_number);
+}
+
+void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {
+    GhostTable& ghosts = session.ghosts;
+    ghosts.gather(fields_.changed(), tick_number, covered, [&](LocalId lane) {
+        const KindId kind = ghosts.kind(lane);
+        return fields_.has_changed(ghosts.entity_index(lane), kind,
+                                   fields_.layout(kind).fields_of(ghosts.told(lane)), tick_number);
+    });
 }
 
 void ServerData::gather(SessionGroup group) {
     for (const auto& session : group) {
         decide_audiences(*session);
-        GhostTable& ghosts = session->ghosts;
-        ghosts.gather(fields_.changed(), tick_number, [&](LocalId lane) {
-            const KindId kind = ghosts.kind(lane);
-            return fields_.has_changed(ghosts.entity_index(lane), kind,
-                                       fields_.layout(kind).fields_of(ghosts.told(lane)),
-                                       tick_number);
-        });
+        plan_sections(*session);
+        gather_changes(*session, session->shared.covered());
         tell_references(*session);
     }
 }
 
 ReplicationInput ServerData::replication_input() noexcept {
-    return {*def.schema, world.data(), fields_, cache_, tick_number, spoil == Spoil::order};
+    return {*def.schema, world.data(),          fields_, cache_,
+            tick_number, spoil == Spoil::order, &shared_};
 }
 
 void ServerData::prioritise(SessionGroup group) {
@@ -99,7 +105,8 @@ void ServerData::prioritise(SessionGroup group) {
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
         if (!unlimited) set_paces(*session);
-        purview::prioritise(input, session->ghosts, unlimited ? ~std::uint64_t{0} : budget_bits,
+        purview::prioritise(input, session->ghosts,
+                            unlimited ? ~std::uint64_t{0} : budget_bits - session->shared.bits(),
                             session->plan);
     }
 }

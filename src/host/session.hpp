@@ -16,6 +16,7 @@
 #include "replication/ghost_table.hpp"
 #include "replication/rpc_inbox.hpp"
 #include "replication/rpc_outbox.hpp"
+#include "replication/shared_reader.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
@@ -41,6 +42,7 @@ struct Session {
     StreamReceiver stream_in;
     GhostTable ghosts;
     SnapshotPlan plan;
+    SharedReader shared;
     RpcOutbox calls_out;
     RpcInbox calls_in;
     std::uint32_t calls_refused = 0;  ///< within the window that began with refused_since

@@ -50,8 +50,8 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
 
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
                                              Micros now, bool must_send) {
-    const bool has_items =
-        session.plan.next < session.plan.items.size() || session.calls_out.wants_to_send();
+    const bool has_items = session.plan.next < session.plan.items.size() ||
+                           session.shared.has_sections() || session.calls_out.wants_to_send();
     if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
@@ -63,9 +63,10 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const bool joined = session.observer != ObserverId::none;
     // Two bits close the snapshot and the calls.
     const std::uint64_t room = out.bits_left() > 2 ? out.bits_left() - 2 : 0;
-    const std::uint64_t call_bits = choose_calls(session, room);
-    if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
-                                   room + 1 - call_bits, out)) {
+    const std::uint64_t section_bits = std::min(room, session.shared.bits());
+    const std::uint64_t call_bits = choose_calls(session, room - section_bits);
+    if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan,
+                                   &session.shared, sequence, room + 1 - call_bits, out)) {
         out.boolean(false);
     } else if (tap != nullptr) {
         tap->packet_sent(session, session.ghosts.last_record());
@@ -99,6 +100,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         session.plan.skip_taken();
         if (session.plan.next == items_before && !has_more) break;
     }
+    if (session.shared.has_sections()) give_up_sections(session);
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
 
@@ -110,7 +112,7 @@ void ServerData::encode_probe(Session& session) {
         // fragments.
         out.bits(0, seal_bytes * 8);
         out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
-        if (!write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
+        if (!write_snapshot(replication_input(), session.ghosts, session.plan, nullptr, sequence,
                             out.bits_left(), out)) {
             session.next_command = sequence;
             return;
@@ -306,6 +308,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
 }
 
 void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
+    resolve_sections(session, notice);
     session.ghosts.resolve(notice.sequence, notice.delivered);
     session.calls_out.resolve(notice.sequence, notice.delivered);
     if (session.keep_held_reports && notice.delivered &&
@@ -536,6 +539,7 @@ void ServerData::run_join(Server& server, Session& session) {
     session.state = Session::State::joined;
     (void)interest.set_ready(*observer, true);
     (void)session.stream_out.send(std::span(&yes, 1));
+    queue_cells(session);
 }
 
 void ServerData::run_commands(Server& server, Session& session) {
@@ -572,6 +576,10 @@ ServerStats ServerData::stats() const {
     stats.backlog_age_ticks_max = backlog_age_ticks_max_;
     stats.bad_places = world.data().bad_places();
     stats.split_updates = split_updates_;
+    stats.sections = shared_.counters.sections;
+    stats.section_copies = shared_.counters.copies;
+    stats.sections_stripped = shared_.counters.stripped;
+    stats.sections_left_out = shared_.counters.left_out;
     return stats;
 }
 

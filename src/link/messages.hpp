@@ -4,6 +4,7 @@
 // The first byte of a message on the reliable stream. See PROTOCOL.md, "Messages".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace purview {
@@ -15,7 +16,11 @@ enum class ServerMessage : std::uint8_t {
     game = 4,           ///< the game's own bytes
     state_request = 5,  ///< a check has failed: what do you hold?
     view_complete = 6,  ///< all that was relevant at the join has arrived
+    cells = 7,          ///< the cells of nodes in a shared mode
 };
+
+/// Of one message `cells`.
+inline constexpr std::size_t cell_grids_max = 16;
 
 enum class ClientMessage : std::uint8_t {
     join = 1,

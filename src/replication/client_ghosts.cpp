@@ -157,7 +157,38 @@ bool ClientGhosts::decode(BitReader& in) {
             return decode_update(in, edit);
         },
         true);
+    sections_.begin();
+    if (in.boolean()) decode_sections(in);
     return in.ok();
+}
+
+/// Ghosts by their rank in the roster of a slot. Of those that are not held the kind is known, so
+/// that they can be read past.
+void ClientGhosts::decode_sections(BitReader& in) {
+    const auto sections = in.varint_max(1U << ClientSections::slot_bits);
+    for (std::uint64_t s = 0; s < sections && in.ok(); ++s) {
+        const auto roster = sections_.read_roster(in, local_ids_max, layouts_.size(), kind_bits_);
+        const auto count = in.varint_max(roster.size());
+        if (count == 0) in.fail();
+        const auto k = static_cast<unsigned>(in.bits(rice_parameter_bits));
+        std::size_t expected = 0;
+        for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+            const std::size_t rank = expected + in.rice(k, roster.size());
+            if (!in.ok() || rank >= roster.size()) return in.fail();
+            expected = rank + 1;
+            Edit edit{};
+            edit.type = Edit::Type::update;
+            edit.shared = true;
+            edit.ghost = roster[rank].ghost;
+            edit.kind = roster[rank].kind;
+            if (!PURVIEW_GUARD(client_member_kind,
+                               !has_copy(edit.ghost) || kind(edit.ghost) == edit.kind)) {
+                return in.fail();
+            }
+            if (decode_update(in, edit)) edits_.push_back(edit);
+            if ((edit.mask & layout(edit.kind).references) != 0) in.fail();
+        }
+    }
 }
 
 // -- apply --------------------------------------------------------------------------------------
@@ -174,6 +205,7 @@ void ClientGhosts::accept(Tick& newest) {
     const Tick tick = newest + static_cast<Tick>(ahead);
     apply(tick);
     newest = std::max(newest, tick);
+    sections_.accept();
     ++counters_.snapshots;
 }
 
@@ -273,6 +305,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
             static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
     }
     ghost.updated = tick;
+    ghost.packet = packets_;
 }
 
 /// What we are not told any more is kept, or forgotten.
@@ -294,6 +327,7 @@ void ClientGhosts::stop_telling(const Edit& edit) {
 }
 
 void ClientGhosts::apply(Tick tick) {
+    ++packets_;
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     const auto depth = [&](LocalId ghost) {
         unsigned d = 0;
@@ -337,6 +371,8 @@ void ClientGhosts::apply(Tick tick) {
             ++counters_.ignored_items;
             continue;
         }
+        // The packet has told of it alone, with all that the section can say.
+        if (edit->shared && ghosts_[edit->ghost].packet == packets_) continue;
         if (edit->relink) {
             ghosts_[edit->ghost].owned = edit->owned;
             ghosts_[edit->ghost].parent = edit->parent;

@@ -14,6 +14,7 @@
 #include "purview/client.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "replication/client_sections.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/schema_codec.hpp"
 #include "wire/bit_reader.hpp"
@@ -37,6 +38,7 @@ struct ClientGhostCounters {
     std::uint64_t snapshots = 0;
     std::uint64_t malformed = 0;
     std::uint64_t ignored_items = 0;  ///< for ghosts whose enter was lost
+    std::uint64_t sections = 0;       ///< shared ones
     std::uint64_t order_violations =
         0;  ///< a child without its parent: the server broke its promise
 };
@@ -90,6 +92,8 @@ class ClientGhosts {
     /// The ghost's place at a tick that may lie between two; clamped to what is known.
     Vec3 place_at(LocalId ghost, double tick) const noexcept;
     bool has_place(LocalId ghost) const noexcept;
+    /// As it arrived last.
+    Vec3 replicated_place(LocalId ghost) const noexcept { return decode_place(ghost); }
 
     /// Of the snapshots applied since the last clear_events(). Children leave before parents.
     std::span<const GhostEvent> events() const noexcept { return events_; }
@@ -104,6 +108,7 @@ class ClientGhosts {
   private:
     struct Ghost {
         bool held = false;
+        std::uint32_t packet = 0;  ///< the last that told of it, by our own count
         bool owned = false;
         LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
         KindId kind{};
@@ -120,6 +125,7 @@ class ClientGhosts {
         Reason reason{};
         LeavePolicy policy = LeavePolicy::despawn;
         bool relink = false;
+        bool shared = false;  ///< of a section
         bool owned = false;
         LocalId parent = no_local_id;
         std::uint32_t told = told_all;
@@ -131,6 +137,7 @@ class ClientGhosts {
     bool decode_link(BitReader& in, Edit& edit);
     bool decode_full(BitReader& in, Edit& edit);
     bool decode_update(BitReader& in, Edit& edit);
+    void decode_sections(BitReader& in);
     void decode_fields(BitReader& in, FieldMask mask, const KindLayout& layout);
     void decode_references(BitReader& in, const Edit& edit, const KindLayout& layout);
     void stop_telling(const Edit& edit);
@@ -157,6 +164,8 @@ class ClientGhosts {
     std::vector<Edit> edits_;
     std::uint16_t tick_low_ = 0;
     std::vector<std::uint32_t> staged_words_;
+    ClientSections sections_;
+    std::uint32_t packets_ = 0;
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;

@@ -23,7 +23,8 @@ LocalId GhostTable::take_lane() {
         column.resize(lanes, value);
     };
     for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
-                         &ever_sent_, &restricted_, &owed_, &awaited_, &lingering_, &away_}) {
+                         &ever_sent_, &restricted_, &owed_, &awaited_, &lingering_, &away_,
+                         &shared_}) {
         if (room != 0) words->reserve(room / bits_per_word);
         words->push_back(0);
     }
@@ -48,14 +49,33 @@ LocalId GhostTable::take_lane() {
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
     for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
-                         &restricted_, &owed_, &awaited_, &lingering_, &away_}) {
+                         &restricted_, &owed_, &awaited_, &lingering_, &away_, &shared_}) {
         reset(*words, lane);
     }
     entity_[lane] = EntityId::none;
 }
 
+/// Shared sections have told of a lane, and from now on it is told on its own: since when? While it
+/// did not wait, whatever it had to tell was in packets; those up to settled_ have arrived, or what
+/// they had would wait. Unless one that told of it alone is younger: that one will say.
+void GhostTable::anchor(LocalId lane) noexcept {
+    if (!test(shared_, lane)) return;
+    reset(shared_, lane);
+    const bool is_certain = test(held_, lane) && !test(away_, lane) &&
+                            sent_tick_[lane] <= settled_ && resumed_tick_[lane] <= settled_;
+    if (PURVIEW_GUARD(section_baseline, is_certain))
+        baseline_[lane] = std::max(baseline_[lane], settled_);
+}
+
+void GhostTable::sent_sections(PacketRecord& record,
+                               std::span<const std::uint64_t> covered) noexcept {
+    record.has_sections = true;
+    for (std::size_t w = 0; w < covered.size(); ++w) shared_[w] |= covered[w] & live_[w];
+}
+
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
+    if (!test(pending_, lane)) anchor(lane);
     if (!test(pending_, lane)) waiting_since_[lane] = pending_since_[lane] = now;
     if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
     set(pending_, lane);
@@ -64,6 +84,7 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 /// What it was sent is lost: it waits as long as if it had never been sent.
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
     if (last_sequence_[lane] == record.sequence) reset(awaited_, lane);
+    if (!test(pending_, lane)) anchor(lane);
     if (unheard_since_[lane] == 0) unheard_since_[lane] = record.tick;
     waiting_since_[lane] = unheard_since_[lane];
     if (!test(pending_, lane)) pending_since_[lane] = tick_;
@@ -82,6 +103,7 @@ void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
+    ++revision_;
     if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
         // It goes on with what the observer has; parent, owner and references are told anew.
         end_lingering(kept);
@@ -142,6 +164,8 @@ bool GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
     const LocalId lane = find(entity);
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return false;
+    ++revision_;
+    if (!test(pending_, lane)) anchor(lane);
     lane_of_.erase(index_of(entity));
     reset(live_, lane);
     reset(pending_, lane);
@@ -200,8 +224,8 @@ std::uint64_t GhostTable::lanes_in(const Bitset& entities, std::size_t word) con
 }
 
 PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
-    records_.push({sequence, tick, 0, static_cast<std::uint32_t>(live_.size()), sent_items_.end(),
-                   live_words_.end()});
+    records_.push({sequence, tick, 0, static_cast<std::uint32_t>(live_.size()), false,
+                   sent_items_.end(), live_words_.end()});
     for (const std::uint64_t word : live_) live_words_.push(word);
     return records_[records_.end() - 1];
 }
@@ -289,6 +313,7 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     if (records_.empty()) return;
     const PacketRecord record = records_[records_.begin()];
     if (record.sequence != sequence) return;
+    settled_ = record.tick - 1;  // others of its tick may follow
     was_delivered ? delivered(record) : lost(record);
     sent_items_.drop_before(record.first_item + record.items);
     live_words_.drop_before(record.first_live + record.live_words);

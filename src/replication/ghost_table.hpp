@@ -51,6 +51,7 @@ struct PacketRecord {
     Tick tick = 0;
     std::uint32_t items = 0;
     std::uint32_t live_words = 0;
+    bool has_sections = false;     ///< shared ones (docs/shared.md)
     std::uint64_t first_item = 0;  ///< positions in the rings
     std::uint64_t first_live = 0;
 };
@@ -108,8 +109,17 @@ class GhostTable {
     /// pending |= live & changed; of restricted lanes only those for which is_told(lane): what
     /// changed is something that the observer is told. A change that he is not told must not even
     /// send again what is under way.
+    /// `covered`: lanes whose changes of this tick go in shared sections, if there are any; fewer
+    /// words than lanes: the rest are not.
     template <class IsTold>
-    void gather(const Bitset& changed, Tick now, IsTold&& is_told);
+    void gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
+                IsTold&& is_told);
+    /// Something of it goes to each observer on its own after all.
+    void tell(EntityId entity, Tick now) noexcept {
+        if (const LocalId lane = find(entity); lane != no_local_id) want(lane, now);
+    }
+    /// Differs whenever somebody came or went.
+    std::uint32_t revision() const noexcept { return revision_; }
 
     // -- pace -----------------------------------------------------------------------------------
     /// How an observer hears of a ghost: its share of the budget, and how often at most.
@@ -193,6 +203,18 @@ class GhostTable {
                            static_cast<SentAs>(item & ((1U << sent_as_bits) - 1))});
         }
     }
+    /// The packet carries sections that tell of these lanes.
+    void sent_sections(PacketRecord& record, std::span<const std::uint64_t> covered) noexcept;
+    /// The packet of this number, if it is the oldest under way, and had sections; or null.
+    const PacketRecord* oldest_with_sections(std::uint32_t sequence) const noexcept {
+        if (records_.empty()) return nullptr;
+        const PacketRecord& record = records_[records_.begin()];
+        return record.sequence == sequence && record.has_sections ? &record : nullptr;
+    }
+    /// Before resolve: what the sections of a lost packet told, where changed_in(lane) says that it
+    /// is the last that there is to tell, goes to the observer on its own.
+    template <class ChangedIn>
+    void lost_sections(const PacketRecord& record, ChangedIn&& changed_in);
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
     void resolve(std::uint32_t sequence, bool delivered);
     const HeldReport& held_report() const noexcept { return held_report_; }
@@ -215,6 +237,7 @@ class GhostTable {
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
+    void anchor(LocalId lane) noexcept;
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
     void heard(LocalId lane, const PacketRecord& record) noexcept;
     /// Lanes of a word whose entities are in the set; free lanes answer anything.
@@ -255,6 +278,9 @@ class GhostTable {
     Words awaited_;     ///< a part of such a one is under way
     Words lingering_;   ///< left, and its copy is kept
     Words away_;        ///< the observer may hold no more than a copy that was kept
+    Words shared_;      ///< sections have told of it since its baseline
+    Tick settled_ = 0;  ///< all packets of ticks up to this one have a known fate
+    std::uint32_t revision_ = 1;
     std::uint32_t live_count_ = 0;
     Tick tick_ = 0;                            ///< the last one that was gathered
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
@@ -281,17 +307,33 @@ void GhostTable::drop_lingering(Tick now, Visit&& visit) {
     }
 }
 
+template <class ChangedIn>
+void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_in) {
+    settled_ = record.tick - 1;
+    for (std::size_t w = 0; w < live_.size(); ++w) {
+        for_each_bit(live_[w] & shared_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            // Whatever was sent on its own since had all of it.
+            if (sent_tick_[lane] < record.tick && changed_in(lane)) want_again(lane, record);
+        });
+    }
+}
+
 template <class IsTold>
-void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told) {
+void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
+                        IsTold&& is_told) {
     tick_ = now;
     for (std::size_t w = 0; w < live_.size(); ++w) {
-        const std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
+        std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
+        if (w < covered.size()) asked &= ~covered[w];
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
         for_each_bit(wanted & restricted_[w], w * bits_per_word, [&](std::size_t lane) {
             if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
                 wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
         });
+        for_each_bit(wanted & shared_[w], w * bits_per_word,
+                     [&](std::size_t lane) { anchor(static_cast<LocalId>(lane)); });
         pending_[w] |= wanted;
         for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
             waiting_since_[lane] = pending_since_[lane] = now;

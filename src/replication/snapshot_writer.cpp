@@ -52,13 +52,18 @@ namespace {
 /// How full a packet will be at most.
 class Filling {
   public:
-    Filling(std::uint64_t capacity_bits, std::uint32_t lanes) noexcept
+    /// Of which `reserved_bits` are another's.
+    Filling(std::uint64_t capacity_bits, std::uint64_t reserved_bits, std::uint32_t lanes) noexcept
         : capacity_(capacity_bits), lanes_(lanes) {
         for (std::size_t t = 0; t < item_types; ++t) {
             sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes);
             bits_ += sections_[t];
         }
+        is_reserved_ = bits_ + reserved_bits <= capacity_;
+        if (is_reserved_) bits_ += reserved_bits;
     }
+    /// There was room for what was reserved.
+    bool is_reserved() const noexcept { return is_reserved_; }
     /// False, with nothing added, when it would not fit.
     bool add(const SnapshotItem& item) noexcept {
         const auto t = static_cast<std::size_t>(item.type);
@@ -74,7 +79,8 @@ class Filling {
 
   private:
     std::uint64_t capacity_;
-    std::uint64_t bits_ = 1 + wire_tick_bits;
+    std::uint64_t bits_ = 1 + wire_tick_bits + 1;  // two flags: it is there, it has shared sections
+    bool is_reserved_ = false;
     std::uint32_t lanes_;
     std::array<std::uint32_t, item_types> counts_{};
     std::array<std::uint64_t, item_types> sections_{};
@@ -121,25 +127,6 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     item.packet = plan.packet;
     plan.chosen.push_back(chosen_key(item, at));
     return true;
-}
-
-/// The Rice parameter that codes these distances in the fewest bits.
-unsigned best_rice(const SnapshotPlan& plan, std::size_t first, std::size_t end) {
-    std::uint64_t best_bits = ~std::uint64_t{0};
-    unsigned best = 0;
-    for (unsigned k = 0; k <= rice_parameter_max; ++k) {
-        std::uint64_t bits = 0;
-        LocalId expected = 0;
-        for (std::size_t i = first; i < end; ++i) {
-            const LocalId lane = chosen_item(plan, i).lane;
-            bits += ((lane - expected) >> k) + 1 + k;
-            expected = lane + 1;
-        }
-        if (bits >= best_bits) break;  // convex in k
-        best_bits = bits;
-        best = k;
-    }
-    return best;
 }
 
 void write_link(const GhostTable& ghosts, const KindLayout& layout, const SnapshotItem& item,
@@ -196,8 +183,10 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 }  // namespace
 
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
-                    std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out) {
-    Filling filling(capacity_bits, ghosts.lane_end());
+                    SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
+                    BitWriter& out) {
+    Filling filling(capacity_bits, shared != nullptr ? shared->bits() : 0, ghosts.lane_end());
+    const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
     ++plan.packet;
     plan.chosen.clear();
     plan.skip_taken();
@@ -208,7 +197,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
         (void)choose(input, ghosts, plan, i, filling);
     }
-    if (plan.chosen.empty()) return false;
+    if (plan.chosen.empty() && !has_sections) return false;
     if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
         std::sort(plan.chosen.begin(), plan.chosen.end());
     const std::size_t begun = out.bits_written();
@@ -221,7 +210,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         std::size_t end = at;
         while (end < plan.chosen.size() && chosen_item(plan, end).type == type) ++end;
         out.varint(end - at);
-        const unsigned k = type == ItemType::plain ? best_rice(plan, at, end) : 0;
+        const auto lane_at = [&](std::size_t i) { return chosen_item(plan, i).lane; };
+        const unsigned k = type == ItemType::plain ? best_rice(at, end, lane_at) : 0;
         if (type == ItemType::plain && end > at) out.bits(k, rice_parameter_bits);
         LocalId expected = 0;
         for (; at < end; ++at) {
@@ -235,6 +225,11 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
                         : type == ItemType::enter ? SentAs::enter
                                                   : SentAs::update);
         }
+    }
+    out.boolean(has_sections);
+    if (has_sections) {
+        ghosts.sent_sections(record, shared->covered());
+        shared->write(input, ghosts, sequence, out);
     }
     PURVIEW_ASSERT(out.bits_written() - begun <= capacity_bits);
     return true;

@@ -15,6 +15,9 @@
 
 #include "replication/encode_cache.hpp"
 #include "replication/ghost_table.hpp"
+#include "replication/replication_input.hpp"
+#include "replication/rice.hpp"
+#include "replication/shared_reader.hpp"
 #include "wire/bit_writer.hpp"
 #include "world/world_data.hpp"
 
@@ -61,15 +64,6 @@ struct SnapshotPlan {
     }
 };
 
-struct ReplicationInput {
-    const Schema& schema;
-    const WorldData& world;
-    const FieldStore& fields;
-    EncodeCache& cache;
-    Tick tick;
-    bool break_order = false;  ///< test builds: children go first, and the parent gate stands open
-};
-
 /// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything. Ties are
 /// broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
@@ -77,9 +71,10 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
 
 /// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in
 /// the ghost table under `sequence`. False, with nothing written, when the plan has nothing that
-/// fits.
+/// fits. `shared`: goes along if all its planned sections fit; or null.
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
-                    std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out);
+                    SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
+                    BitWriter& out);
 
 /// What the local ids of `count` items of one type cost at most, among so many lanes, with their
 /// count: the distances between them add up to no more than the lanes that are left over.
@@ -104,12 +99,8 @@ inline constexpr float rest_urgency = 2;
 /// Bits that the body of an entity alone in its packet may have, references included.
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;
 
-unsigned kind_bits(const Schema& schema) noexcept;
-
 inline constexpr unsigned wire_tick_bits = 16;
 inline constexpr unsigned leave_reason_bits = 3;
 inline constexpr unsigned leave_policy_bits = 2;
-inline constexpr unsigned rice_parameter_bits = 4;
-inline constexpr unsigned rice_parameter_max = 14;
 
 }  // namespace purview

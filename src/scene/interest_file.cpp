@@ -22,6 +22,7 @@ NodeEntry read_node(const toml::node& node, const std::string& path, std::size_t
     in.read("combine", text.combine);
     in.read("refresh", text.refresh);
     in.read("leave", text.leave);
+    in.read("mode", text.mode);
     in.read("lazy_leave", text.lazy_leave);
     in.read("enabled", text.enabled);
     in.read_real("widen_m", text.widen_m, 0, rule_metres_max);

@@ -31,6 +31,9 @@ constexpr Named<LookFrom> origins[] = {
     {"main", LookFrom::main}, {"areas", LookFrom::areas}, {"owned", LookFrom::owned}};
 constexpr Named<bool> shown_words[] = {{"shown", true}, {"hidden", false}};
 constexpr Named<bool> yes_words[] = {{"yes", true}, {"no", false}};
+constexpr Named<NodeMode> node_modes[] = {{"per observer", NodeMode::per_observer},
+                                          {"update many", NodeMode::update_many},
+                                          {"read many", NodeMode::read_many}};
 constexpr Named<LeavePolicy> leave_policies[] = {{"despawn", LeavePolicy::despawn},
                                                  {"freeze", LeavePolicy::freeze},
                                                  {"stale", LeavePolicy::stale},
@@ -587,6 +590,7 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
     read_within_limits<std::uint32_t>("every_ticks", text.every_ticks, 1, 10'000,
                                       node.settings.every_ticks);
     read_choice("leave", text.leave, leave_policies, node.settings.leave);
+    read_choice("mode", text.mode, node_modes, node.mode);
     node.steps.clear();
     if (text.steps.size() > node_steps_max) {
         fail_key("steps", "a node has at most " + std::to_string(node_steps_max) + " steps");
@@ -701,6 +705,7 @@ NodeText print_node(const NodeDesc& node, const RuleNames& names) {
     text.urgency = node.settings.urgency;
     text.every_ticks = node.settings.every_ticks;
     text.leave = name_in(leave_policies, node.settings.leave);
+    text.mode = name_in(node_modes, node.mode);
     for (const StepDesc& step : node.steps) text.steps.push_back(print_step(step, names));
     return text;
 }
@@ -757,6 +762,7 @@ NodeText with_defaults(NodeText text) {
     take(out.urgency, text.urgency);
     take(out.every_ticks, text.every_ticks);
     take(out.leave, text.leave);
+    take(out.mode, text.mode);
     return out;
 }
 
@@ -817,6 +823,7 @@ std::string print_toml(const std::vector<NodeText>& nodes) {
         say("urgency", node.urgency, 1.0F);
         say("every_ticks", node.every_ticks, 1U);
         say("leave", node.leave, "despawn");
+        say("mode", node.mode, "per observer");
         out += "steps = [";
         for (std::size_t s = 0; s < node.steps.size(); ++s)
             out += (s == 0 ? "" : ", ") + toml_text(node.steps[s]);

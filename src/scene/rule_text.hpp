@@ -48,6 +48,7 @@ struct NodeText {
     std::optional<float> urgency;
     std::optional<std::uint32_t> every_ticks;
     std::optional<std::string> leave;  ///< despawn, freeze, stale, deactivate
+    std::optional<std::string> mode;   ///< per observer, update many, read many
     std::vector<std::string> steps;
 };
 

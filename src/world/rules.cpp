@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/rules.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace purview {
@@ -109,6 +110,41 @@ std::string problem_of(const NodeDesc& node) {
     return {};
 }
 
+constexpr std::uint32_t cells_max = 1U << 20;  ///< of a node that shares
+constexpr std::uint32_t shared_rings_max = 3;
+
+/// Empty, or why its entities cannot be written for several observers at once.
+std::string problem_of_mode(const NodeDesc& node, const InterestRules& rules) {
+    if (node.mode == NodeMode::per_observer) return {};
+    const std::string mode =
+        node.mode == NodeMode::update_many ? "mode 'update many': " : "mode 'read many': ";
+    if (node.type != NodeType::grid || node.steps.empty() || node.steps.front().op != StepOp::add ||
+        node.steps.front().kernel.type != KernelType::neighbourhood) {
+        return mode + "the node must be a grid whose first step adds a neighbourhood";
+    }
+    for (std::size_t s = 1; s < node.steps.size(); ++s) {
+        const KernelType type = node.steps[s].kernel.type;
+        if (type != KernelType::flag && type != KernelType::value) {
+            return mode + "step " + std::to_string(s + 1) +
+                   " depends on the observer; behind the neighbourhood only flags and values "
+                   "may count";
+        }
+        if (node.steps[s].op == StepOp::add)
+            return mode + "step " + std::to_string(s + 1) + " adds entities of other cells";
+    }
+    if (node.combine != StepOp::add || node.refresh.type != RefreshType::exact)
+        return mode + "the node must be added to the others, and its refresh exact";
+    if (node.settings.every_ticks != 1)
+        return mode + "every observer is told in every tick: every_ticks must be 1";
+    const CellShape& cells = node.steps.front().kernel.cells;
+    if (cells.depth_m > 0) return mode + "cells must have no depth";
+    if (cells.rings > shared_rings_max) return mode + "at most 3 rings";
+    const CellGrid grid = cell_grid_of(rules, cells);
+    if (std::uint64_t{grid.columns} * grid.rows > cells_max)
+        return mode + "more than 1048576 cells cover the bounds";
+    return {};
+}
+
 std::string problem_of_space(const InterestRules& rules) {
     const Vec3 min = rules.bounds_min, max = rules.bounds_max;
     const bool second = rules.axes == Axes::xz ? min.z < max.z : min.y < max.y;
@@ -131,6 +167,22 @@ std::string problem_of_space(const InterestRules& rules) {
 
 }  // namespace
 
+CellGrid cell_grid_of(const InterestRules& rules, const CellShape& cells) {
+    const bool is_flat = rules.axes == Axes::xz;
+    const Vec3 min = rules.bounds_min, max = rules.bounds_max;
+    CellGrid grid;
+    grid.origin = {min.x, is_flat ? min.z : min.y, 0};
+    grid.width_m = cells.width_m;
+    grid.height_m = cells.height_m;
+    // What lies on the far border is inside, and so is the cell that begins there.
+    const auto count = [](float span, float side) {
+        return static_cast<std::uint32_t>(std::min(std::floor(span / side), 1e6F)) + 1;
+    };
+    grid.columns = count(max.x - min.x, cells.width_m);
+    grid.rows = count(is_flat ? max.z - min.z : max.y - min.y, cells.height_m);
+    return grid;
+}
+
 std::string problem_of(const InterestRules& rules) {
     if (std::string wrong = problem_of_space(rules); !wrong.empty()) return wrong;
     if (rules.nodes.size() > nodes_max) return "more than 4096 nodes";
@@ -138,6 +190,8 @@ std::string problem_of(const InterestRules& rules) {
     bool is_pipeline = false, has_custom = false;
     for (const NodeDesc& node : rules.nodes) {
         if (const std::string wrong = problem_of(node); !wrong.empty())
+            return "node '" + node.name + "', " + wrong;
+        if (const std::string wrong = problem_of_mode(node, rules); !wrong.empty())
             return "node '" + node.name + "', " + wrong;
         is_pipeline |= node.combine != StepOp::add;
         has_custom |= node.type == NodeType::custom;

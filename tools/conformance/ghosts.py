@@ -31,6 +31,7 @@ class Ghosts:
         self.children = {}  # by parent
         self.naming = {}  # by local id: (ghost, field) that may refer to it
         self.kind_of = {}
+        self.rosters = {}  # by slot: local id and kind of each member
         self.digest = 0
         self.counts = Counter()
 
@@ -62,6 +63,16 @@ class Ghosts:
             if ghost.kind != update.kind:
                 raise Mismatch(f"ghost {update.id} is not what it was when its plain update was sent")
             self.update(update, touched)
+        alone = {item.id for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain)}
+        for update in snapshot.shared:
+            ghost = self.held.get(update.id)
+            if ghost is not None and ghost.kind != update.kind:
+                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, its roster says {update.kind}")
+            if ghost is not None and update.id not in alone:
+                self.update(update, touched)
+                self.counts["shared"] += 1
+        self.rosters.update(snapshot.rosters)
+        self.counts["rosters"] += len(snapshot.rosters)
         self.rehash(touched)
 
     def enter(self, enter, entering, touched):

@@ -2,6 +2,9 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Data" and "Messages": one connection, both ways, as far as each side knows."""
 
+import math
+import struct
+
 from bits import BitReader, Mismatch, expand
 from calls import TO_OBSERVERS, TO_SERVER, CallsDown, CallsUp, read_calls
 from ghosts import Ghosts, read_state
@@ -14,8 +17,10 @@ from written import Written
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
 AT_REST_MAX = 20  # packets without a known fate, of a client that hears and answers
-WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE = range(1, 7)
+WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE, CELLS = range(1, 8)
 JOIN, GAME_UP, STATE = range(1, 4)
+CELL_GRIDS_MAX = 16
+CELLS_MAX = 1 << 20
 
 
 class Packet:
@@ -52,6 +57,7 @@ class Session:
         self.calls_up = CallsUp()
         self.waiting = 0  # calls that came before their ghosts
         self.views = 0
+        self.cells = 0  # messages with grids
         self.snapshots = self.digests = self.states_compared = self.late = 0
 
     # -- from the client -----------------------------------------------------------------------------
@@ -192,7 +198,7 @@ class Session:
         if reader.u(1):
             if not self.join_seen:
                 raise reader.wrong("a snapshot before the join")
-            packet.snapshot = Snapshot(reader, self.schema, self.ghosts.kind_of)
+            packet.snapshot = Snapshot(reader, self.schema, self.ghosts.kind_of, self.ghosts.rosters)
             if packet.snapshot.tick_low != tick & 0xFFFF:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1
@@ -220,6 +226,21 @@ class Session:
                     raise Mismatch("a view that is complete before the join")
                 self.written.view_complete(self.ghosts.held)
 
+    def read_cells(self, reader):
+        count = reader.u(8)
+        if count > CELL_GRIDS_MAX:
+            raise reader.wrong(f"{count} grids of cells")
+        for _ in range(count):
+            if reader.u(8) > 1:
+                raise reader.wrong("axes that are none")
+            numbers = struct.unpack("<4f", reader.u(128).to_bytes(16, "little"))
+            columns, rows = reader.u(32), reader.u(32)
+            sound = all(map(math.isfinite, numbers)) and numbers[2] > 0 and numbers[3] > 0
+            if not sound or not 0 < columns * rows <= CELLS_MAX:
+                raise reader.wrong(f"cells of {numbers[2]} x {numbers[3]} in {columns} columns and {rows} rows")
+        reader.finish()
+        self.cells += 1
+
     def message_down(self, message):
         reader = BitReader(message)
         kind = reader.u(8)
@@ -244,6 +265,8 @@ class Session:
         elif kind == VIEW_COMPLETE:
             reader.finish()
             self.views += 1
+        elif kind == CELLS:
+            self.read_cells(reader)
         elif kind != GAME:
             raise reader.wrong(f"a server's message of type {kind}")
 

@@ -16,11 +16,15 @@ Link = namedtuple("Link", "parent told owned", defaults=(None, 0, 0))
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
 Plain = namedtuple("Plain", "id kind changes")
+Shared = namedtuple("Shared", "id kind changes")
+
+SLOT_END = 64
 
 
 class Snapshot:
-    def __init__(self, reader, schema, kind_of):
-        """`kind_of`: kinds of the ghosts that the server knows the client to hold, by id."""
+    def __init__(self, reader, schema, kind_of, known_rosters=None):
+        """`kind_of`: kinds of the ghosts that the server knows the client to hold, by id; `known_rosters`: by
+        slot, of packets that it knows to have arrived."""
         self.tick_low = reader.u(16)
         self.leaves = []
         self.enters = []
@@ -49,6 +53,53 @@ class Snapshot:
         named = [item.id for items in (self.leaves, self.enters, self.verbose, self.plain) for item in items]
         if len(set(named)) != len(named):
             raise reader.wrong("a ghost in two sections of one packet")
+        self.shared = []
+        self.rosters = {}  # told in this packet, by slot
+        if reader.u(1):
+            self.read_shared(reader, schema, known_rosters or {})
+
+    def read_shared(self, reader, schema, known_rosters):
+        count = reader.varint()
+        if count == 0:
+            raise reader.wrong("no shared section where there is to be one")
+        slots = set()
+        for _ in range(count):
+            slot = reader.u(6)
+            if slot in slots:
+                raise reader.wrong(f"slot {slot} twice in a packet")
+            slots.add(slot)
+            if reader.u(1):
+                self.rosters[slot] = read_roster(reader, schema)
+            elif slot not in known_rosters:
+                raise reader.wrong(f"slot {slot} has no roster that is known to have arrived")
+            roster = self.rosters.get(slot) or known_rosters[slot]
+            told = reader.varint()
+            if not 1 <= told <= len(roster):
+                raise reader.wrong(f"{told} of {len(roster)} members changed")
+            for rank in ids(reader, told, reader.u(4)):
+                if rank >= len(roster):
+                    raise reader.wrong(f"rank {rank} of {len(roster)}")
+                local_id, index = roster[rank]
+                kind = schema.kinds[index]
+                changes = read_changes(reader, kind, references=False)
+                self.shared.append(Shared(local_id, index, changes))
+
+
+def read_roster(reader, schema):
+    """Local id and kind of each member, by rank."""
+    count = reader.varint()
+    width = reader.u(5)
+    if width == 0:
+        raise reader.wrong("a roster of ids without bits")
+    roster = []
+    for _ in range(count):
+        local_id = reader.u(width)
+        if local_id >= LOCAL_ID_END:
+            raise reader.wrong(f"local id {local_id} in a roster")
+        roster.append((local_id, schema.read_kind(reader)))
+    if len({local_id for local_id, _ in roster}) != len(roster):
+        raise reader.wrong("a ghost twice in a roster")
+    return roster
 
 
 def ids(reader, count, k=None):
@@ -82,7 +133,7 @@ def read_link(reader, kind):
     return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned)
 
 
-def read_changes(reader, kind):
+def read_changes(reader, kind, references=True):
     chosen = []
     words = {}
     for part in kind.parts:
@@ -97,6 +148,8 @@ def read_changes(reader, kind):
         here = [field for i, field in enumerate(part.fields()) if mask >> i & 1]
         chosen += here
         words.update(read_values(reader, kind, here))
+    if not references and not set(chosen).isdisjoint(kind.references):
+        raise reader.wrong("a reference in a shared section")
     return with_references(reader, kind, chosen, words)
 
 

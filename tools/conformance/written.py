@@ -45,13 +45,19 @@ class Written:
                             parts.pop(field, None)
             for field, words in update.changes:
                 note(parts, field, words, packet)
+        for update in snapshot.shared:
+            parts = self.parts.get(update.id)
+            if parts is None:
+                continue  # its enter is not written yet
+            for field, words in update.changes:
+                note(parts, field, words, packet)
         if self.first_tick is None:
             self.first_tick = snapshot.tick_low
         if self.first_tick == snapshot.tick_low:
             self.first.update(enter.id for enter in snapshot.enters)
 
     def arrived(self, packet, snapshot):
-        for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain):
+        for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain, *snapshot.shared):
             parts = self.parts.get(item.id) or self.copies.get(item.id, {})
             for part in [part for part, (_, packets) in parts.items() if packet in packets]:
                 # Known: the same value in a later packet says nothing new.

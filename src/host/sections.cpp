@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Nodes in a shared mode: which sections an observer is sent instead of updates of his own, and
+// what becomes of them when a packet is lost (docs/shared.md).
+#include <algorithm>
+#include <bit>
+
+#include "core/mutate.hpp"
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+
+namespace purview {
+
+namespace {
+
+/// A third of the budget of a tick, three quarters of a datagram: the rest is for what concerns one
+/// observer alone (docs/budget.md).
+std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
+    return std::min<std::uint64_t>(std::uint64_t{budget_bytes} * 8 / 3, datagram_bytes_max * 6);
+}
+
+/// Entities of the kind may be members of the node, by what the kind is bound to.
+bool may_belong(const NodeDesc& node, std::size_t number, const KindInterest& kind) {
+    if (kind.mode == EntityMode::explicit_only) return false;
+    const auto is_it = [&](NodeId bound) { return index_of(bound) == number; };
+    switch (node.members) {
+        case NodeMembers::all:
+            return true;
+        case NodeMembers::bound:
+            return std::any_of(kind.nodes.begin(), kind.nodes.end(), is_it);
+        case NodeMembers::unbound:
+            return kind.nodes.empty() && !kind.never_default;
+    }
+    return false;
+}
+
+bool has_place(const Schema& schema, const KindDef& kind) {
+    return schema.place() != ComponentId::none &&
+           std::find(kind.components.begin(), kind.components.end(), schema.place()) !=
+               kind.components.end();
+}
+
+}  // namespace
+
+std::string problem_of_sharing(const ServerDef& def) {
+    const Schema& schema = *def.schema;
+    for (std::size_t n = 0; n < def.rules.nodes.size(); ++n) {
+        const NodeDesc& node = def.rules.nodes[n];
+        if (node.mode == NodeMode::per_observer) continue;
+        const std::string who = "node '" + node.name + "', a shared mode: ";
+        if (schema.place() == ComponentId::none) return who + "the schema has no place";
+        for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
+            const KindDef& kind = schema.kinds()[k];
+            const KindInterest its = k < def.kinds.size() ? def.kinds[k] : KindInterest{};
+            if (!has_place(schema, kind) || !may_belong(node, n, its)) continue;
+            const std::string what = who + "kind '" + kind.name + "' ";
+            if (!kind.rates.empty())
+                return what + "has a curve of rates, which depends on the observer";
+            for (const ComponentId component : kind.components) {
+                const ComponentDef& part = schema.components()[index_of(component)];
+                if (part.audience.type != AudienceType::everyone)
+                    return what + "has the component '" + part.name + "', which is for some only";
+            }
+        }
+    }
+    return {};
+}
+
+void ServerData::set_shared_nodes() {
+    std::vector<SharedCells::Node> nodes;
+    const InterestRules& rules = interest.rules();
+    const auto& kinds = def.schema->kinds();
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        const NodeDesc& node = rules.nodes[n];
+        if (node.mode == NodeMode::per_observer || !node.enabled) continue;
+        SharedCells::Node shared;
+        shared.mode = node.mode;
+        shared.grid = cell_grid_of(rules, node.steps.front().kernel.cells);
+        shared.rings = node.steps.front().kernel.cells.rings;
+        shared.is_flat = rules.axes == Axes::xz;
+        shared.steps.assign(node.steps.begin() + 1, node.steps.end());
+        for (std::size_t k = 0; k < kinds.size(); ++k) {
+            const bool may = has_place(*def.schema, kinds[k]) && may_belong(node, n, def.kinds[k]);
+            shared.kinds.push_back(may ? 1 : 0);
+        }
+        nodes.push_back(std::move(shared));
+    }
+    if (nodes.empty() && !shared_.is_used()) return;
+    shared_.set_nodes(std::move(nodes));
+    for (const auto& session : sessions)
+        if (session->state == Session::State::joined) queue_cells(*session);
+}
+
+/// The client finds out of which cell a ghost is: by its place, as we do.
+void ServerData::queue_cells(Session& session) {
+    if (shared_.revision() == 0) return;
+    std::vector<std::byte> bytes(message_bytes_max);
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ServerMessage::cells));
+    const std::size_t count = std::min<std::size_t>(shared_.nodes().size(), cell_grids_max);
+    out.u8(static_cast<std::uint8_t>(count));
+    for (const SharedCells::Node& node : shared_.nodes().first(count)) {
+        out.u8(node.is_flat ? 1 : 0);
+        for (const float number :
+             {node.grid.origin.x, node.grid.origin.y, node.grid.width_m, node.grid.height_m}) {
+            out.u32(std::bit_cast<std::uint32_t>(number));
+        }
+        out.u32(node.grid.columns);
+        out.u32(node.grid.rows);
+    }
+    PURVIEW_ASSERT(out.ok());
+    (void)session.stream_out.send(out.written());
+}
+
+void ServerData::plan_sections(Session& session) {
+    session.shared.give_up();
+    if (!shared_.is_used() || session.state != Session::State::joined || !session.link.can_send()) {
+        return;
+    }
+    session.shared.plan(replication_input(), session.ghosts, interest.main_entity(session.observer),
+                        section_bits_max(def.budget_bytes_per_tick));
+    if (!session.shared.has_sections()) return;
+    for (const EntityId entity : shared_.relinked()) session.ghosts.tell(entity, tick_number);
+}
+
+/// They did not fit beside what had to be sent: everybody in them waits on his own.
+void ServerData::give_up_sections(Session& session) {
+    session.shared.give_up();
+    gather_changes(session, {});
+}
+
+void ServerData::resolve_sections(Session& session, DeliveryNotice notice) {
+    session.shared.resolve(notice.sequence, notice.delivered);
+    const PacketRecord* record = session.ghosts.oldest_with_sections(notice.sequence);
+    if (record == nullptr || PURVIEW_GUARD(section_loss, notice.delivered)) return;
+    // What changed again since is in a packet that is still under way.
+    session.ghosts.lost_sections(*record, [&](LocalId lane) {
+        const KindLayout& layout = fields_.layout(session.ghosts.kind(lane));
+        return std::any_of(layout.fields.begin(), layout.fields.end(), [&](const KindField& f) {
+            return f.def->type != FieldType::reference &&
+                   fields_.changed_tick(session.ghosts.entity_index(lane), f) == record->tick;
+        });
+    });
+}
+
+}  // namespace purview

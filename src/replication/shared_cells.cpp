@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/shared_cells.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "replication/rice.hpp"
+#include "wire/quantise.hpp"
+
+namespace purview {
+
+namespace {
+
+/// A group that nobody asked for in so many ticks is given up.
+constexpr Tick asked_ticks = 64;
+
+bool holds(const KernelDesc& kernel, const WorldData& world, std::uint32_t index) {
+    if (kernel.type == KernelType::flag)
+        return (world.flags_at(index) >> index_of(kernel.flag) & 1U) != 0;
+    const float value = world.value_at(index, kernel.value);
+    return value >= kernel.value_min && value <= kernel.value_max;
+}
+
+}  // namespace
+
+Vec3 replicated_place(const FieldStore& fields, const KindLayout& layout, ComponentId place,
+                      std::uint32_t entity_index) {
+    Vec3 at;
+    for (const KindField& field : layout.fields) {
+        if (field.component != place || field.def->offset_bytes >= sizeof(Vec3)) continue;
+        const auto value =
+            static_cast<float>(dequantised_value(*field.def, *fields.words(entity_index, field)));
+        std::memcpy(reinterpret_cast<std::byte*>(&at) + field.def->offset_bytes, &value,
+                    sizeof value);
+    }
+    return at;
+}
+
+void SharedCells::set_nodes(std::vector<Node> nodes) {
+    nodes_ = std::move(nodes);
+    cells_.clear();
+    for (const Node& node : nodes_) {
+        cells_.push_back({std::vector<std::uint32_t>(node.grid.count(), none),
+                          std::vector<std::uint32_t>(node.grid.count(), none)});
+    }
+    homes_.clear();
+    groups_.clear();
+    free_groups_.clear();
+    ++revision_;
+    is_new_ = true;
+}
+
+// -- who is where -------------------------------------------------------------------------------
+
+std::uint32_t SharedCells::cell_of(std::size_t node, const WorldData& world,
+                                   const FieldStore& fields, EntityId entity) const {
+    if (!world.is_alive(entity)) return CellGrid::no_cell;
+    const std::uint32_t index = index_of(entity);
+    if (!world.is_placed(index)) return CellGrid::no_cell;
+    Vec3 at =
+        replicated_place(fields, fields.layout(world.kind_at(index)), schema_->place(), index);
+    if (nodes_[node].is_flat) at.y = at.z;
+    return nodes_[node].grid.cell_of(at);
+}
+
+bool SharedCells::belongs(const Node& node, const WorldData& world, std::uint32_t index) const {
+    if (node.kinds[index_of(world.kind_at(index))] == 0) return false;
+    return std::all_of(node.steps.begin(), node.steps.end(), [&](const StepDesc& step) {
+        return holds(step.kernel, world, index) == (step.op == StepOp::require);
+    });
+}
+
+/// Groups of which the cell is a part have other members now.
+void SharedCells::make_stale(std::uint32_t node, std::uint32_t cell) {
+    const std::uint32_t group = cells_[node].group[cell];
+    if (group != none) groups_[group].is_stale = true;
+}
+
+void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell) {
+    Home& home = homes_[index];
+    if (home.node == node && (node == none || home.cell == cell)) return;
+    around_.clear();
+    around_other_.clear();
+    const std::uint32_t before = home.node;
+    const auto list = [&](std::uint32_t of, std::uint32_t at, std::vector<std::uint32_t>& out) {
+        if (of == none) return;
+        const std::uint32_t rings = nodes_[of].mode == NodeMode::update_many ? nodes_[of].rings : 0;
+        nodes_[of].grid.neighbourhood(at, rings, out);
+    };
+    list(before, home.cell, around_);
+    list(node, cell, around_other_);
+    // A group that it leaves and enters in one step stays as it is.
+    const auto has = [](const std::vector<std::uint32_t>& cells, std::uint32_t one) {
+        return std::binary_search(cells.begin(), cells.end(), one);
+    };
+    for (const std::uint32_t one : around_)
+        if (before != node || !has(around_other_, one)) make_stale(before, one);
+    for (const std::uint32_t one : around_other_)
+        if (before != node || !has(around_, one)) make_stale(node, one);
+    if (before != none) {
+        std::uint32_t& first = cells_[before].first[home.cell];
+        (home.previous == none ? first : homes_[home.previous].next) = home.next;
+        if (home.next != none) homes_[home.next].previous = home.previous;
+    }
+    home.node = node;
+    home.cell = cell;
+    home.next = home.previous = none;
+    if (node == none) return;
+    std::uint32_t& first = cells_[node].first[cell];
+    home.next = first;
+    if (first != none) homes_[first].previous = index;
+    first = index;
+}
+
+void SharedCells::take_out(std::uint32_t index) {
+    if (index >= homes_.size() || homes_[index].entity == EntityId::none) return;
+    go(index, none, 0);
+    homes_[index].entity = EntityId::none;
+}
+
+/// To the first node that it belongs to.
+void SharedCells::put(const WorldData& world, std::uint32_t index) {
+    const EntityId entity = world.at_index(index);
+    if (entity == EntityId::none) return;
+    homes_[index].entity = entity;
+    homes_[index].kind = world.kind_at(index);
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+        if (!belongs(nodes_[n], world, index)) continue;
+        const std::uint32_t cell = cell_of(n, world, *fields_, entity);
+        if (cell != CellGrid::no_cell) return go(index, n, cell);
+    }
+    go(index, none, 0);
+}
+
+void SharedCells::update(const WorldData& world, const FieldStore& fields, Tick tick) {
+    fields_ = &fields;
+    relinked_.clear();
+    if (!is_used()) return;
+    bytes_end_ = 0;
+    if (homes_.size() < world.index_end()) homes_.resize(std::size_t{world.index_end()} * 2);
+    for (const WorldOp& op : world.ops()) {
+        const std::uint32_t index = index_of(op.entity);
+        if (op.type == WorldOp::Type::despawn && index < homes_.size() &&
+            homes_[index].entity == op.entity) {
+            take_out(index);
+        }
+        if (!world.is_alive(op.entity)) continue;
+        if (op.type == WorldOp::Type::root) relinked_.push_back(op.entity);
+        if (op.type != WorldOp::Type::spawn) continue;
+        homes_[index].spawned = tick;
+        put(world, index);
+    }
+    for (const AttributeChange& change : world.attribute_changes())
+        if (world.is_alive(change.entity)) put(world, index_of(change.entity));
+    if (is_new_) {
+        for (std::uint32_t index = 0; index < world.index_end(); ++index) put(world, index);
+        is_new_ = false;
+    } else {
+        world.dirty(schema_->place()).for_each([&](std::size_t index) {
+            if (index < homes_.size()) put(world, static_cast<std::uint32_t>(index));
+        });
+    }
+    told_.resize(std::max(told_.size(), fields.changed().size()));
+    told_.clear_all();
+    fields.changed().for_each([&](std::size_t index) {
+        if (index < homes_.size()) mark(static_cast<std::uint32_t>(index), tick);
+    });
+    if (tick % asked_ticks == 0) drop_unasked(tick);
+}
+
+/// Update many: into the groups of all cells around; read many: into that of its own. Who was
+/// spawned in this tick enters everywhere, which tells all; parents are told one by one.
+void SharedCells::mark(std::uint32_t index, Tick tick) {
+    const Home& home = homes_[index];
+    if (home.node == none || home.spawned == tick) return;
+    if (fields_->changed_since(index, home.kind, tick - 1) == 0) return;
+    told_.set(index);
+    const Node& node = nodes_[home.node];
+    const auto mark_cell = [&](std::uint32_t cell) {
+        const std::uint32_t group = cells_[home.node].group[cell];
+        if (group != none) groups_[group].dirty = tick;
+    };
+    if (node.mode == NodeMode::read_many) return mark_cell(home.cell);
+    around_.clear();
+    node.grid.neighbourhood(home.cell, node.rings, around_);
+    for (const std::uint32_t cell : around_) mark_cell(cell);
+}
+
+// -- groups -------------------------------------------------------------------------------------
+
+void SharedCells::drop_unasked(Tick tick) {
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        Group& group = groups_[g];
+        if (group.node == none || tick - group.asked <= asked_ticks) continue;
+        cells_[group.node].group[group.cell] = none;
+        group.node = none;
+        free_groups_.push_back(g);
+    }
+}
+
+std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick tick) {
+    std::uint32_t& group = cells_[node].group[cell];
+    if (group == none) {
+        if (free_groups_.empty()) {
+            group = static_cast<std::uint32_t>(groups_.size());
+            groups_.emplace_back();
+        } else {
+            group = free_groups_.back();
+            free_groups_.pop_back();
+        }
+        Group& made = groups_[group];
+        made.node = static_cast<std::uint32_t>(node);
+        made.cell = cell;
+        made.is_stale = true;
+        made.dirty = tick;  // who changed before it was there is not known
+        made.written = 0;
+    }
+    groups_[group].asked = tick;
+    return group;
+}
+
+std::uint64_t SharedCells::refresh(std::uint32_t number, const WorldData& world) {
+    Group& group = groups_[number];
+    if (!group.is_stale) return group.version;
+    group.is_stale = false;
+    group.version = ++versions_;
+    group.members.clear();
+    around_.clear();
+    const Node& node = nodes_[group.node];
+    node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
+                            around_);
+    for (const std::uint32_t cell : around_) {
+        for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
+            group.members.push_back(i);
+    }
+    std::sort(group.members.begin(), group.members.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return world.spawn_number_at(a) < world.spawn_number_at(b);
+    });
+    return group.version;
+}
+
+Section SharedCells::section(std::uint32_t number, EncodeCache& cache, Tick tick) {
+    Group& group = groups_[number];
+    if (group.written != tick) {
+        group.written = tick;
+        group.whole = section_of(group.members, cache, tick);
+        counters.sections += group.whole.entries > 0 ? 1 : 0;
+    }
+    return group.whole;
+}
+
+Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCache& cache,
+                                Tick tick) {
+    entries_.clear();
+    std::uint64_t bits = 0;
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+        const std::uint32_t index = members[rank];
+        if (!told_.test(index)) continue;
+        const KindId kind = homes_[index].kind;
+        const FieldMask mask = cache.changed_since(index, kind, tick - 1);
+        entries_.push_back({rank, cache.update(index, kind, mask)});
+        bits += entries_.back().body.bits;
+    }
+    if (entries_.empty()) return {};
+    const auto rank_at = [&](std::size_t i) { return entries_[i].rank; };
+    const unsigned k = best_rice(0, entries_.size(), rank_at);
+    bits += BitWriter::varint_bits(entries_.size()) + rice_parameter_bits +
+            entries_.size() * (k + 1) + (entries_.back().rank >> k);
+    Section section;
+    section.offset_bytes = static_cast<std::uint32_t>(bytes_end_);
+    section.entries = static_cast<std::uint32_t>(entries_.size());
+    const std::size_t end_max = bytes_end_ + (words_for(bits) + 1) * sizeof(std::uint64_t);
+    if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
+    BitWriter out(std::span<std::byte>(bytes_).subspan(bytes_end_));
+    out.varint(entries_.size());
+    out.bits(k, rice_parameter_bits);
+    std::uint32_t expected = 0;
+    for (const Entry& entry : entries_) {
+        out.rice(entry.rank - expected, k);
+        expected = entry.rank + 1;
+        out.copy_bits(cache.bytes(entry.body), entry.body.bits);
+    }
+    PURVIEW_ASSERT(out.ok() && out.bits_written() <= bits);
+    section.bits = static_cast<std::uint32_t>(out.bits_written());
+    bytes_end_ += words_for(section.bits) * sizeof(std::uint64_t);
+    return section;
+}
+
+}  // namespace purview
