@@ -195,9 +195,33 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 
 }  // namespace
 
+namespace {
+
+/// Tick and four counts of none, and the bit that there is a snapshot.
+constexpr std::uint64_t empty_bits = 1 + wire_tick_bits + item_types * BitWriter::varint_bits(0);
+
+/// Ticks back to the one up to which every fate is known; 0: too far.
+std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
+    const Tick back = tick - ghosts.resolved_tick(tick);
+    return back <= baseline_ticks_max ? back : 0;
+}
+
+std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTable& ghosts,
+                                   const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
+    if (item.motions == SnapshotItem::no_motions) return {};
+    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    return std::span(plan.motions)
+        .subspan(item.motions, static_cast<std::size_t>(std::popcount(layout.predicted)));
+}
+
+}  // namespace
+
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out) {
-    Filling filling(capacity_bits, ghosts.lane_end());
+    const bool names_baseline = input.fields.has_predicted();
+    const std::uint64_t reserved = names_baseline ? baseline_bits : 0;
+    if (capacity_bits < empty_bits + reserved) return false;
+    Filling filling(capacity_bits - reserved, ghosts.lane_end());
     ++plan.packet;
     plan.chosen.clear();
     plan.skip_taken();
@@ -208,7 +232,9 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
         (void)choose(input, ghosts, plan, i, filling);
     }
-    if (plan.chosen.empty()) return false;
+    // What moves as predicted is not told; in which tick it is, is.
+    const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
+    if (plan.chosen.empty() && !must_tell_tick) return false;
     if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
         std::sort(plan.chosen.begin(), plan.chosen.end());
     const std::size_t begun = out.bits_written();
@@ -222,7 +248,11 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         while (end < plan.chosen.size() && chosen_item(plan, end).type == type) ++end;
         out.varint(end - at);
         const unsigned k = type == ItemType::plain ? best_rice(plan, at, end) : 0;
-        if (type == ItemType::plain && end > at) out.bits(k, rice_parameter_bits);
+        if (type == ItemType::plain && end > at) {
+            out.bits(k, rice_parameter_bits);
+            if (input.fields.has_predicted())
+                out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+        }
         LocalId expected = 0;
         for (; at < end; ++at) {
             const SnapshotItem& item = chosen_item(plan, at);
@@ -233,7 +263,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
             ghosts.sent(record, item.lane,
                         type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
                         : type == ItemType::enter ? SentAs::enter
-                                                  : SentAs::update);
+                                                  : SentAs::update,
+                        motions_of(input, ghosts, plan, item));
         }
     }
     PURVIEW_ASSERT(out.bits_written() - begun <= capacity_bits);
