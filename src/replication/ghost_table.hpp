@@ -299,18 +299,20 @@ void GhostTable::gather(const Bitset& changed, Tick now, IsTold&& is_told, IsOff
         const std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
-        if (w < predicted_.size()) {
-            for_each_bit(asked & predicted_[w], w * bits_per_word, [&](std::size_t l) {
+        const std::uint64_t predicted = w < predicted_.size() ? predicted_[w] : 0;
+        if (predicted != 0) {
+            for_each_bit(asked & predicted, w * bits_per_word, [&](std::size_t l) {
                 const std::uint64_t bit = std::uint64_t{1} << (l % bits_per_word);
                 const auto lane = static_cast<LocalId>(l);
                 if ((wanted & bit) == 0 && !motions_.is_moving(lane)) return;
                 wanted = is_off(lane) ? wanted | bit : wanted & ~bit;
             });
         }
-        for_each_bit(wanted & restricted_[w], w * bits_per_word, [&](std::size_t lane) {
-            if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
-                wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
-        });
+        for_each_bit(
+            wanted & restricted_[w] & ~predicted, w * bits_per_word, [&](std::size_t lane) {
+                if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
+                    wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
+            });
         pending_[w] |= wanted;
         for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
             waiting_since_[lane] = pending_since_[lane] = now;

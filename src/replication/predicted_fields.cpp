@@ -38,8 +38,8 @@ bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Ti
 bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
     const Tick resolved = ghosts.resolved_tick(tick);
     const Tick acknowledged = ghosts.motions().acknowledged_tick(lane);
-    return ghosts.is_held(lane) && PURVIEW_GUARD(baseline_of_copy, !ghosts.is_away(lane)) &&
-           acknowledged != 0 && PURVIEW_GUARD(baseline_is_resolved, acknowledged <= resolved) &&
+    return ghosts.is_held(lane) && !ghosts.is_away(lane) && acknowledged != 0 &&
+           acknowledged <= resolved &&
            PURVIEW_GUARD(baseline_is_kept, tick - resolved <= baseline_ticks_max);
 }
 
