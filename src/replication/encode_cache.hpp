@@ -39,7 +39,6 @@ class EncodeCache {
     /// What is one observer's own: write(BitWriter&), of at most so many bits.
     template <class Write>
     EncodedFields own(std::size_t bits_max, Write&& write) {
-        ++encodings_;
         BitWriter out(room_for(bits_max));
         write(out);
         return closed(out);
@@ -50,6 +49,7 @@ class EncodeCache {
         return std::span(bytes_).subspan(encoded.offset_bytes,
                                          words_for(encoded.bits) * word_bytes);
     }
+    /// Of what is shared.
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }
 
