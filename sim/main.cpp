@@ -163,7 +163,7 @@ class Simulation {
     /// docs/budget.md: nothing waits longer than what is derived there.
     void check_waiting() {
         constexpr double urgencies = 4, strengths = 4, rest = 2;  // largest to smallest weight
-        constexpr double item_bits = 420;                         // an animal with all there is
+        constexpr double item_bits = 510;                         // an animal with all there is
         constexpr double slowest_rate = 4;
         sessions_.clear();
         world_.server->sessions(sessions_);

@@ -36,11 +36,16 @@ SmallSchema::SmallSchema() {
                  .reference("escort", &Orders::escort);
     rumour = schema.component<Rumour>("rumour").integer("mood", &Rumour::mood, 0, 9);
     scent = schema.component<Scent>("scent").real("strength", &Scent::strength);
+    course = schema.component<Course>("course")
+                 .quantised("heading", &Course::heading, {-50, 50, 0.01})
+                 .integer("cargo", &Course::cargo, -3000, 70'000)
+                 .predicted()
+                 .integer("gear", &Course::gear, 0, 5);
     audience->body = body;
     player = schema.kind("player", {place.id, body.id, pack.id, orders.id, rumour.id}, 4);
-    animal = schema.kind("animal", {place.id, body.id, mind.id, scent.id});
+    animal = schema.kind("animal", {place.id, body.id, mind.id, scent.id, course.id});
     tree = schema.kind("tree", {place.id});
-    wagon = schema.kind("wagon", {place.id, body.id});
+    wagon = schema.kind("wagon", {place.id, body.id, course.id});
     crate = schema.kind("crate", {place.id});
     sheep = schema.kind("sheep", {place.id, body.id});
     goat = schema.kind("goat", {place.id, body.id});
@@ -233,6 +238,29 @@ void SmallGame::think(World& world, EntityId entity) {
         world.edit(entity, schema_->body)->hp = static_cast<std::uint16_t>(random_.below(1000));
 }
 
+/// Straight on for a while, each with a law of its own; then another one, a jump, or rest.
+void drift(Course& course, std::uint64_t law) {
+    const auto part = [law](unsigned shift) { return static_cast<float>(law >> shift & 0xff); };
+    if (law % 4 == 0) return;  // it rests
+    course.heading += (part(8) - 128) / 200 * (law % 4 == 1 ? 0.1F : 1.0F);
+    course.cargo += static_cast<std::int32_t>(part(16)) - 128;
+    if (law % 7 == 0) course.heading += part(24) / 1'000;  // not quite straight
+    course.heading = std::clamp(course.heading, -55.0F, 55.0F);
+    course.cargo = std::clamp(course.cargo, -3'000, 70'000);
+}
+
+void SmallGame::go_on(World& world, EntityId entity) {
+    Course* course = world.edit(entity, schema_->course);
+    const std::uint32_t every = 8 + static_cast<std::uint32_t>(mix64(index_of(entity)) % 40);
+    std::uint64_t& law = laws_[entity];
+    if (random_.below(every) == 0) {
+        law = random_.next();
+        if (law % 5 == 0) *course = {random_.between(-55, 55), 500, course->gear};
+        if (law % 3 == 0) course->gear = static_cast<std::uint8_t>(random_.below(6));
+    }
+    drift(*course, law);
+}
+
 void SmallGame::simulate(Server& server, Tick tick) {
     World& world = server.world();
     if (frozen) return;
@@ -245,6 +273,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     for (const EntityId entity : movers) {
         if (random_.chance(0.5F)) wander(entity, 2);
         if (random_.chance(0.1F)) think(world, entity);
+        go_on(world, entity);
     }
     for (EntityId& entity : herd_) {
         if (random_.chance(0.5F)) wander(entity, 2);
@@ -285,6 +314,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     if (tick % 3 == 0 && movers.size() > 20) {
         const std::size_t at = random_.below(scale_.animals);
         if (world.kind_of(movers[at]) == schema_->animal) {
+            laws_.erase(movers[at]);
             (void)world.despawn(movers[at]);
             movers[at] = *world.spawn(schema_->animal, random_place());
             give_tag(world, movers[at]);

@@ -57,6 +57,13 @@ struct Scent {
     float strength = 0;
 };
 
+/// Mostly goes on as it did.
+struct Course {
+    float heading = 0;
+    std::int32_t cargo = 0;
+    std::uint8_t gear = 0;  ///< of another kind: it is not predicted
+};
+
 /// Changes its mind with the tick and with what the animal is.
 class SmallAudience final : public ComponentAudience {
   public:
@@ -77,6 +84,7 @@ struct SmallSchema {
     Component<Orders> orders;
     Component<Rumour> rumour;
     Component<Scent> scent;
+    Component<Course> course;
     std::unique_ptr<SmallAudience> audience = std::make_unique<SmallAudience>();
     KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
     FlagId cloaked{};
@@ -103,6 +111,9 @@ struct SmallScale {
     /// Sheep, and as many goats, in nodes of their own with shared modes; 0: no such nodes.
     std::uint32_t herd = 0;
 };
+
+/// One tick by this law.
+void drift(Course& course, std::uint64_t law);
 
 class SmallGame final : public Game {
   public:
@@ -142,6 +153,7 @@ class SmallGame final : public Game {
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     EntityId anybody();
     void think(World& world, EntityId entity);
+    void go_on(World& world, EntityId entity);
     const SmallSchema* schema_;
     SmallScale scale_;
     SplitMix random_;
@@ -150,6 +162,7 @@ class SmallGame final : public Game {
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
     std::vector<EntityId> herd_;
+    std::map<EntityId, std::uint64_t> laws_;  ///< by which courses go on
     std::vector<EntityId> wagons_;
     std::vector<EntityId> crates_;
 };

@@ -129,6 +129,22 @@ bool has_its_turn(const Session& session, const World& world, EntityId entity,
 
 }  // namespace
 
+std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lane) const {
+    std::vector<check::Course> courses;
+    if (!session.ghosts.motions().is_predicted(lane)) return courses;
+    const auto shown = session.ghosts.motions().shown(lane);
+    std::size_t word = 0;
+    for (const KindField& field :
+         server_->data().fields().layout(session.ghosts.kind(lane)).fields) {
+        if (field.def->predicted) {
+            const Motion& motion = shown[courses.size()];
+            courses.push_back({word, motion.at, motion.speed, field.largest});
+        }
+        word += field.def->words;
+    }
+    return courses;
+}
+
 std::uint32_t Proof::told_components(const Session& session, EntityId entity) const {
     const World& world = server_->world();
     const auto& components = world.schema().components();
@@ -190,6 +206,7 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
                                                  : check::ManifestItem::Type::update;
             item.values = values_for(session, item.entity);
             item.told = told_components(session, item.entity);
+            item.courses = courses_of(session, sent.lane);
             if (const EntityId parent = world.parent_of(item.entity); parent != EntityId::none) {
                 item.parent_lane = session.ghosts.find(parent);
             }
@@ -358,8 +375,11 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
         const std::uint32_t told = told_components(session, entity);
         std::string field = "everything";
         if (sent != nullptr) {
+            std::vector<std::uint32_t> shown = *sent->values;
+            for (const check::Course& course : courses_of(session, lane))
+                shown[course.word] = course.after(tick - session.ghosts.motions().shown_tick(lane));
             field = sent->told == told
-                        ? checker.difference(session.ghosts.kind(lane), *sent->values, *now, told)
+                        ? checker.difference(session.ghosts.kind(lane), shown, *now, told)
                         : "who is told";
             if (field.empty()) continue;
         }

@@ -72,6 +72,8 @@ class Proof final : public ReplicationTap {
     Values values_of(EntityId entity);
     /// With the names that this observer knows for whom the entity refers to.
     Values values_for(const Session& session, EntityId entity);
+    /// How the predicted fields of a lane go on, as the server believes that its client has them.
+    std::vector<check::Course> courses_of(const Session& session, LocalId lane) const;
     /// Components that he is told, by the schema's word, a bit each.
     std::uint32_t told_components(const Session& session, EntityId entity) const;
     void add_sections(const Session& session, check::Manifest& manifest);

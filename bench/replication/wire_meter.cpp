@@ -12,7 +12,22 @@ constexpr std::uint64_t ghosts_max = 1U << 20;
 }
 
 WireMeter::WireMeter(const Schema& schema)
-    : schema_(&schema), kind_bits_(bits_for(schema.kinds().size() - 1)) {}
+    : schema_(&schema), kind_bits_(bits_for(schema.kinds().size() - 1)) {
+    for (const KindLayout& layout : layouts_of(schema)) {
+        if (layout.predicted != 0 && !ghosts_) ghosts_.emplace(schema);
+    }
+}
+
+void WireMeter::read_predicted(BitReader& in) {
+    const std::size_t before = in.bits_read();
+    if (!ghosts_->read(in)) return in.fail();
+    ghosts_->accept(newest_);
+    ghosts_->clear_events();
+    bits_.header += 16;
+    bits_.values += static_cast<double>(in.bits_read() - before - 16);
+    for (LocalId ghost = 0; ghost < ghosts_->lane_end(); ++ghost)
+        bits_.updates += ghosts_->is_held(ghost) && ghosts_->updated(ghost) == newest_ ? 1 : 0;
+}
 
 std::uint32_t& WireMeter::kind_of(std::uint64_t lane) {
     if (lane >= kinds_.size()) kinds_.resize(lane + 1, 0);
@@ -132,7 +147,8 @@ void WireMeter::read(std::span<const std::byte> datagram) {
         (void)in.bytes(in.bits(10));
     }
     bits_.stream += static_cast<double>(in.bits_read() - before - 1);
-    if (in.boolean()) read_snapshot(in);
+    if (in.boolean()) ghosts_ ? read_predicted(in) : read_snapshot(in);
+    (void)in.boolean();  // no calls
     bits_.header += static_cast<double>(in.bits_left());
     ++bits_.packets;
     if (!in.exhausted()) ++bits_.unread;

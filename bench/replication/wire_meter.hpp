@@ -2,14 +2,17 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Where the bits of one client's packets go. Reads them as PROTOCOL.md has them, with code of its
-// own, and keeps nothing but counts and the kind of every ghost.
+// own, and keeps nothing but counts and the kind of every ghost. Where fields are predicted it lets
+// the library read, and all bits of a snapshot but its tick count as values.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "purview/schema.hpp"
+#include "replication/client_ghosts.hpp"
 #include "replication/schema_codec.hpp"
 #include "wire/bit_reader.hpp"
 
@@ -40,13 +43,16 @@ class WireMeter {
     void read_fields(BitReader& in, std::uint32_t kind);
     void read_link(BitReader& in);
     void read_snapshot(BitReader& in);
+    void read_predicted(BitReader& in);
     void read_updates(BitReader& in, bool verbose);
     std::uint64_t full_bits(std::uint32_t kind) const;
     std::uint32_t& kind_of(std::uint64_t lane);
 
     const Schema* schema_;
     unsigned kind_bits_;
-    std::vector<std::uint32_t> kinds_;  ///< by ghost
+    std::vector<std::uint32_t> kinds_;    ///< by ghost
+    std::optional<ClientGhosts> ghosts_;  ///< where fields are predicted
+    Tick newest_ = 0;
     WireBits bits_;
 };
 

@@ -46,6 +46,7 @@ struct FieldDef {
     double step = 0;             ///< quantised only
     std::uint8_t wire_bits = 0;  ///< derived: at most so many; a reference: beside its ghost's id
     std::uint8_t words = 1;      ///< derived: of 32 bits, as comparisons and digests see it
+    bool predicted = false;      ///< Schema::predict
 };
 
 /// Who is told a component of an entity that is relevant to him (Fusion's ReplicateTo). It decides
@@ -144,6 +145,7 @@ class Schema {
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
     static constexpr std::size_t rpcs_max = 128;
+    static constexpr unsigned predicted_bits_max = 24;  ///< of one field
 
     /// Declares a component that is the struct T (trivially copyable). Fields are added to the
     /// builder. More than a limit allows, or a name used twice, makes status() bad_configuration.
@@ -165,6 +167,12 @@ class Schema {
     /// Who is told the component; without a call, everyone. Clients must not simulate a place that
     /// they are not told: the place component is for everyone.
     void audience(ComponentId component, const AudienceDef& audience);
+
+    /// The field mostly goes on as it did: clients are told what a straight line through its past
+    /// does not say, and nothing while the line is right (docs/adr/0014). Costs memory and time for
+    /// each observer. Integers and quantised fields of at most 24 bits, in components that everyone
+    /// is told. Clients hold the same values in the same ticks as without.
+    void predict(ComponentId component, std::string_view field);
 
     /// `field` of `component` answers yes when it is not zero.
     FlagId flag(std::string_view name, ComponentId component, std::string_view field);
@@ -274,6 +282,13 @@ class ComponentBuilder {
     /// A client learns its own name for the entity while that is relevant to him, else none.
     ComponentBuilder& reference(std::string_view name, EntityId T::*member) {
         return add(name, member, FieldType::reference, {});
+    }
+
+    /// The fields that were added so far are predicted (Schema::predict).
+    ComponentBuilder& predicted() requires std::is_same_v<Id, ComponentId> {
+        for (std::size_t f = 0; f < schema_->components()[index_of(id_)].fields.size(); ++f)
+            schema_->predict(id_, schema_->components()[index_of(id_)].fields[f].name);
+        return *this;
     }
 
     operator Name() const noexcept { return {id_}; }  // NOLINT: implicit on purpose

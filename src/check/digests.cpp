@@ -87,6 +87,15 @@ std::string name_of(EntityId entity) {
 
 }  // namespace
 
+std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
+    const std::int64_t run = ticks > 1000 ? 1000 : ticks;
+    const std::int64_t reached = at * 1024 + speed * run + 32768;
+    std::int64_t step = reached / 65536;
+    if (reached % 65536 < 0) --step;
+    if (step < 0) step = 0;
+    return static_cast<std::uint32_t>(step > largest ? largest : step);
+}
+
 std::vector<std::uint32_t> wire_values(const World& world, EntityId entity) {
     std::vector<std::uint32_t> values;
     const Schema& schema = world.schema();
@@ -282,9 +291,24 @@ void DigestChecker::apply(const Manifest& manifest) {
         const bool goes_on = copies_.erase(item.lane) != 0;
         if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
             continue;  // its enter was lost
-        Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick, item.values,
-                    item.told,   0};
+        Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick,
+                    item.values, item.told, item.courses,     0};
         set(item.lane, std::move(ghost));
+    }
+    go_on(manifest.tick);
+}
+
+/// What was not told goes on as it was told to.
+void DigestChecker::go_on(Tick tick) {
+    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
+        if (!has(lane) || ghosts_[lane].courses.empty() || ghosts_[lane].tick >= tick) continue;
+        auto values = std::make_shared<std::vector<std::uint32_t>>(*ghosts_[lane].values);
+        for (const Course& course : ghosts_[lane].courses)
+            (*values)[course.word] = course.after(tick - ghosts_[lane].tick);
+        if (*values == *ghosts_[lane].values) continue;
+        Ghost ghost = ghosts_[lane];
+        ghost.values = std::move(values);
+        set(lane, std::move(ghost));
     }
 }
 

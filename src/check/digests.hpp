@@ -33,6 +33,16 @@ struct NamedEntity {
 };
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
+/// How a predicted field goes on after the tick in which it was told (PROTOCOL.md, "Motion"): as
+/// the server believes that the client has it. What becomes of it is reckoned here.
+struct Course {
+    std::size_t word = 0;    ///< among wire_values
+    std::int64_t at = 0;     ///< 1/64 of a step
+    std::int64_t speed = 0;  ///< 1/65,536 of a step in a tick
+    std::int64_t largest = 0;
+    std::uint32_t after(std::uint32_t ticks) const noexcept;
+};
+
 struct ManifestItem {
     /// keep: a leave after which the copy stays. shared: of a section; only what differs from
     /// `before` is told.
@@ -49,6 +59,7 @@ struct ManifestItem {
     std::shared_ptr<const std::vector<std::uint32_t>> before = nullptr;
     /// Components that the observer is told, a bit each by schema.
     std::uint32_t told = ~std::uint32_t{0};
+    std::vector<Course> courses;  ///< of all predicted fields
 };
 
 struct Manifest {
@@ -96,6 +107,7 @@ class DigestChecker {
         Tick tick = 0;
         std::shared_ptr<const std::vector<std::uint32_t>> values;
         std::uint32_t told = ~std::uint32_t{0};
+        std::vector<Course> courses;  ///< since `tick`
         std::uint64_t hash = 0;
     };
     std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost) const;
@@ -110,6 +122,7 @@ class DigestChecker {
     /// `held`, with every field that differs between the item's two states as it is now.
     std::shared_ptr<const std::vector<std::uint32_t>> merged(const std::vector<std::uint32_t>& held,
                                                              const ManifestItem& item) const;
+    void go_on(Tick tick);
 
     const Schema* schema_;
     std::deque<Manifest> under_way_;

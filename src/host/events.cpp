@@ -3,6 +3,7 @@
 //
 // Enters and leaves of a tick become ghosts that begin and end, and what the game hears of them.
 #include <algorithm>
+#include <bit>
 
 #include "host/server_data.hpp"
 #include "link/messages.hpp"
@@ -42,7 +43,7 @@ void ServerData::apply_events(Session& session) {
         const bool is_kept = ghosts.is_lingering(event->entity);
         const LocalId lane = ghosts.enter(
             event->entity, kind, world.data().owner_at(index) == session.observer, tick_number);
-        if (fields_.layout(kind).audience != 0) ghosts.set_restricted(lane);
+        set_layout(ghosts, lane);
         tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
     }
     if (fields_.has_references()) touch_references(session);
@@ -54,6 +55,14 @@ void ServerData::apply_events(Session& session) {
 #ifdef PURVIEW_BREAKABLE
     if (spoil == Spoil::leak) spoil_leak(session);
 #endif
+}
+
+/// What of the ghost's kind its lane has to know.
+void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
+    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    if (layout.audience != 0) ghosts.set_restricted(lane);
+    if (layout.predicted != 0)
+        ghosts.set_predicted(lane, static_cast<unsigned>(std::popcount(layout.predicted)));
 }
 
 /// The client is told once when all that was relevant at its join has arrived.

@@ -61,6 +61,10 @@ std::string problem_of_sharing(const ServerDef& def) {
                 const ComponentDef& part = schema.components()[index_of(component)];
                 if (part.audience.type != AudienceType::everyone)
                     return what + "has the component '" + part.name + "', which is for some only";
+                if (std::any_of(part.fields.begin(), part.fields.end(),
+                                [](const FieldDef& field) { return field.predicted; })) {
+                    return what + "has predicted fields, of which each observer has his own";
+                }
             }
         }
     }

@@ -90,7 +90,8 @@ void ServerData::spoil_leak(Session& session) {
             session.ghosts.find(entity) != no_local_id || world.root_of(entity) != entity) {
             continue;
         }
-        session.ghosts.enter(entity, world.kind_of(entity), false, tick_number);
+        set_layout(session.ghosts,
+                   session.ghosts.enter(entity, world.kind_of(entity), false, tick_number));
         return;
     }
 }

@@ -107,6 +107,7 @@ class ServerData {
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
     void apply_events(Session& session);
+    void set_layout(GhostTable& ghosts, LocalId lane);
     Keeping keeping_of(const Session& session, const RelevanceEvent& event) const;
     void watch_first_view(Session& session);
     void touch_references(Session& session);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "host/server_data.hpp"
+#include "replication/predicted_fields.hpp"
 
 namespace purview {
 
@@ -77,11 +78,15 @@ void ServerData::diff() {
 
 void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {
     GhostTable& ghosts = session.ghosts;
-    ghosts.gather(fields_.changed(), tick_number, covered, [&](LocalId lane) {
-        const KindId kind = ghosts.kind(lane);
-        return fields_.has_changed(ghosts.entity_index(lane), kind,
-                                   fields_.layout(kind).fields_of(ghosts.told(lane)), tick_number);
-    });
+    ghosts.gather(
+        fields_.changed(), tick_number, covered,
+        [&](LocalId lane) {
+            const KindId kind = ghosts.kind(lane);
+            return fields_.has_changed(ghosts.entity_index(lane), kind,
+                                       fields_.layout(kind).fields_of(ghosts.told(lane)),
+                                       tick_number);
+        },
+        [&](LocalId lane) { return is_off(fields_, ghosts, lane, tick_number); });
 }
 
 void ServerData::gather(SessionGroup group) {

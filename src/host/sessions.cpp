@@ -87,6 +87,7 @@ void ServerData::encode_session(Session& session, Micros now) {
             PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
         if (room < 64) break;
         const bool must_send = !sent && (session.link.owes_acknowledgement() ||
+                                         session.ghosts.motions().is_any_moving() ||
                                          session.silent_ticks >= silent_ticks_max);
         const std::size_t items_before = session.plan.next;
         const auto [size, has_more] =

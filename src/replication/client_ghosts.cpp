@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "core/hash.hpp"
@@ -18,6 +19,7 @@ ClientGhosts::ClientGhosts(Schema schema)
       layouts_(layouts_of(schema_)),
       kind_bits_(bits_for(schema_.kinds().size() - 1)) {
     const std::array<std::byte, 256> zeros{};
+    int predicted = 0;
     for (const KindLayout& layout : layouts_) {
         auto& defaults = defaults_.emplace_back();
         auto& word_at = word_at_.emplace_back();
@@ -28,7 +30,10 @@ ClientGhosts::ClientGhosts(Schema schema)
         }
         stride_ = std::max(stride_, layout.words);
         has_references_ |= layout.references != 0;
+        has_predicted_ |= layout.predicted != 0;
+        predicted = std::max(predicted, std::popcount(layout.predicted));
     }
+    motions_.set_fields(static_cast<std::size_t>(predicted));
 }
 
 // -- decode: bytes to edits, nothing applied ----------------------------------------------------
@@ -93,6 +98,8 @@ bool ClientGhosts::decode_update(BitReader& in, Edit& edit) {
         decode_fields(in, fields, its);
         edit.mask |= fields;
     }
+    // What is predicted is told by differences, or all of it.
+    if ((edit.mask & its.predicted) != its.predicted) in.fail();
     decode_references(in, edit, its);
     return in.ok();
 }
@@ -100,10 +107,12 @@ bool ClientGhosts::decode_update(BitReader& in, Edit& edit) {
 bool ClientGhosts::decode(BitReader& in) {
     edits_.clear();
     staged_words_.clear();
+    staged_motions_.clear();
     const auto section = [&](auto&& decode_item, bool plain) {
         // An item has at least four bits before its body: no count can be larger than that.
         const auto count = in.varint_max(in.bits_left() / 2 + 1);
         const auto k = plain && count > 0 ? static_cast<unsigned>(in.bits(4)) : 0U;
+        if (plain && count > 0 && has_predicted_) read_baseline(in);
         LocalId expected = 0;
         for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
             const auto gap = plain ? in.rice(k, local_ids_max) : in.varint_max(local_ids_max);
@@ -154,7 +163,8 @@ bool ClientGhosts::decode(BitReader& in) {
                 return false;
             }
             edit.kind = kind(edit.ghost);
-            return decode_update(in, edit);
+            return layout(edit.kind).predicted != 0 ? decode_differences(in, edit)
+                                                    : decode_update(in, edit);
         },
         true);
     sections_.begin();
@@ -201,11 +211,12 @@ bool ClientGhosts::read(BitReader& in) {
 }
 
 void ClientGhosts::accept(Tick& newest) {
-    const auto ahead = static_cast<std::int16_t>(tick_low_ - static_cast<std::uint16_t>(newest));
-    const Tick tick = newest + static_cast<Tick>(ahead);
+    const Tick tick = completed_tick(newest);
     apply(tick);
     newest = std::max(newest, tick);
     sections_.accept();
+    tick_ = newest;
+    go_on(newest);
     ++counters_.snapshots;
 }
 
@@ -236,6 +247,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     const CopyChange change = is_kept    ? CopyChange::kept
                               : its.held ? CopyChange::removed
                                          : CopyChange::dropped;
+    end_motions(ghost);  // a copy stays as it was shown last
     its.held = false;
     its.kept = policy;
     its.parent = no_local_id;
@@ -248,6 +260,7 @@ void ClientGhosts::resume(LocalId ghost) {
     its.held = true;
     its.kept = LeavePolicy::despawn;
     its.samples = 0;  // wherever it was in the meantime
+    if (layout(its.kind).predicted != 0) its.motions = motions_.take();
     ++count_;
     events_.push_back({ghost, its.kind, Reason::entered, CopyChange::resumed});
 }
@@ -271,6 +284,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.owned = edit.owned;
     ghost.parent = edit.parent;
     ghost.told = edit.told;
+    if (layout(edit.kind).predicted != 0) ghost.motions = motions_.take();
     ++count_;
     events_.push_back({edit.ghost, edit.kind, Reason::entered, CopyChange::made});
     apply_values(edit, tick);
@@ -289,21 +303,10 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         at += field.def->words;
         moved |= field.component == schema_.place();
     });
-    if (moved && has_place(edit.ghost)) {
-        // It stood still until the tick before: interpolation must not smear the pause.
-        if (ghost.samples > 0 && ghost.sample[0].tick + 1 < tick && ghost.updated + 1 < tick) {
-            std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
-                               ghost.sample + samples_max);
-            ghost.sample[0].tick = tick - 1;
-            ghost.samples =
-                static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
-        }
-        std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
-                           ghost.sample + samples_max);
-        ghost.sample[0] = {tick, decode_place(edit.ghost)};
-        ghost.samples =
-            static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
-    }
+    // It stood still until the tick before: interpolation must not smear the pause.
+    const bool rested = !is_moving(edit.ghost) && ghost.updated + 1 < tick;
+    if (its.predicted != 0) apply_motions(edit, tick);
+    if (moved && has_place(edit.ghost)) note_place(edit.ghost, tick, rested);
     ghost.updated = tick;
     ghost.packet = packets_;
 }

@@ -14,6 +14,7 @@
 #include "purview/client.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "replication/client_motions.hpp"
 #include "replication/client_sections.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/schema_codec.hpp"
@@ -115,6 +116,7 @@ class ClientGhosts {
         LocalId parent = no_local_id;
         std::uint32_t told = told_all;
         Tick updated = 0;
+        ClientMotions::Slot motions = ClientMotions::no_slot;
         std::uint8_t samples = 0;
         PlaceSample sample[samples_max];  ///< newest first
     };
@@ -131,7 +133,10 @@ class ClientGhosts {
         std::uint32_t told = told_all;
         FieldMask mask = 0;
         std::uint32_t words_at = 0;  ///< into staged_words_
+        /// Into staged_motions_: of differences; no_motions: what is told is told whole.
+        std::uint32_t motions_at = no_motions;
     };
+    static constexpr std::uint32_t no_motions = ~std::uint32_t{0};
 
     bool decode(BitReader& in);
     bool decode_link(BitReader& in, Edit& edit);
@@ -140,6 +145,20 @@ class ClientGhosts {
     void decode_sections(BitReader& in);
     void decode_fields(BitReader& in, FieldMask mask, const KindLayout& layout);
     void decode_references(BitReader& in, const Edit& edit, const KindLayout& layout);
+    // client_differences.cpp: ghosts with predicted fields
+    Tick completed_tick(Tick newest) const noexcept;
+    void read_baseline(BitReader& in);
+    bool decode_differences(BitReader& in, Edit& edit);
+    FieldMask decode_others(BitReader& in, const KindLayout& layout);
+    void apply_motions(const Edit& edit, Tick tick);
+    bool is_moving(LocalId ghost) const noexcept {
+        return ghost / bits_per_word < moving_.size() &&
+               (moving_[ghost / bits_per_word] >> (ghost % bits_per_word) & 1U) != 0;
+    }
+    void set_moving(LocalId ghost, bool moves);
+    void end_motions(LocalId ghost);
+    void go_on(Tick tick);
+    void note_place(LocalId ghost, Tick tick, bool rested);
     void stop_telling(const Edit& edit);
     void forget_references(LocalId gone);
     bool known_kind(BitReader& in, Edit& edit);
@@ -156,6 +175,7 @@ class ClientGhosts {
     std::vector<std::vector<std::uint32_t>> defaults_;  ///< by kind: the words of what is all zeros
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
+    bool has_predicted_ = false;
     unsigned kind_bits_;
     std::size_t stride_ = 1;
     std::vector<Ghost> ghosts_;
@@ -166,6 +186,12 @@ class ClientGhosts {
     std::vector<std::uint32_t> staged_words_;
     ClientSections sections_;
     std::uint32_t packets_ = 0;
+    std::vector<std::uint32_t> other_words_;  ///< scratch of decode_differences
+    std::vector<Motion> staged_motions_;
+    ClientMotions motions_;
+    std::vector<std::uint64_t> moving_;  ///< ghosts whose motion does not stand, a bit each
+    Tick tick_ = 0;                      ///< the newest of a snapshot; 0: none yet
+    Tick baseline_ = 0;                  ///< of the differences that are read; 0: none
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;

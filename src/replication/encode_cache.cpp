@@ -54,12 +54,8 @@ EncodedFields EncodeCache::find_or_encode(Last& last, std::uint32_t entity_index
 EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, FieldMask mask,
                                   bool full) {
     ++encodings_;
-    EncodedFields encoded;
-    encoded.offset_bytes = static_cast<std::uint32_t>(bytes_end_);
     const KindLayout& layout = fields_->layout(kind);
-    const std::size_t end_max = bytes_end_ + (words_for(layout.body_bits_max) + 1) * word_bytes;
-    if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
-    BitWriter out(std::span<std::byte>(bytes_).subspan(encoded.offset_bytes));
+    BitWriter out(room_for(layout.body_bits_max));
     for (const KindLayout::Part& part : layout.parts) {
         const FieldMask wanted = mask & part.fields;
         if (!full) {
@@ -82,8 +78,19 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
             write_words(*field.def, words, out);
         });
     }
+    return closed(out);
+}
+
+std::span<std::byte> EncodeCache::room_for(std::size_t bits) {
+    const std::size_t end_max = bytes_end_ + (words_for(bits) + 1) * word_bytes;
+    if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
+    return std::span<std::byte>(bytes_).subspan(bytes_end_);
+}
+
+EncodedFields EncodeCache::closed(const BitWriter& out) noexcept {
     PURVIEW_ASSERT(out.ok());
-    encoded.bits = static_cast<std::uint32_t>(out.bits_written());
+    const EncodedFields encoded{static_cast<std::uint32_t>(bytes_end_),
+                                static_cast<std::uint32_t>(out.bits_written())};
     bytes_end_ += words_for(encoded.bits) * word_bytes;
     return encoded;
 }

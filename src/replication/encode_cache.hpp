@@ -36,11 +36,20 @@ class EncodeCache {
     /// references as above.
     EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask);
 
+    /// What is one observer's own: write(BitWriter&), of at most so many bits.
+    template <class Write>
+    EncodedFields own(std::size_t bits_max, Write&& write) {
+        BitWriter out(room_for(bits_max));
+        write(out);
+        return closed(out);
+    }
+
     /// Whole words: what is behind the last bit means nothing. Valid until the next encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
         return std::span(bytes_).subspan(encoded.offset_bytes,
                                          words_for(encoded.bits) * word_bytes);
     }
+    /// Of what is shared.
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }
 
@@ -75,6 +84,9 @@ class EncodeCache {
     EncodedFields find_or_encode(Last& last, std::uint32_t entity_index, KindId kind,
                                  FieldMask mask, bool full);
     EncodedFields encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
+    /// Behind all bodies; closed() makes a body of it.
+    std::span<std::byte> room_for(std::size_t bits);
+    EncodedFields closed(const BitWriter& out) noexcept;
 
     const FieldStore* fields_;
     std::vector<Last> last_;  ///< by entity index

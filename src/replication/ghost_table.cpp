@@ -48,6 +48,10 @@ LocalId GhostTable::take_lane() {
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
+    if (motions_.is_predicted(lane)) {
+        motions_.end(lane);
+        reset(predicted_, lane);
+    }
     for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
                          &restricted_, &owed_, &awaited_, &lingering_, &away_, &shared_}) {
         reset(*words, lane);
@@ -170,6 +174,7 @@ bool GhostTable::leave(EntityId entity, Reason reason, Keeping keeping) {
     reset(live_, lane);
     reset(pending_, lane);
     reset(needs_enter_, lane);
+    motions_.stop(lane);
     --live_count_;
     leave_reason_[lane] = reason;
     if (!PURVIEW_GUARD_OR(local_id, test(ever_sent_, lane), false)) {
@@ -206,6 +211,13 @@ void GhostTable::set_told(LocalId lane, std::uint32_t told, Tick now) {
     want(lane, now);
 }
 
+void GhostTable::set_predicted(LocalId lane, unsigned fields) {
+    if (motions_.is_predicted(lane)) return;  // its copy was kept
+    if (predicted_.size() < used_.size()) predicted_.resize(used_.size(), 0);
+    set(predicted_, lane);
+    motions_.begin(lane, fields);
+}
+
 void GhostTable::touch_references(EntityId entity, Tick now) {
     const LocalId lane = find(entity);
     if (lane == no_local_id) return;
@@ -230,8 +242,11 @@ PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
     return records_[records_.end() - 1];
 }
 
-void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
-    sent_items_.push(lane << sent_as_bits | static_cast<std::uint32_t>(as));
+void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
+                      std::span<const Motion> motions) {
+    const std::uint32_t has_motions = motions.empty() ? 0 : 1;
+    sent_items_.push((lane << 1 | has_motions) << sent_as_bits | static_cast<std::uint32_t>(as));
+    if (has_motions != 0) motions_.sent(lane, record.tick, motions);
     ++record.items;
     last_sequence_[lane] = record.sequence;
     sent_tick_[lane] = record.tick;
@@ -252,6 +267,10 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as) {
 void GhostTable::delivered(const PacketRecord& record) {
     for_each_sent(record, [&](SentItem item) {
         const LocalId lane = item.lane;
+        if (item.has_motions) {
+            const bool counts = item.as == SentAs::enter || test(held_, lane);
+            motions_.delivered(lane, record.tick, counts);
+        }
         switch (item.as) {
             case SentAs::enter:
                 set(held_, lane);
@@ -287,6 +306,7 @@ void GhostTable::delivered(const PacketRecord& record) {
 void GhostTable::lost(const PacketRecord& record) {
     for_each_sent(record, [&](SentItem item) {
         const LocalId lane = item.lane;
+        if (item.has_motions) motions_.lost(lane, last_sequence_[lane] == record.sequence);
         // Sent again since, with everything that this packet had?
         if (last_sequence_[lane] != record.sequence && item.as != SentAs::enter) return;
         switch (item.as) {
@@ -329,7 +349,7 @@ std::size_t GhostTable::memory_bytes() const noexcept {
         entity_.size() * (sizeof(EntityId) + sizeof(KindId) + 2 + 8 * sizeof(Tick)) +
         used_.size() * 8 * sizeof(std::uint64_t) + lane_of_.memory_bytes();
     return bytes + records_.memory_bytes() + sent_items_.memory_bytes() +
-           live_words_.memory_bytes();
+           live_words_.memory_bytes() + motions_.memory_bytes();
 }
 
 }  // namespace purview

@@ -25,6 +25,7 @@
 #include "core/mutate.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
+#include "replication/lane_motions.hpp"
 
 namespace purview {
 
@@ -42,6 +43,7 @@ struct Keeping {
 struct SentItem {
     LocalId lane;
     SentAs as;
+    bool has_motions;
 };
 
 /// What a packet under way carried: so many items, and the lanes that were relevant when it was
@@ -106,14 +108,23 @@ class GhostTable {
     void touch_references(EntityId entity, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
     void named(LocalId lane) noexcept { set(ever_sent_, lane); }
+    /// The kind has so many predicted fields.
+    void set_predicted(LocalId lane, unsigned fields);
+    const LaneMotions& motions() const noexcept { return motions_; }
+    /// Everything that was sent in this tick or before has a known fate: differences are told
+    /// against what arrived up to it.
+    Tick resolved_tick(Tick now) const noexcept {
+        return (records_.empty() ? now : records_[records_.begin()].tick) - 1;
+    }
     /// pending |= live & changed; of restricted lanes only those for which is_told(lane): what
     /// changed is something that the observer is told. A change that he is not told must not even
-    /// send again what is under way.
+    /// send again what is under way. Of predicted lanes those that is_off(lane): the observer does
+    /// not see them as they are.
     /// `covered`: lanes whose changes of this tick go in shared sections, if there are any; fewer
     /// words than lanes: the rest are not.
-    template <class IsTold>
+    template <class IsTold, class IsOff>
     void gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
-                IsTold&& is_told);
+                IsTold&& is_told, IsOff&& is_off);
     /// Something of it goes to each observer on its own after all.
     void tell(EntityId entity, Tick now) noexcept {
         if (const LocalId lane = find(entity); lane != no_local_id) want(lane, now);
@@ -193,14 +204,16 @@ class GhostTable {
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
     const PacketRecord& last_record() const noexcept { return records_[records_.end() - 1]; }
-    void sent(PacketRecord& record, LocalId lane, SentAs as);
+    /// `motions`: of all predicted fields, where there are any and they are told.
+    void sent(PacketRecord& record, LocalId lane, SentAs as, std::span<const Motion> motions = {});
     /// visit(SentItem), in the order of the packet.
     template <class Visit>
     void for_each_sent(const PacketRecord& record, Visit&& visit) const {
         for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
             const std::uint32_t item = sent_items_[at];
-            visit(SentItem{item >> sent_as_bits,
-                           static_cast<SentAs>(item & ((1U << sent_as_bits) - 1))});
+            visit(SentItem{item >> (sent_as_bits + 1),
+                           static_cast<SentAs>(item & ((1U << sent_as_bits) - 1)),
+                           (item >> sent_as_bits & 1U) != 0});
         }
     }
     /// The packet carries sections that tell of these lanes.
@@ -288,9 +301,11 @@ class GhostTable {
     std::uint32_t lingering_count_ = 0;
     static constexpr unsigned sent_as_bits = 2;
     Fifo<PacketRecord> records_;
-    Fifo<std::uint32_t> sent_items_;  ///< of all records: lane and SentAs
+    Fifo<std::uint32_t> sent_items_;  ///< of all records: lane, has_motions and SentAs
     Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
+    Words predicted_;  ///< of a kind with predicted fields; as long as there are such lanes
+    LaneMotions motions_;
 };
 
 template <class Visit>
@@ -319,19 +334,29 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
     }
 }
 
-template <class IsTold>
+template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
-                        IsTold&& is_told) {
+                        IsTold&& is_told, IsOff&& is_off) {
     tick_ = now;
     for (std::size_t w = 0; w < live_.size(); ++w) {
         std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
         if (w < covered.size()) asked &= ~covered[w];
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
-        for_each_bit(wanted & restricted_[w], w * bits_per_word, [&](std::size_t lane) {
-            if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
-                wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
-        });
+        const std::uint64_t predicted = w < predicted_.size() ? predicted_[w] : 0;
+        if (predicted != 0) {
+            for_each_bit(asked & predicted, w * bits_per_word, [&](std::size_t l) {
+                const std::uint64_t bit = std::uint64_t{1} << (l % bits_per_word);
+                const auto lane = static_cast<LocalId>(l);
+                if ((wanted & bit) == 0 && !motions_.is_moving(lane)) return;
+                wanted = is_off(lane) ? wanted | bit : wanted & ~bit;
+            });
+        }
+        for_each_bit(
+            wanted & restricted_[w] & ~predicted, w * bits_per_word, [&](std::size_t lane) {
+                if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
+                    wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
+            });
         for_each_bit(wanted & shared_[w], w * bits_per_word,
                      [&](std::size_t lane) { anchor(static_cast<LocalId>(lane)); });
         pending_[w] |= wanted;

@@ -4,6 +4,9 @@
 
 #include <bit>
 
+#include "wire/difference.hpp"
+#include "wire/quantise.hpp"
+
 namespace purview {
 
 namespace {
@@ -43,6 +46,11 @@ bool has_range(const FieldDef& field) noexcept {
            field.type == FieldType::ranged;
 }
 
+/// It may be predicted.
+bool is_number(FieldType type) noexcept {
+    return type == FieldType::integer || type == FieldType::quantised;
+}
+
 std::uint8_t size_of(FieldType type) noexcept {
     switch (type) {
         case FieldType::boolean:
@@ -70,6 +78,7 @@ void write_field(const FieldDef& field, bool of_place, BitWriter& out) noexcept 
         out.u64(std::bit_cast<std::uint64_t>(field.max));
     }
     if (field.type == FieldType::quantised) out.u64(std::bit_cast<std::uint64_t>(field.step));
+    if (is_number(field.type)) out.boolean(field.predicted);
 }
 
 FieldDef read_field(BitReader& in, bool of_place) {
@@ -88,6 +97,7 @@ FieldDef read_field(BitReader& in, bool of_place) {
         field.max = std::bit_cast<double>(in.u64());
     }
     if (field.type == FieldType::quantised) field.step = std::bit_cast<double>(in.u64());
+    if (is_number(field.type)) field.predicted = in.boolean();
     field.is_signed = field.type == FieldType::integer && field.min < 0;
     return field;
 }
@@ -214,6 +224,11 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
             if (field.type == FieldType::reference) layout.references |= bit;
             layout.fields.push_back({component, static_cast<std::uint16_t>(f),
                                      static_cast<std::uint16_t>(part.words), &field});
+            if (field.predicted) {
+                layout.predicted |= bit;
+                layout.fields.back().largest = wire_max(field);
+                layout.body_bits_max += difference_bits_max;
+            }
             part.words += field.words;
             part.bits_max += field.wire_bits;
             if (field.type == FieldType::reference) part.bits_max += ghost_name_bits_max;

@@ -8,6 +8,7 @@
 
 #include "core/mutate.hpp"
 #include "purview/link.hpp"
+#include "replication/predicted_fields.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
@@ -74,9 +75,38 @@ float priority_of(std::uint64_t key) noexcept {
     return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
 }
 
+/// The update of a ghost with predicted fields: differences where the observer has what they are
+/// against, whole values where he has not, or where it came to rest. False as for make_item.
+bool make_predicted(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
+                    SnapshotItem& item, std::vector<Motion>& motions) {
+    const LocalId lane = item.lane;
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = input.fields.layout(ghosts.kind(lane));
+    mask &= ~layout.predicted;
+    const bool is_wrong = shows_wrong(input.fields, ghosts, lane, input.tick);
+    // A call goes with all that is not known to have arrived.
+    const bool is_called =
+        ghosts.is_requested(lane, input.tick) &&
+        ghosts.motions().shown_tick(lane) != ghosts.motions().acknowledged_tick(lane);
+    if (mask == 0 && !item.relink && !is_wrong && !is_called) return false;
+    item.references = mask & layout.references;
+    item.motions = static_cast<std::uint32_t>(motions.size());
+    if (!item.relink && has_baseline(ghosts, lane, input.tick) &&
+        !(is_wrong && has_come_to_rest(input.fields, ghosts, lane, input.tick))) {
+        item.type = ItemType::plain;
+        item.body =
+            encode_differences(input.fields, ghosts, lane, mask, input.tick, input.cache, motions);
+    } else {
+        item.type = ItemType::verbose;
+        item.body = input.cache.update(index, ghosts.kind(lane), mask | layout.predicted);
+        append_still(input.fields, index, layout, motions);
+    }
+    return true;
+}
+
 /// False when there is nothing to tell after all.
 bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
-               SnapshotItem& item) {
+               SnapshotItem& item, std::vector<Motion>& motions) {
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindId kind = ghosts.kind(lane);
     item = SnapshotItem{};
@@ -93,6 +123,10 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         item.body =
             input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
         item.references = told & layout.references;
+        if (layout.predicted != 0) {
+            item.motions = static_cast<std::uint32_t>(motions.size());
+            append_still(input.fields, index, layout, motions);
+        }
         item.bits += kind_bits(input.schema) + link_bits;
     } else {
         const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
@@ -104,14 +138,18 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
-        if (mask == 0 && !item.relink) return false;
-        // A body of one part cannot say that nothing changed.
-        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
-        item.references = mask & layout.references;
-        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
-                        ? ItemType::verbose
-                        : ItemType::plain;
-        item.body = input.cache.update(index, kind, mask);
+        if (layout.predicted != 0) {
+            if (!make_predicted(input, ghosts, mask, item, motions)) return false;
+        } else {
+            if (mask == 0 && !item.relink) return false;
+            // A body of one part cannot say that nothing changed.
+            if (mask == 0 && !layout.asks_parts()) mask = layout.all;
+            item.references = mask & layout.references;
+            item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+                            ? ItemType::verbose
+                            : ItemType::plain;
+            item.body = input.cache.update(index, kind, mask);
+        }
         if (item.type == ItemType::verbose) {
             item.bits += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
         }
@@ -130,6 +168,7 @@ class Planner {
         if (plan.item_of_lane.size() < ghosts.lane_end())
             plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
         plan.items.clear();
+        plan.motions.clear();
         plan.next = 0;
         plan.packet = 0;
     }
@@ -145,7 +184,7 @@ class Planner {
     bool add_pending(LocalId lane, float priority) {
         if (plan_.item_of_lane[lane] != 0) return true;
         SnapshotItem item;
-        if (!make_item(input_, ghosts_, lane, item)) {
+        if (!make_item(input_, ghosts_, lane, item, plan_.motions)) {
             ghosts_.settle(lane);
             return false;
         }

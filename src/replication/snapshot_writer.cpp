@@ -182,10 +182,36 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 
 }  // namespace
 
+namespace {
+
+/// Tick and four counts of none, and the bits that there is a snapshot, and that it has sections.
+constexpr std::uint64_t empty_bits =
+    1 + wire_tick_bits + 1 + item_types * BitWriter::varint_bits(0);
+
+/// Ticks back to the one up to which every fate is known; 0: too far.
+std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
+    const Tick back = tick - ghosts.resolved_tick(tick);
+    return back <= baseline_ticks_max ? back : 0;
+}
+
+std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTable& ghosts,
+                                   const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
+    if (item.motions == SnapshotItem::no_motions) return {};
+    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    return std::span(plan.motions)
+        .subspan(item.motions, static_cast<std::size_t>(std::popcount(layout.predicted)));
+}
+
+}  // namespace
+
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
                     BitWriter& out) {
-    Filling filling(capacity_bits, shared != nullptr ? shared->bits() : 0, ghosts.lane_end());
+    const bool names_baseline = input.fields.has_predicted();
+    const std::uint64_t baseline = names_baseline ? baseline_bits : 0;
+    if (capacity_bits < empty_bits + baseline) return false;
+    Filling filling(capacity_bits - baseline, shared != nullptr ? shared->bits() : 0,
+                    ghosts.lane_end());
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
     ++plan.packet;
     plan.chosen.clear();
@@ -197,7 +223,9 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
         (void)choose(input, ghosts, plan, i, filling);
     }
-    if (plan.chosen.empty() && !has_sections) return false;
+    // What moves as predicted is not told; in which tick it is, is.
+    const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
+    if (plan.chosen.empty() && !has_sections && !must_tell_tick) return false;
     if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
         std::sort(plan.chosen.begin(), plan.chosen.end());
     const std::size_t begun = out.bits_written();
@@ -212,7 +240,10 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         out.varint(end - at);
         const auto lane_at = [&](std::size_t i) { return chosen_item(plan, i).lane; };
         const unsigned k = type == ItemType::plain ? best_rice(at, end, lane_at) : 0;
-        if (type == ItemType::plain && end > at) out.bits(k, rice_parameter_bits);
+        if (type == ItemType::plain && end > at) {
+            out.bits(k, rice_parameter_bits);
+            if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+        }
         LocalId expected = 0;
         for (; at < end; ++at) {
             const SnapshotItem& item = chosen_item(plan, at);
@@ -223,7 +254,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
             ghosts.sent(record, item.lane,
                         type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
                         : type == ItemType::enter ? SentAs::enter
-                                                  : SentAs::update);
+                                                  : SentAs::update,
+                        motions_of(input, ghosts, plan, item));
         }
     }
     out.boolean(has_sections);

@@ -31,8 +31,10 @@ struct SnapshotItem {
     LocalId lane = 0;
     LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
-    FieldMask references = 0;  ///< follow the body
-    std::uint32_t bits = 0;    ///< what it costs at most, its place among the lanes aside
+    FieldMask references = 0;            ///< follow the body
+    std::uint32_t bits = 0;              ///< what it costs at most, its place among the lanes aside
+    std::uint32_t motions = no_motions;  ///< first of SnapshotPlan::motions
+    static constexpr std::uint32_t no_motions = ~std::uint32_t{0};
     std::uint32_t packet = 0;  ///< that took it, from 1 on in each tick; 0: none yet
     float priority = 0;
     ItemType type = ItemType::plain;
@@ -43,6 +45,7 @@ struct SnapshotItem {
 /// One observer's list for one tick; reused, so that it does not allocate.
 struct SnapshotPlan {
     std::vector<SnapshotItem> items;          ///< in send order
+    std::vector<Motion> motions;              ///< that the items tell of predicted fields
     std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
     std::size_t next = 0;                     ///< first item that may not be taken yet
     std::uint32_t packet = 0;                 ///< the one being filled

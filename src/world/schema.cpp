@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/schema.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -31,6 +32,7 @@ std::uint64_t hash_fields(std::uint64_t hash, const ComponentDef& owner) noexcep
         if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
         if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
         if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
+        if (field.predicted) hash = combine64(hash, 1);
     }
     if (owner.audience.type != AudienceType::everyone)
         hash = combine64(hash, owner.audience.keeps_values ? 2 : 1);
@@ -108,6 +110,13 @@ std::string derive_width(FieldDef& field) {
     return "unknown field type";
 }
 
+/// Whoever is told it must have been told its past.
+bool can_be_predicted(const FieldDef& field, const ComponentDef& owner) noexcept {
+    return (field.type == FieldType::integer || field.type == FieldType::quantised) &&
+           field.wire_bits <= Schema::predicted_bits_max &&
+           owner.audience.type == AudienceType::everyone;
+}
+
 /// Flags and values read it as one number.
 bool is_number(const FieldDef& field) noexcept {
     return field.type <= FieldType::ranged;
@@ -159,7 +168,20 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
     if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
         return fail(where + " lies outside its struct");
     }
+    if (field.predicted && !can_be_predicted(field, owner))
+        return fail(where + " cannot be predicted");
     owner.fields.push_back(std::move(field));
+}
+
+void Schema::predict(ComponentId component, std::string_view field) {
+    const std::size_t at = find_field(component, field);
+    if (at == fields_max) return fail("prediction of '" + std::string(field) + "': unknown field");
+    ComponentDef& owner = components_[index_of(component)];
+    if (!can_be_predicted(owner.fields[at], owner)) {
+        return fail("field '" + owner.fields[at].name + "' of component '" + owner.name +
+                    "' cannot be predicted");
+    }
+    owner.fields[at].predicted = true;
 }
 
 void Schema::audience(ComponentId component, const AudienceDef& audience) {
@@ -171,6 +193,10 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
         return fail(where + ": unknown key domain");
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
         return fail(where + ": nobody to ask");
+    const auto& fields = components_[index_of(component)].fields;
+    if (audience.type != AudienceType::everyone &&
+        std::any_of(fields.begin(), fields.end(), [](const FieldDef& f) { return f.predicted; }))
+        return fail(where + ": what is predicted is for everyone");
     components_[index_of(component)].audience = audience;
     if (audience.type == AudienceType::in_turn)
         components_[index_of(component)].audience.keeps_values = true;

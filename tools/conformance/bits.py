@@ -55,6 +55,18 @@ class BitReader:
         self.u(1)
         return (ones << k) | self.u(k)
 
+    def difference(self, k):
+        quotient = 0
+        while quotient < 2 and self.u(1):
+            quotient += 1
+        if quotient == 2:
+            width = 0
+            while self.u(1):
+                width += 1
+            quotient = (1 << width | self.u(width)) + 1
+        folded = quotient << k | self.u(k)
+        return folded >> 1 if folded % 2 == 0 else -(folded >> 1) - 1
+
     def align(self):
         if self.u(-self.at % 8):
             raise self.wrong("padding that is not zero")

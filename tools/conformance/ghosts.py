@@ -6,6 +6,7 @@ from collections import Counter
 
 from bits import MASK64, Mismatch, combine, mix
 from fields import LOCAL_ID_END, NOBODY
+from motion import History, still, value_after
 
 VALUE_COUNTS = {"reference": "references", "text": "texts", "rotation": "rotations", "ranged": "ranged"}
 
@@ -13,7 +14,7 @@ VALUE_COUNTS = {"reference": "references", "text": "texts", "rotation": "rotatio
 class Ghost:
     """`values`: the words of every field, by field."""
 
-    __slots__ = ("kind", "parent", "told", "values", "hash")
+    __slots__ = ("kind", "parent", "told", "values", "hash", "history")
 
     def __init__(self, kind, told, values):
         self.kind = kind
@@ -21,6 +22,7 @@ class Ghost:
         self.told = told
         self.values = values
         self.hash = 0
+        self.history = History()
 
 
 class Ghosts:
@@ -33,10 +35,13 @@ class Ghosts:
         self.kind_of = {}
         self.rosters = {}  # by slot: local id and kind of each member
         self.digest = 0
+        self.tick = 0
+        self.moving = set()  # held, with motions that do not stand
         self.counts = Counter()
 
     def apply(self, snapshot):
         touched = set()
+        self.tick = snapshot.tick
         for leave in snapshot.leaves:
             self.leave(leave, touched)
         for update in snapshot.verbose:
@@ -73,7 +78,38 @@ class Ghosts:
                 self.counts["shared"] += 1
         self.rosters.update(snapshot.rosters)
         self.counts["rosters"] += len(snapshot.rosters)
+        self.go_on(touched)
         self.rehash(touched)
+
+    def go_on(self, touched):
+        """What was not told is as predicted."""
+        for local_id in self.moving:
+            ghost = self.held[local_id]
+            tick, motions = ghost.history.kept[-1]
+            for field, its in motions.items():
+                largest = self.kinds[ghost.kind].fields[field].largest
+                now = (value_after(its, self.tick - tick, largest),)
+                if now != ghost.values[field]:
+                    ghost.values[field] = now
+                    touched.add(local_id)
+                    self.counts["predicted"] += 1
+
+    def motions_until(self, local_id, tick):
+        """Of a ghost that is held, the newest told up to this tick: (tick, by field), or None."""
+        return self.held[local_id].history.until(tick)
+
+    def learn_motions(self, item, ghost):
+        predicted = self.kinds[ghost.kind].predicted
+        if not predicted:
+            return
+        motions = getattr(item, "motions", None)
+        if motions:
+            self.counts["differences"] += 1
+        else:
+            motions = {field: still(ghost.values[field][0]) for field in predicted}
+        ghost.history.add(self.tick, motions)
+        moves = any(its.speed for its in motions.values())
+        (self.moving.add if moves else self.moving.discard)(item.id)
 
     def enter(self, enter, entering, touched):
         parent = enter.link.parent
@@ -105,6 +141,8 @@ class Ghosts:
                 self.counts["ended"] += 1
             return
         del self.kind_of[leave.id]
+        self.moving.discard(leave.id)
+        ghost.history = History()
         self.counts["leaves"] += 1
         self.digest = (self.digest - ghost.hash) & MASK64
         ghost.hash = 0
@@ -176,6 +214,7 @@ class Ghosts:
                 self.counts[name] += 1
                 if name == "references":
                     self.naming.setdefault(words[0] - 1, set()).add((item.id, field))
+        self.learn_motions(item, ghost)
 
     def rehash(self, touched):
         for local_id in touched:

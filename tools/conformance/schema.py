@@ -11,6 +11,7 @@ from calls import CallType
 
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
+PREDICTED_BITS_MAX = 24
 
 
 class Component:
@@ -43,6 +44,7 @@ class Kind:
                 self.parts.append(Part(component, len(self.fields)))
                 self.fields += component.fields
         self.references = [i for i, field in enumerate(self.fields) if field.name == "reference"]
+        self.predicted = [i for i, field in enumerate(self.fields) if field.predicted]
         self.zeros = [field.zero for field in self.fields]
         self.for_some = [i for i, part in enumerate(self.parts) if part.for_some]
         self.told_all = sum(1 << i for i in self.for_some)
@@ -75,6 +77,7 @@ class Schema:
             self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
+        self.predicts = any(kind.predicted for kind in self.kinds)
         self.kind_bits = (len(self.kinds) - 1).bit_length()
         count = reader.u(8)
         if count > RPCS_MAX:
@@ -99,6 +102,8 @@ class Schema:
         count = reader.u(5)
         self.mix_in(count)
         component.fields = [self.read_field(reader, of_place) for _ in range(count)]
+        if for_some and any(field.predicted for field in component.fields):
+            raise reader.wrong("what is predicted is not for everyone")
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
@@ -113,6 +118,8 @@ class Schema:
         made.fields = [self.read_field(reader, False) for _ in range(count)]
         if any(field.name == "reference" for field in made.fields):
             raise reader.wrong("a reference among the arguments of a call")
+        if any(field.predicted for field in made.fields):
+            raise reader.wrong("an argument of a call that is predicted")
         return made
 
     def read_field(self, reader, of_place):
@@ -138,14 +145,21 @@ class Schema:
         low, high = self.read_double(reader), self.read_double(reader)
         if high < low:
             raise reader.wrong("a maximum below its minimum")
-        if kind == types.INTEGER:
-            return types.integer(low, high)
         if kind == types.RANGED:
             return types.Ranged(low, high)
-        step = self.read_double(reader)
-        if step <= 0:
-            raise reader.wrong("a step that is not above zero")
-        return types.quantised(low, high, step)
+        if kind == types.INTEGER:
+            field = types.integer(low, high)
+        else:
+            step = self.read_double(reader)
+            if step <= 0:
+                raise reader.wrong("a step that is not above zero")
+            field = types.quantised(low, high, step)
+        field.predicted = reader.u(1) == 1
+        if field.predicted:
+            self.mix_in(1)
+            if field.width > PREDICTED_BITS_MAX:
+                raise reader.wrong(f"a predicted field of {field.width} bits")
+        return field
 
     def read_double(self, reader):
         bits = reader.u(64)

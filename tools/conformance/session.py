@@ -198,7 +198,7 @@ class Session:
         if reader.u(1):
             if not self.join_seen:
                 raise reader.wrong("a snapshot before the join")
-            packet.snapshot = Snapshot(reader, self.schema, self.ghosts.kind_of, self.ghosts.rosters)
+            packet.snapshot = Snapshot(reader, self.schema, self.ghosts, tick)
             if packet.snapshot.tick_low != tick & 0xFFFF:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1

@@ -4,6 +4,7 @@
 
 from collections import namedtuple
 
+import motion
 from fields import LOCAL_ID_END, read_reference
 
 LEAVE_REASONS = (2, 3, 4, 5, 6, 7)
@@ -15,16 +16,19 @@ Link = namedtuple("Link", "parent told owned", defaults=(None, 0, 0))
 # `changes` are (field, words); all that are told in an enter.
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
-Plain = namedtuple("Plain", "id kind changes")
+# `motions`: of the predicted fields, by field; of all of them or none.
+Plain = namedtuple("Plain", "id kind changes motions", defaults=({},))
 Shared = namedtuple("Shared", "id kind changes")
 
 SLOT_END = 64
 
 
 class Snapshot:
-    def __init__(self, reader, schema, kind_of, known_rosters=None):
-        """`kind_of`: kinds of the ghosts that the server knows the client to hold, by id; `known_rosters`: by
-        slot, of packets that it knows to have arrived."""
+    def __init__(self, reader, schema, ghosts, tick):
+        """`ghosts`: those that the server knows the client to hold, as of the newest packet that is known
+        to have arrived; and the rosters of those packets."""
+        kind_of = ghosts.kind_of
+        self.tick = tick
         self.tick_low = reader.u(16)
         self.leaves = []
         self.enters = []
@@ -45,18 +49,24 @@ class Snapshot:
             self.verbose.append(Verbose(local_id, index, link, read_changes(reader, kind)))
         count = reader.varint()
         k = reader.u(4) if count else 0
+        back = reader.u(5) if count and schema.predicts else 0
         for local_id in ids(reader, count, k):
             index = kind_of.get(local_id)
             if index is None:
                 raise reader.wrong(f"a plain update of {local_id}, whose enter is not acknowledged")
-            self.plain.append(Plain(local_id, index, read_changes(reader, schema.kinds[index])))
+            kind = schema.kinds[index]
+            if kind.predicted:
+                before = ghosts.motions_until(local_id, tick - back) if back else None
+                self.plain.append(Plain(local_id, index, *read_differences(reader, kind, before, tick)))
+            else:
+                self.plain.append(Plain(local_id, index, read_changes(reader, kind)))
         named = [item.id for items in (self.leaves, self.enters, self.verbose, self.plain) for item in items]
         if len(set(named)) != len(named):
             raise reader.wrong("a ghost in two sections of one packet")
         self.shared = []
         self.rosters = {}  # told in this packet, by slot
         if reader.u(1):
-            self.read_shared(reader, schema, known_rosters or {})
+            self.read_shared(reader, schema, ghosts.rosters)
 
     def read_shared(self, reader, schema, known_rosters):
         count = reader.varint()
@@ -150,7 +160,39 @@ def read_changes(reader, kind, references=True):
         words.update(read_values(reader, kind, here))
     if not references and not set(chosen).isdisjoint(kind.references):
         raise reader.wrong("a reference in a shared section")
+    if not set(chosen).issuperset(kind.predicted):
+        raise reader.wrong("a predicted field that is left out")
     return with_references(reader, kind, chosen, words)
+
+
+def read_differences(reader, kind, before, tick):
+    """Changes, and the motions that follow from them."""
+    if before is None:
+        raise reader.wrong("a difference to nothing")
+    chosen = []
+    words = {}
+    others = [[i for i in part.fields() if i not in kind.predicted] for part in kind.parts]
+    if any(others) and reader.u(1):
+        for fields in others:
+            if not fields or not reader.u(1):
+                continue
+            here = fields
+            if len(fields) > 1 and not reader.u(1):
+                here = [i for i in fields if reader.u(1)]
+            chosen += here
+            words.update(read_values(reader, kind, here))
+        if not chosen:
+            raise reader.wrong("others have changed, and none of them")
+    ticks = tick - before[0]
+    motions = {}
+    for i in kind.predicted:
+        its, largest = before[1][i], kind.fields[i].largest
+        value = motion.value_after(its, ticks, largest) + reader.difference(motion.parameter(its))
+        if not 0 <= value <= largest:
+            raise reader.wrong(f"a predicted number {value}, at most {largest}")
+        words[i] = (value,)
+        motions[i] = motion.following(its, ticks, value, largest)
+    return with_references(reader, kind, sorted([*chosen, *kind.predicted]), words), motions
 
 
 def read_fields(reader, kind, chosen):

@@ -85,7 +85,11 @@ class TwoWorldGame final : public Game {
             }
             if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
             if (random.chance(0.1F)) edit_body(world, seen_[who], random);
-            if (seen_kind(who) == schema_->animal) think(world, seen_[who], random);
+            if (seen_kind(who) == schema_->animal) {
+                if (who % 5 != 0) think(world, seen_[who], random);
+                drift(*world.edit(seen_[who], schema_->course),
+                      mix64(seed_ + who + tick / (8 + who % 40) * 1'000));
+            }
             if (random.chance(0.05F)) {
                 (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
             }
@@ -182,6 +186,7 @@ class TwoWorldGame final : public Game {
     }
     void fill_hidden(World& world, const Shadow& shadow) {
         if (shadow.how == Hidden::explicit_only) return;
+        drift(*world.edit(shadow.id, schema_->course), hidden_random_.next());
         Body* body = world.edit(shadow.id, schema_->body);
         body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
         body->facing = hidden_random_.between(-3, 3);

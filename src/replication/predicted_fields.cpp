@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/predicted_fields.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/mutate.hpp"
+#include "wire/quantise.hpp"
+
+namespace purview {
+
+bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
+                 Tick tick) noexcept {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = fields.layout(ghosts.kind(lane));
+    const auto shown = ghosts.motions().shown(lane);
+    const Tick ticks = tick - ghosts.motions().shown_tick(lane);
+    const Motion* motion = shown.data();
+    bool wrong = false;
+    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+        const KindField& field = layout.fields[f];
+        wrong |= predicted_value(*motion++, ticks, field.largest) != *fields.words(index, field);
+    });
+    return wrong;
+}
+
+bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
+    if (shows_wrong(fields, ghosts, lane, tick)) return true;
+    const std::uint32_t index = ghosts.entity_index(lane);
+    if (!fields.changed().test(index)) return false;
+    const KindId kind = ghosts.kind(lane);
+    const KindLayout& layout = fields.layout(kind);
+    return fields.has_changed(index, kind, layout.fields_of(ghosts.told(lane)) & ~layout.predicted,
+                              tick);
+}
+
+bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
+    const Tick resolved = ghosts.resolved_tick(tick);
+    const Tick acknowledged = ghosts.motions().acknowledged_tick(lane);
+    return ghosts.is_held(lane) && !ghosts.is_away(lane) && acknowledged != 0 &&
+           acknowledged <= resolved &&
+           PURVIEW_GUARD(baseline_is_kept, tick - resolved <= baseline_ticks_max);
+}
+
+bool has_come_to_rest(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
+                      Tick tick) noexcept {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = fields.layout(ghosts.kind(lane));
+    Tick changed = 0;
+    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+        changed = std::max(changed, fields.changed_tick(index, layout.fields[f]));
+    });
+    const auto shown = ghosts.motions().shown(lane);
+    return std::any_of(shown.begin(), shown.end(), [&](const Motion& motion) {
+        const std::int64_t speed = motion.speed;
+        return (speed < 0 ? -speed : speed) * (tick - changed) >= 1 << 16;
+    });
+}
+
+void append_still(const FieldStore& fields, std::uint32_t entity_index, const KindLayout& layout,
+                  std::vector<Motion>& motions) {
+    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+        motions.push_back(motion_at(*fields.words(entity_index, layout.fields[f])));
+    });
+}
+
+EncodedFields encode_differences(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
+                                 FieldMask mask, Tick tick, EncodeCache& cache,
+                                 std::vector<Motion>& motions) {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = fields.layout(ghosts.kind(lane));
+    const auto before = ghosts.motions().acknowledged(lane);
+    const Tick ticks = tick - ghosts.motions().acknowledged_tick(lane);
+    PURVIEW_ASSERT((mask & layout.predicted) == 0);
+    return cache.own(layout.body_bits_max + 1, [&](BitWriter& out) {
+        if (layout.all != layout.predicted) out.boolean(mask != 0);
+        for (std::size_t p = 0; mask != 0 && p < layout.parts.size(); ++p) {
+            const FieldMask others = layout.parts[p].fields & ~layout.predicted;
+            const FieldMask wanted = mask & others;
+            if (others == 0) continue;
+            out.boolean(wanted != 0);
+            if (wanted == 0) continue;
+            if (std::popcount(others) > 1) {
+                out.boolean(wanted == others);
+                if (wanted != others)
+                    for_each_bit(others, 0, [&](std::size_t f) { out.boolean(wanted >> f & 1U); });
+            }
+            for_each_bit(wanted & ~layout.references, 0, [&](std::size_t f) {
+                write_words(*layout.fields[f].def, fields.words(index, layout.fields[f]), out);
+            });
+        }
+        const Motion* motion = before.data();
+        for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+            const KindField& field = layout.fields[f];
+            const std::uint32_t value = *fields.words(index, field);
+            const std::uint32_t predicted = predicted_value(*motion, ticks, field.largest);
+            write_difference(
+                static_cast<std::int32_t>(value) - static_cast<std::int32_t>(predicted),
+                difference_parameter(*motion), out);
+            motions.push_back(next_motion(*motion, ticks, value, field.largest));
+            ++motion;
+        });
+    });
+}
+
+}  // namespace purview
