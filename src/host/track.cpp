@@ -43,7 +43,7 @@ void ServerData::track_op(const WorldOp& op) {
             if (op.root == op.entity) {
                 (void)interest.leave_unit(op.entity, interest_def_of(index));
             } else {
-                (void)interest.join_unit(op.entity, op.root);
+                (void)interest.join_unit(op.entity, op.root, op.parent);
             }
             break;
         case WorldOp::Type::owner: {

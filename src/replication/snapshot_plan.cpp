@@ -80,7 +80,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     const KindId kind = ghosts.kind(lane);
     item = SnapshotItem{};
     item.lane = lane;
-    const EntityId parent = input.world.parent_at(index);
+    const EntityId parent = input.world.group_parent_at(index);
     item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
     const KindLayout& layout = input.fields.layout(kind);
     const unsigned link_bits =
