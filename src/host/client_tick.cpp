@@ -149,6 +149,11 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         for (const GhostEvent& event : ghosts->events()) {
             events.push_back({event.ghost, event.kind, event.reason, event.copy});
         }
+        for (const GhostRelation& one : ghosts->relations()) {
+            relations.push_back(
+                {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
+        }
+        stats.group_waits_ended = ghosts->counters().waits_ended;
         stats.order_violations = ghosts->counters().order_violations;
     }
     if (ghosts.has_value()) accept_calls(has_snapshot, now);

@@ -3,6 +3,7 @@
 #include "replication/field_store.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <array>
 #include <bit>
 
@@ -46,6 +47,19 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
     const ComponentDef& def = schema_->components()[index_of(component)];
     Column& column = columns_[index_of(component)];
     const std::byte* data = world.component_at(index, component);
+    std::array<std::byte, Schema::component_bytes_max> relative;
+    if (component == schema_->place() && world.is_relative(index)) {
+        std::copy_n(data, def.size_bytes, relative.data());
+        const Vec3 local = world.local_place_at(index);
+        const std::array<float, 3> axes{local.x, local.y, local.z};
+        for (const FieldDef& field : def.fields) {
+            const std::size_t axis = field.offset_bytes / sizeof(float);
+            if (axis >= axes.size()) continue;
+            const auto told = static_cast<float>(double{axes[axis]} + relative_origin(field));
+            std::memcpy(relative.data() + field.offset_bytes, &told, sizeof told);
+        }
+        data = relative.data();
+    }
     bool differs = all;
     std::uint32_t* words = column.words.data() + std::size_t{index} * column.word_count;
     for (std::size_t f = 0; f < def.fields.size(); ++f) {
