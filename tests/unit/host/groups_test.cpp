@@ -354,7 +354,7 @@ TEST_CASE("replication: a relative place goes with its parent and never jumps (O
                 CHECK(world.set_local_place(man, {local.x + 0.1F, local.y, 0}) == Status::ok);
             }
             stage.step();
-            path[stage.server->tick_number()] = world.place_of(man);
+            path[stage.server->current_tick()] = world.place_of(man);
             const GhostId ghost = stage.ghost(0, man);
             if (ghost == no_ghost) continue;
             // Wherever the client looks within what it knows: between ticks, too.
