@@ -73,8 +73,8 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
         const char* name;
         std::size_t at;  ///< 0: nothing changes
     };
-    for (const Case& one : {Case{"nothing", 0}, Case{"last", 15}, Case{"middle", 8},
-                            Case{"first", 1}}) {
+    for (const Case& one :
+         {Case{"nothing", 0}, Case{"last", 15}, Case{"middle", 8}, Case{"first", 1}}) {
         const std::uint64_t before = world.data().relation_work().visited;
         const Stopwatch watch;
         for (int round = 0; round < rounds; ++round) {
@@ -89,8 +89,7 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
             static_cast<double>(world.data().relation_work().visited - before) / rounds;
         // Removed and added: twice those from there on.
         const double affected = one.at == 0 ? 0 : 2.0 * static_cast<double>(16 - one.at);
-        report.add("rebuild", one.name,
-                   {{"us", us}, {"visited", visited}, {"affected", affected}});
+        report.add("rebuild", one.name, {{"us", us}, {"visited", visited}, {"affected", affected}});
         report.at_most(std::string("rebuild: members visited beyond those affected, ") + one.name,
                        visited - affected, 0, 0);
     }
@@ -162,7 +161,8 @@ double membership_us(std::uint32_t groups, int ticks) {
         idle += rest.ms();
         const Stopwatch work;
         for (std::uint32_t i = 0; i < changes; ++i) {
-            const EntityId member = members[random.below(static_cast<std::uint32_t>(members.size()))];
+            const EntityId member =
+                members[random.below(static_cast<std::uint32_t>(members.size()))];
             const EntityId root = roots[random.below(groups)];
             done += world.attach(member, root) == Status::ok ? 1 : 0;
         }

@@ -50,8 +50,8 @@ struct ClientDef {
     std::uint32_t digest_every = 0;
 };
 
-/// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an order that has parents before children when they come and
-/// children before parents when they go.
+/// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an
+/// order that has parents before children when they come and children before parents when they go.
 struct ClientEvent {
     GhostId ghost;
     KindId kind;
@@ -90,10 +90,10 @@ struct ClientStats {
     std::uint64_t packets_received = 0;
     std::uint64_t packets_late = 0;
     std::uint64_t packets_malformed = 0;
-    std::uint64_t packets_lost = 0;      ///< of ours
+    std::uint64_t packets_lost = 0;       ///< of ours
     std::uint64_t group_waits_ended = 0;  ///< ghosts shown before all of their group had come
-    std::uint64_t order_violations = 0;  ///< a child came without its parent
-    std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+    std::uint64_t order_violations = 0;   ///< a child came without its parent
+    std::uint32_t rtt_us = 0;             ///< smoothed; 0: not known yet
     std::uint64_t calls_received = 0;
     std::uint64_t calls_waited = 0;   ///< came before their ghosts
     std::uint64_t calls_dropped = 0;  ///< whose ghosts did not come, or that nobody took

@@ -55,6 +55,7 @@ class ClientData {
     std::uint32_t newest_packet = 0;
     std::vector<ClientEvent> events;
     std::vector<ClientRelation> relations;
+    bool is_view_told = false;
     bool is_view_complete = false;
     ClientStats stats;
 

@@ -161,6 +161,8 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     last_heard_ = now;
     if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
     read_messages();
+    // What waits for the rest of its group has not been shown yet.
+    if (is_view_told && !is_view_complete) is_view_complete = !ghosts->is_any_waiting();
 }
 
 bool ClientData::read_welcome(std::span<const std::byte> message) {
@@ -201,7 +203,7 @@ void ClientData::read_messages() {
                 break;
             case ServerMessage::view_complete:
                 good = state == ClientState::joined;
-                is_view_complete = good;
+                is_view_told = good;
                 break;
             case ServerMessage::game:
                 messages_.emplace_back(message.begin() + 1, message.end());

@@ -209,8 +209,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
             ignored_leaves_.push_back(ghost);
         }
         if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
-            relations_.push_back(
-                {ghost, its.told_root, no_local_id, its.told_parent, no_local_id});
+            relations_.push_back({ghost, its.told_root, no_local_id, its.told_parent, no_local_id});
         }
         set_parent(ghost, no_local_id, its.updated);
     }
@@ -220,8 +219,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     const bool was_kept = its.resumes && its.waits;
     its.held = its.waits = its.resumes = false;
     its.kept = is_unknown ? LeavePolicy::despawn : policy;
-    if (!is_unknown && !(was_kept && is_kept))
-        events_.push_back({ghost, its.kind, reason, change});
+    if (!is_unknown && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
 }
 
 /// It comes back while its copy is still here.
@@ -313,8 +311,9 @@ void ClientGhosts::apply(Tick tick) {
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
     ignored_leaves_.clear();
     for (auto edit = known; edit != leaves_end; ++edit) ignored_leaves_.push_back(edit->ghost);
-    std::stable_sort(edits_.begin(), known,
-                     [&](const Edit& a, const Edit& b) { return depth_of(a.ghost) > depth_of(b.ghost); });
+    std::stable_sort(edits_.begin(), known, [&](const Edit& a, const Edit& b) {
+        return depth_of(a.ghost) > depth_of(b.ghost);
+    });
     for (auto edit = edits_.begin(); edit != known; ++edit)
         remove(edit->ghost, edit->reason, edit->policy);
 
@@ -380,7 +379,7 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
         const FieldDef& field = *fields[f].def;
         if (fields[f].component != schema_.place() || field.offset_bytes >= sizeof(Vec3)) continue;
         const std::size_t word = ghost * stride_ + word_at_[index_of(kind(ghost))][f];
-        const auto value = static_cast<float>(dequantised_value(field, words_[word]) - 
+        const auto value = static_cast<float>(dequantised_value(field, words_[word]) -
                                               (is_relative ? relative_origin(field) : 0));
         std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
                     sizeof value);

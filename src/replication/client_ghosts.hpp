@@ -75,9 +75,8 @@ class ClientGhosts {
         return ghost < ghosts_.size() && ghosts_[ghost].held;
     }
     /// It is held, and so is all of its group: the game may know of it.
-    bool is_shown(LocalId ghost) const noexcept {
-        return is_held(ghost) && !ghosts_[ghost].waits;
-    }
+    bool is_shown(LocalId ghost) const noexcept { return is_held(ghost) && !ghosts_[ghost].waits; }
+    bool is_any_waiting() const noexcept { return !waiting_.empty(); }
     /// It left, and its copy is kept; not despawn: how.
     LeavePolicy kept_as(LocalId ghost) const noexcept {
         return ghost < ghosts_.size() ? ghosts_[ghost].kept : LeavePolicy::despawn;
@@ -132,9 +131,9 @@ class ClientGhosts {
         bool owned = false;
         LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
         KindId kind{};
-        bool waits = false;   ///< for the rest of its group
+        bool waits = false;     ///< for the rest of its group
         bool reframed = false;  ///< its place is told as seen from another parent
-        bool resumes = false;  ///< it waits, and its copy was kept
+        bool resumes = false;   ///< it waits, and its copy was kept
         LocalId parent = no_local_id;
         LocalId told_parent = no_local_id;  ///< as of the last relation event
         LocalId told_root = no_local_id;

@@ -56,8 +56,8 @@ void ClientGhosts::show(LocalId ghost) {
     its.kept = LeavePolicy::despawn;
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
     ++count_;
-    events_.push_back({ghost, its.kind, Reason::entered,
-                       its.resumes ? CopyChange::resumed : CopyChange::made});
+    events_.push_back(
+        {ghost, its.kind, Reason::entered, its.resumes ? CopyChange::resumed : CopyChange::made});
     its.resumes = false;
 }
 
@@ -111,8 +111,8 @@ void ClientGhosts::tell_relations() {
 LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
     const Ghost& its = ghosts_[ghost];
     const bool is_relative = schema_.kinds()[index_of(its.kind)].relative_place &&
-                             its.parent != no_local_id && is_held(its.parent) &&
-                             has_place(ghost) && has_place(its.parent);
+                             its.parent != no_local_id && is_held(its.parent) && has_place(ghost) &&
+                             has_place(its.parent);
     return is_relative ? its.parent : no_local_id;
 }
 

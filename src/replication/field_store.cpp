@@ -3,9 +3,9 @@
 #include "replication/field_store.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "wire/quantise.hpp"
 
@@ -35,6 +35,7 @@ void FieldStore::grow(std::uint32_t entities) {
     changed_.resize(size);
     spawned_.resize(size);
     parent_ticks_.resize(size, 0);
+    parents_.resize(size, EntityId::none);
     for (Column& column : columns_) {
         column.words.resize(size * column.word_count, 0);
         column.ticks.resize(size * column.field_count, 0);
@@ -132,8 +133,14 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
     for (const WorldOp& op : world.ops()) {
         if (!world.is_alive(op.entity)) continue;
         const std::uint32_t index = index_of(op.entity);
-        if (op.type == WorldOp::Type::spawn) spawned_.set(index);
-        if (op.type == WorldOp::Type::root) {
+        if (op.type == WorldOp::Type::spawn) {
+            spawned_.set(index);
+            parents_[index] = EntityId::none;
+        }
+        // Of a subtree that moves only its root has another parent.
+        const EntityId parent = world.group_parent_at(index);
+        if (op.type == WorldOp::Type::root && parents_[index] != parent) {
+            parents_[index] = parent;
             parent_ticks_[index] = tick;
             changed_.set(index);
         }

@@ -157,8 +157,8 @@ class Planner {
         ++counts_[static_cast<std::size_t>(item.type)];
         bits_ += item.bits;
     }
-    /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing is
-    /// to be told, or a parent is under way and has to arrive first.
+    /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
+    /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
         const bool is_new = ghosts_.needs_enter(lane);
         if (!add_one(lane, priority)) return false;

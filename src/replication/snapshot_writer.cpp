@@ -123,8 +123,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     const SnapshotItem& item = plan.items[at];
     const WorldData& world = input.world;
     const bool is_new = item.packet == 0 && item.type == ItemType::enter;
-    const std::uint32_t root =
-        is_new ? index_of(world.root_at(ghosts.entity_index(item.lane))) : 0;
+    const std::uint32_t root = is_new ? index_of(world.root_at(ghosts.entity_index(item.lane))) : 0;
     if (!is_new || world.members_at(root) == 1 || input.break_order)
         return choose_one(input, ghosts, plan, at, filling);
     Filling with = filling, alone = empty;
@@ -149,7 +148,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
 
 /// Takes the item, its parents before it, while it fits.
 bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
-            std::size_t at, Filling& filling) {
+                std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (item.packet != 0) return false;
     const bool links = item.type == ItemType::enter || item.relink;

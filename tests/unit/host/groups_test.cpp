@@ -105,9 +105,9 @@ class Convoy final : public Game {
     }
 
     std::uint64_t spawned = 0;
-    std::uint64_t children_first = 0;   ///< shown before their parents
-    std::uint64_t half_shown = 0;       ///< groups, at the end of a client's tick
-    std::uint64_t parents_first = 0;    ///< gone before their children
+    std::uint64_t children_first = 0;  ///< shown before their parents
+    std::uint64_t half_shown = 0;      ///< groups, at the end of a client's tick
+    std::uint64_t parents_first = 0;   ///< gone before their children
     std::uint64_t groups_shown = 0;
     std::uint64_t relations = 0;
     bool rests = false;
@@ -213,7 +213,7 @@ TEST_CASE(
     const char* wanted = std::getenv("PURVIEW_GROUP_SPAWNS");
     const std::uint64_t spawns = wanted == nullptr ? 20'000 : std::strtoull(wanted, nullptr, 10);
     Faults faults;
-    faults.loss = 0.05F;
+    faults.loss = 0.1F;
     faults.delay_us = 60'000;
     faults.jitter_us = 50'000;
     faults.duplicate = 0.02F;
@@ -233,7 +233,7 @@ TEST_CASE(
     CHECK(convoy.client().stats().order_violations == 0);
     CHECK(convoy.client().stats().group_waits_ended == 0);
     CHECK(convoy.groups_shown > 0);
-    CHECK(convoy.faults().lost > 100);
+    CHECK(convoy.faults().lost > 50);
     CHECK(convoy.faults().reordered > 100);
     CHECK(convoy.groups_held().size() == convoy.groups());  // no orphans, nobody missing
 }
@@ -277,7 +277,8 @@ TEST_CASE("replication: roots and parents of ghosts are told once for each chang
     CHECK(stage.client().digest() != 0);
 }
 
-TEST_CASE("replication: a group costs the parent link and one bit, and nothing while it rests (O37)") {
+TEST_CASE(
+    "replication: a group costs the parent link and one bit, and nothing while it rests (O37)") {
     PartSchema is;
     Stage alone(is.schema, 1), grouped(is.schema, 1);
     for (Stage* stage : {&alone, &grouped}) {

@@ -58,7 +58,8 @@ TEST_CASE("interest: a hidden root hides its group, whatever is said of its memb
 }
 
 TEST_CASE(
-    "interest: a hidden member hides all below it, in the same tick, and nobody else (O35 X6 O22)") {
+    "interest: a hidden member hides all below it, in the same tick, and nobody else (O35 X6 "
+    "O22)") {
     Group g(55);
     CHECK(g.manager.force_hide(id(2), true) == Status::ok);
     g.manager.tick();
@@ -85,6 +86,7 @@ TEST_CASE(
     // Whoever comes below a hidden member, or leaves it.
     CHECK(g.manager.force_hide(id(2), true) == Status::ok);
     CHECK(g.manager.set_owner(id(4), ObserverId::none) == Status::ok);
+    CHECK(g.manager.set_owner(id(3), ObserverId::none) == Status::ok);
     CHECK(g.manager.join_unit(id(3), id(1), id(2)) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1});
     CHECK(g.manager.join_unit(id(4), id(1), id(1)) == Status::ok);
@@ -92,7 +94,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "interest: what is owned, allowed, shown or global takes its group along, however far (O22 X10)") {
+    "interest: what is owned, allowed, shown or global takes its group along, however far (O22 "
+    "X10)") {
     Group g(90);
     CHECK(seen(g.manager, g.me) == Set{0});
     CHECK(g.manager.allow(g.me, id(4), true) == Status::ok);
@@ -130,7 +133,8 @@ TEST_CASE("interest: what is said of an entity stays said while it is a member, 
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("interest: a parent that is no member of the group, or below its child, is refused (O4)") {
+TEST_CASE(
+    "interest: a parent that is no member of the group, or below its child, is refused (O4)") {
     Group g(55);
     spawn(g.manager, 5, 55);
     CHECK(g.manager.join_unit(id(5), id(1), id(0)) == Status::bad_argument);

@@ -42,10 +42,10 @@ struct Grove {
 /// "2>1 3>2": attaches in this order. Roots are named after it.
 struct Build {
     const char* name;
-    std::vector<std::pair<int, int>> attach;     ///< child, parent
-    std::vector<std::pair<int, int>> roots;      ///< entity, root
-    std::vector<int> detach;                     ///< afterwards
-    std::vector<std::pair<int, int>> roots_then; ///< entity, root
+    std::vector<std::pair<int, int>> attach;      ///< child, parent
+    std::vector<std::pair<int, int>> roots;       ///< entity, root
+    std::vector<int> detach;                      ///< afterwards
+    std::vector<std::pair<int, int>> roots_then;  ///< entity, root
 };
 
 }  // namespace
@@ -94,8 +94,7 @@ TEST_CASE("world: groups of every form are built and taken apart like O3DE's (O4
         for (const auto& [child, parent] : build.attach)
             CHECK(grove.world().attach(at(child), at(parent)) == Status::ok);
         check(build.roots);
-        for (const int child : build.detach)
-            CHECK(grove.world().detach(at(child)) == Status::ok);
+        for (const int child : build.detach) CHECK(grove.world().detach(at(child)) == Status::ok);
         check(build.roots_then);
     }
 }
@@ -241,7 +240,8 @@ TEST_CASE(
     CHECK(world.despawn(ship) == Status::ok);
     grove.tick();
     std::map<EntityId, EntityId> root_now;
-    for (const RelationEvent& event : world.relation_events()) root_now[event.entity] = event.new_root;
+    for (const RelationEvent& event : world.relation_events())
+        root_now[event.entity] = event.new_root;
     CHECK(root_now == std::map<EntityId, EntityId>{{cart, cart}, {box, box}, {lid, box}});
     CHECK(world.despawn(lid) == Status::ok);
     grove.tick();
@@ -283,9 +283,8 @@ TEST_CASE(
     CHECK(rest.steps_up == 0);
     for (const std::size_t at : {15U, 8U, 1U}) {
         CHECK(work([&] { CHECK(world.detach(chain[at]) == Status::ok); }).visited == 16 - at);
-        CHECK(work([&] {
-                  CHECK(world.attach(chain[at], chain[at - 1]) == Status::ok);
-              }).visited == 16 - at);
+        CHECK(work([&] { CHECK(world.attach(chain[at], chain[at - 1]) == Status::ok); }).visited ==
+              16 - at);
     }
 }
 
@@ -441,8 +440,8 @@ TEST_CASE(
                 const EntityId now_root = lives ? root(e) : EntityId::none;
                 const EntityId now_parent = lives ? model[e].parent : EntityId::none;
                 const bool was_alone = was.root == e && was.parent == EntityId::none;
-                const bool differs = lives ? now_root != was.root || now_parent != was.parent
-                                           : !was_alone;
+                const bool differs =
+                    lives ? now_root != was.root || now_parent != was.parent : !was_alone;
                 CHECK((told.count(e) != 0) == differs);
                 if (!differs || told.count(e) == 0) continue;
                 CHECK(told.at(e).old_root == was.root);
