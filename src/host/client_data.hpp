@@ -29,7 +29,10 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
-    bool has_copy(GhostId ghost) const noexcept { return ghosts && ghosts->has_copy(ghost); }
+    bool has_copy(GhostId ghost) const noexcept {
+        return ghosts &&
+               (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);
+    }
     struct FoundField {
         const FieldDef* def = nullptr;
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
@@ -51,6 +54,8 @@ class ClientData {
     Tick newest_tick = 0;
     std::uint32_t newest_packet = 0;
     std::vector<ClientEvent> events;
+    std::vector<ClientRelation> relations;
+    bool is_view_told = false;
     bool is_view_complete = false;
     struct Cells {
         CellGrid grid;

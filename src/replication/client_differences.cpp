@@ -133,19 +133,12 @@ void ClientGhosts::go_on(Tick tick) {
 /// `rested`: it was there until the tick before this one.
 void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
     Ghost& ghost = ghosts_[which];
-    const auto add = [&](const PlaceSample& sample) {
-        std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
-                           ghost.sample + samples_max);
-        ghost.sample[0] = sample;
-        ghost.samples =
-            static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
-    };
     if (rested && ghost.samples > 0 && ghost.sample[0].tick + 1 < tick)
-        add({tick - 1, ghost.sample[0].place});
+        push_sample(ghost, {tick - 1, ghost.sample[0].place});
     if (ghost.samples > 0 && ghost.sample[0].tick == tick) {
         ghost.sample[0].place = decode_place(which);
     } else {
-        add({tick, decode_place(which)});
+        push_sample(ghost, {tick, decode_place(which)});
     }
 }
 
