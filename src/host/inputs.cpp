@@ -32,8 +32,8 @@ std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
 
 /// What the client names, as it meant it when the packet arrived.
 EntityId ServerData::resolve_named(const Session& session, LocalId ghost) const noexcept {
-    const bool is_known = ghost < session.ghosts.lane_end() &&
-                          session.ghosts.is_held(ghost) && session.ghosts.is_live(ghost);
+    const bool is_known = ghost < session.ghosts.lane_end() && session.ghosts.is_held(ghost) &&
+                          session.ghosts.is_live(ghost);
     return PURVIEW_GUARD(command_ghost, is_known) ? session.ghosts.entity(ghost) : EntityId::none;
 }
 
@@ -202,7 +202,8 @@ std::uint16_t ServerData::settle_group(const Session& session) {
     return static_cast<std::uint16_t>(digest);
 }
 
-bool ServerData::knows_revision(const SessionInputs& its, EntityId root, std::uint32_t revision) noexcept {
+bool ServerData::knows_revision(const SessionInputs& its, EntityId root,
+                                std::uint32_t revision) noexcept {
     return std::any_of(its.told.begin(), its.told.end(), [&](const SessionInputs::Told& told) {
         return told.root == root && told.revision == revision;
     });

@@ -7,6 +7,7 @@
 
 #include "host/prediction_data.hpp"
 #include "prediction/group_order.hpp"
+#include "replication/snapshot_writer.hpp"
 #include "wire/quantise.hpp"
 
 namespace purview {
@@ -47,7 +48,8 @@ void PredictionData::add_group(LocalId root) {
             return its.children_[member];
         }
         bool is_inner_root(LocalId member) const noexcept {
-            return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))].is_inner_root;
+            return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))]
+                .is_inner_root;
         }
         bool is_member(LocalId) const noexcept { return true; }
     };
@@ -113,8 +115,8 @@ bool PredictionData::read_correction(std::span<const std::byte> message) {
     BitReader in(message);
     correction_.members.clear();
     correction_.data.clear();
-    const auto back = static_cast<std::uint16_t>(
-        static_cast<std::uint16_t>(past.newest()) - in.u16());
+    const auto back =
+        static_cast<std::uint16_t>(static_cast<std::uint16_t>(past.newest()) - in.u16());
     correction_.tick = past.newest() - back;
     const auto groups = in.varint_max(command_groups_max);
     for (std::uint64_t g = 0; g < groups && in.ok(); ++g) {
@@ -145,8 +147,8 @@ void PredictionData::apply_correction() {
     }
     struct Shown {
         LocalId member;
-        Vec3 at;       ///< drawn
-        Vec3 newest;   ///< predicted
+        Vec3 at;      ///< drawn
+        Vec3 newest;  ///< predicted
     };
     std::vector<Shown> shown;
     for (const CorrectedMember& member : correction_.members) {
@@ -155,8 +157,7 @@ void PredictionData::apply_correction() {
         shown.push_back({member.ghost,
                          plus(shown_place(member.ghost), error_of(member.ghost, now), 1), newest});
     }
-    const Reconciler::Outcome outcome =
-        past.correct(correction_, def.step, def.corrects_root_only);
+    const Reconciler::Outcome outcome = past.correct(correction_, def.step, def.corrects_root_only);
     if (!outcome.is_remembered) ++stats.too_late;
     if (!outcome.has_changed) {
         ++stats.confirmations;
@@ -248,16 +249,13 @@ void PredictionData::say(InputFrame& input) {
         command.parts_at = static_cast<std::uint32_t>(input.parts.size());
         for (std::uint32_t m = 0; m < group.count; ++m) {
             const LocalId member = members_[group.first + m];
-            const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& its) {
-                return its.member == member;
-            });
+            const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                           [&](const Part& its) { return its.member == member; });
             if (part == parts_.end() || !client->ghosts->owned(member)) continue;
             input.parts.push_back({member, part->input,
-                                   static_cast<std::uint32_t>(input.words.size()),
-                                   EntityId::none});
+                                   static_cast<std::uint32_t>(input.words.size()), EntityId::none});
             const auto count = word_count(def.schema->inputs()[index_of(part->input)]);
-            input.words.insert(input.words.end(), part->words.begin(),
-                               part->words.begin() + count);
+            input.words.insert(input.words.end(), part->words.begin(), part->words.begin() + count);
         }
         command.parts = static_cast<std::uint32_t>(input.parts.size()) - command.parts_at;
         input.groups.push_back(command);

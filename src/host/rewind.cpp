@@ -129,11 +129,10 @@ Status RewindData::find(ObserverId observer, const History::Volume& volume, doub
     std::sort(begin, out.end(), [](const RewoundHit& a, const RewoundHit& b) {
         return a.distance_m != b.distance_m ? a.distance_m < b.distance_m : a.entity < b.entity;
     });
-    out.erase(std::unique(begin, out.end(),
-                          [](const RewoundHit& a, const RewoundHit& b) {
-                              return a.entity == b.entity;
-                          }),
-              out.end());
+    out.erase(
+        std::unique(begin, out.end(),
+                    [](const RewoundHit& a, const RewoundHit& b) { return a.entity == b.entity; }),
+        out.end());
     counters.hits += out.size() - first;
     return Status::ok;
 }

@@ -115,7 +115,8 @@ class ServerData {
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session);
-    static bool knows_revision(const SessionInputs& its, EntityId root, std::uint32_t revision) noexcept;
+    static bool knows_revision(const SessionInputs& its, EntityId root,
+                               std::uint32_t revision) noexcept;
     static void tell_revision(SessionInputs& its, EntityId root, std::uint32_t revision) noexcept;
     void send_correction(Session& session, CommandTick tick);
     static void write_input_state(const Session& session, BitWriter& out);

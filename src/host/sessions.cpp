@@ -58,9 +58,8 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
     const std::uint64_t kept_bits = 16 + input_state_bits(session);
-    const bool has_fragments =
-        out.bits_left() > kept_bits &&
-        session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
+    const bool has_fragments = out.bits_left() > kept_bits &&
+                               session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
     // Two bits close the snapshot and the calls.

@@ -22,8 +22,9 @@ constexpr double starved_weight = -2;
 
 void CommandClock::heard(std::uint32_t waiting, bool starved) noexcept {
     const double sample = starved ? starved_weight : static_cast<double>(waiting);
-    waiting_ = waiting_ < starved_weight + 1 && rate_ == 1 ? sample
-                                                          : waiting_ + (sample - waiting_) * smoothing;
+    waiting_ = waiting_ < starved_weight + 1 && rate_ == 1
+                   ? sample
+                   : waiting_ + (sample - waiting_) * smoothing;
     rate_ = 1 + std::clamp((target_ - waiting_) * rate_per_command, -rate_span, rate_span);
 }
 

@@ -33,12 +33,12 @@ History::History(const WorldData& world, std::uint32_t ticks, float cell_m)
         const std::uint32_t size = schema.components()[c].size_bytes;
         stride_ += (size + align_bytes - 1) / align_bytes * align_bytes;
     }
-    has_places_ = schema.place() != ComponentId::none && offset_[index_of(schema.place())] != not_marked;
+    has_places_ =
+        schema.place() != ComponentId::none && offset_[index_of(schema.place())] != not_marked;
     for (const KindDef& kind : schema.kinds()) {
-        kind_is_marked_.push_back(
-            std::any_of(kind.components.begin(), kind.components.end(), [&](ComponentId component) {
-                return offset_[index_of(component)] != not_marked;
-            }));
+        kind_is_marked_.push_back(std::any_of(
+            kind.components.begin(), kind.components.end(),
+            [&](ComponentId component) { return offset_[index_of(component)] != not_marked; }));
     }
     spans_.resize(ticks_ / span_ticks + 2);
 }
@@ -120,7 +120,8 @@ void History::begin_span(Tick tick) {
     span.starts.assign((std::size_t{1} << (2 * span.side_bits)) + 1, 0);
     const auto for_each_placed = [&](auto&& visit) {
         for (std::uint32_t row = 0; row < rows_.size(); ++row) {
-            if (rows_[row].entity == EntityId::none || !world_->is_placed(index_of(rows_[row].entity)))
+            if (rows_[row].entity == EntityId::none ||
+                !world_->is_placed(index_of(rows_[row].entity)))
                 continue;
             const Vec3 at = place(row, tick);
             visit(row, bucket(cell_coordinate(at.x), cell_coordinate(at.y), span.side_bits));
@@ -130,9 +131,8 @@ void History::begin_span(Tick tick) {
     for (std::size_t b = 1; b < span.starts.size(); ++b) span.starts[b] += span.starts[b - 1];
     if (span.rows.capacity() < span.starts.back()) span.rows.reserve(span.starts.back());
     span.rows.resize(span.starts.back());
-    for_each_placed([&](std::uint32_t row, std::uint32_t at) {
-        span.rows[span.starts[at]++] = row;
-    });
+    for_each_placed(
+        [&](std::uint32_t row, std::uint32_t at) { span.rows[span.starts[at]++] = row; });
     // Every start is now the next one's.
     for (std::size_t b = span.starts.size() - 1; b > 0; --b) span.starts[b] = span.starts[b - 1];
     span.starts[0] = 0;

@@ -64,7 +64,7 @@ class History {
     };
     /// Of span_ticks ticks and the first one of the next span.
     struct Span {
-        Tick first = 0;                     ///< 0: unused
+        Tick first = 0;  ///< 0: unused
         std::uint32_t side_bits = 0;
         float reach_m = 0;                  ///< none of the indexed ones has gone further
         std::vector<std::uint32_t> starts;  ///< [buckets + 1]
@@ -105,7 +105,7 @@ class History {
     const WorldData* world_;
     std::uint32_t ticks_;
     float cell_m_;
-    std::vector<std::uint16_t> offset_;     ///< by component, in a cell of the ring; 0xffff: none
+    std::vector<std::uint16_t> offset_;  ///< by component, in a cell of the ring; 0xffff: none
     std::vector<ComponentId> marked_;
     std::vector<bool> kind_is_marked_;
     std::uint32_t stride_ = 0;  ///< bytes of one entity in one tick
@@ -152,8 +152,8 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
         const std::int32_t first_b = cell_coordinate(std::min(left, right) - reach);
         const std::int32_t last_b = cell_coordinate(std::max(left, right) + reach);
         for (std::int32_t b = first_b; b <= last_b; ++b) {
-            const std::uint32_t at = along_y ? bucket(b, a, span->side_bits)
-                                             : bucket(a, b, span->side_bits);
+            const std::uint32_t at =
+                along_y ? bucket(b, a, span->side_bits) : bucket(a, b, span->side_bits);
             for (std::uint32_t i = span->starts[at]; i < span->starts[at + 1]; ++i)
                 tell(span->rows[i]);
         }

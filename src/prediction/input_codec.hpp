@@ -18,7 +18,7 @@ namespace purview {
 struct InputPart {
     LocalId ghost = no_local_id;
     InputId input = InputId::none;
-    std::uint32_t words_at = 0;         ///< in InputFrame::words
+    std::uint32_t words_at = 0;        ///< in InputFrame::words
     EntityId entity = EntityId::none;  ///< server: resolved on arrival
 };
 

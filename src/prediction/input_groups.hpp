@@ -30,9 +30,7 @@ class InputGroups {
     /// The group of a live root. Valid until the next call.
     const Group& group_of(EntityId root, InputCounters& counters);
     /// Index in its group; of a member of a group that group_of returned last for its root.
-    std::uint16_t position(EntityId member) const noexcept {
-        return position_[index_of(member)];
-    }
+    std::uint16_t position(EntityId member) const noexcept { return position_[index_of(member)]; }
     void set_in_input(EntityId entity, bool on);
     bool is_in_input(EntityId entity) const noexcept {
         return index_of(entity) >= off_.size() || off_[index_of(entity)] != entity;

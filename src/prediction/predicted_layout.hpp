@@ -17,8 +17,8 @@ namespace purview {
 
 struct PredictedPart {
     ComponentId component = ComponentId::none;
-    std::uint8_t rank = 0;         ///< among all predicted components
-    std::uint32_t offset = 0;      ///< in the bytes of a member, aligned
+    std::uint8_t rank = 0;     ///< among all predicted components
+    std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
     const ComponentDef* def = nullptr;
 };

@@ -56,8 +56,7 @@ void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, Aligne
         members_.push_back({member.kind, member.parent, member.is_owned, member.ghost});
         for (const PredictedPart& part : layout_.parts(member.kind))
             components_[m * stride + part.rank] = data.at(member.data_at) + part.offset;
-        if (member.part != InputId::none)
-            parts_[m] = {member.part, frame.parts.at(member.part_at)};
+        if (member.part != InputId::none) parts_[m] = {member.part, frame.parts.at(member.part_at)};
     }
 }
 
@@ -82,8 +81,8 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
             if (!member.is_owned) continue;
             digest = settle_kind(member.kind, digest);
             for (const PredictedPart& part : layout_.parts(member.kind)) {
-                digest = settle_part(*part.def, frame.after.at(member.data_at) + part.offset,
-                                     digest);
+                digest =
+                    settle_part(*part.def, frame.after.at(member.data_at) + part.offset, digest);
             }
         }
         group.digest = static_cast<std::uint16_t>(digest);
