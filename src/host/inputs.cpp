@@ -37,15 +37,18 @@ EntityId ServerData::resolve_named(const Session& session, LocalId ghost) const 
     return PURVIEW_GUARD(command_ghost, is_known) ? session.ghosts.entity(ghost) : EntityId::none;
 }
 
-double ServerData::bounded_view(const Session& session, const InputPacket& packet) {
+double ServerData::bounded_view(const Session& session, std::uint32_t view_low) {
+    // The number with these low bits that is nearest to now; all in sixteenths.
+    const std::uint32_t near = tick_number * 16;
+    constexpr unsigned above = 32 - view_bits;
+    const auto distance = static_cast<std::int32_t>((view_low - near) << above) >> above;
+    const double claimed = tick_number + distance / 16.0;
     const Tick seen = session.newest_delivered_tick;
-    const auto whole = static_cast<std::int32_t>(complete(packet.view_low, tick_number));
-    const double claimed = whole + packet.view_sixteenths / 16.0;
     const double newest = std::min(seen + view_ahead_ticks_max, tick_number);
     const double oldest = static_cast<double>(seen) - def.rewind.behind_ticks_max;
-    const double view = std::clamp(claimed, std::max(0.0, oldest), std::max(0.0, newest));
+    const double view = std::clamp(claimed, std::max(0.0, oldest), std::max({0.0, oldest, newest}));
     if (view != claimed) ++rewind.counters.cut;
-    return PURVIEW_GUARD_OR(view_bounds, view, claimed);
+    return PURVIEW_GUARD_OR(view_bounds, view, std::max(0.0, claimed));
 }
 
 void ServerData::take_inputs(Session& session) {
@@ -54,14 +57,13 @@ void ServerData::take_inputs(Session& session) {
     if (session.inputs == nullptr) session.inputs = std::make_unique<SessionInputs>();
     InputQueue& queue = session.inputs->queue;
     const CommandTick newest = complete(packet.newest, queue.newest());
-    const double view = bounded_view(session, packet);
     for (std::size_t f = 0; f < packet.count; ++f) {
         InputFrame& frame = packet.frames[f];
         const auto behind = static_cast<std::uint32_t>(packet.count - 1 - f);
         if (newest <= behind) continue;  // before the first one
         frame.tick = newest - behind;
-        frame.view_tick = view - behind;  // a frame is a tick
         if (queue.is_new(frame.tick)) {
+            frame.view_tick = bounded_view(session, frame.view_low);
             for (InputGroup& group : frame.groups)
                 group.entity = resolve_named(session, group.root);
             for (InputPart& part : frame.parts) part.entity = resolve_named(session, part.ghost);

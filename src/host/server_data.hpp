@@ -108,7 +108,7 @@ class ServerData {
     void take_inputs(Session& session);
     void run_inputs(Server& server, Session& session);
     EntityId resolve_named(const Session& session, LocalId ghost) const noexcept;
-    double bounded_view(const Session& session, const InputPacket& packet);
+    double bounded_view(const Session& session, std::uint32_t view_low);
     void run_group(Server& server, Session& session, const InputFrame& frame,
                    const InputGroup& command, CommandTick tick);
     bool bind_group(const Session& session, const InputGroups::Group& group);

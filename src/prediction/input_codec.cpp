@@ -13,7 +13,10 @@ namespace purview {
 namespace {
 
 constexpr unsigned count_bits = 5;
-constexpr unsigned fraction_bits = 4;
+/// How much later a view is than the one before it; the largest: it follows whole.
+constexpr unsigned view_step_bits = 6;
+constexpr std::uint32_t view_step_whole = (1U << view_step_bits) - 1;
+constexpr std::uint32_t view_mask = (1U << view_bits) - 1;
 constexpr LocalId ghost_max = (1U << 20) - 1;
 
 unsigned input_bits(const Schema& schema) noexcept {
@@ -60,6 +63,25 @@ void write_groups(const Schema& schema, const InputFrame& frame, BitWriter& out)
     }
 }
 
+std::uint32_t low_view(const InputFrame& frame) noexcept {
+    return static_cast<std::uint32_t>(std::max(0.0, frame.view_tick) * 16) & view_mask;
+}
+
+void write_view(const InputFrame& frame, const InputFrame* before, BitWriter& out) noexcept {
+    const std::uint32_t view = low_view(frame);
+    const std::uint32_t step = before == nullptr ? 0 : (view - low_view(*before)) & view_mask;
+    const bool is_whole = before == nullptr || step >= view_step_whole;
+    if (before != nullptr) out.bits(std::min(step, view_step_whole), view_step_bits);
+    if (is_whole) out.bits(view, view_bits);
+}
+
+std::uint32_t read_view(const InputFrame* before, BitReader& in) noexcept {
+    const auto step = before == nullptr ? view_step_whole
+                                        : static_cast<std::uint32_t>(in.bits(view_step_bits));
+    if (step == view_step_whole) return static_cast<std::uint32_t>(in.bits(view_bits));
+    return (before->view_low + step) & view_mask;
+}
+
 }  // namespace
 
 void InputFrame::clear() noexcept {
@@ -97,7 +119,7 @@ std::uint64_t command_bits(const Schema& schema, const InputFrame& frame) noexce
 std::uint64_t frame_bits(const Schema& schema, const InputFrame& frame, const InputFrame* before,
                          bool has_digests) noexcept {
     const bool is_same = before != nullptr && frame.says_same(*before);
-    return 1 + (is_same ? 0 : command_bits(schema, frame)) +
+    return view_step_bits + view_bits + 1 + (is_same ? 0 : command_bits(schema, frame)) +
            (has_digests ? 16 * frame.groups.size() : 0);
 }
 
@@ -110,13 +132,10 @@ void write_inputs(const Schema& schema, std::span<const InputFrame* const> frame
     out.bits(frames.size() - 1, count_bits);
     out.boolean(has_digests);
     if (has_digests) out.u8(corrections);
-    const double view = std::max(0.0, newest.view_tick);
-    const auto whole = static_cast<std::uint64_t>(view);
-    out.u16(static_cast<std::uint16_t>(whole));
-    out.bits(static_cast<std::uint64_t>((view - static_cast<double>(whole)) * 16), fraction_bits);
     const InputFrame* before = nullptr;
     for (const InputFrame* frame : frames) {
         const bool is_same = before != nullptr && frame->says_same(*before);
+        write_view(*frame, before, out);
         out.boolean(is_same);
         if (!is_same) write_groups(schema, *frame, out);
         for (const InputGroup& group : frame->groups) {
@@ -133,14 +152,13 @@ bool read_inputs(const Schema& schema, BitReader& in, InputPacket& packet) {
     const auto count = static_cast<std::size_t>(in.bits(count_bits)) + 1;
     packet.has_digests = in.boolean();
     packet.corrections = packet.has_digests ? in.u8() : std::uint8_t{0};
-    packet.view_low = in.u16();
-    packet.view_sixteenths = static_cast<std::uint8_t>(in.bits(fraction_bits));
     if (packet.frames.size() < count) packet.frames.resize(commands_repeated_max);
     for (std::size_t f = 0; f < count && in.ok(); ++f) {
         InputFrame& frame = packet.frames[f];
         frame.clear();
         frame.has_digests = packet.has_digests;
         frame.corrections = packet.corrections;
+        frame.view_low = read_view(f == 0 ? nullptr : &packet.frames[f - 1], in);
         if (in.boolean()) {
             if (f == 0) return false;
             const InputFrame& before = packet.frames[f - 1];

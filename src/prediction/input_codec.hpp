@@ -34,6 +34,7 @@ struct InputGroup {
 struct InputFrame {
     CommandTick tick = 0;
     double view_tick = 0;
+    std::uint32_t view_low = 0;    ///< as read: low bits of its sixteenths
     std::uint8_t corrections = 0;  ///< that the client had taken when it sent this
     bool has_digests = false;
     bool is_too_large = false;  ///< well formed, but above command_bytes_max
@@ -48,8 +49,6 @@ struct InputFrame {
 
 struct InputPacket {
     std::uint16_t newest = 0;  ///< low bits of the last frame's tick
-    std::uint16_t view_low = 0;
-    std::uint8_t view_sixteenths = 0;
     std::uint8_t corrections = 0;
     bool has_digests = false;
     std::size_t count = 0;
@@ -62,7 +61,9 @@ std::uint64_t frame_bits(const Schema& schema, const InputFrame& frame, const In
 /// Without the groups and digests of the frame: what counts against command_bytes_max.
 std::uint64_t command_bits(const Schema& schema, const InputFrame& frame) noexcept;
 
-inline constexpr std::uint64_t input_header_bits_max = 1 + 16 + 5 + 1 + 8 + 20;
+inline constexpr std::uint64_t input_header_bits_max = 1 + 16 + 5 + 1 + 8;
+/// Sixteenths of a tick.
+inline constexpr unsigned view_bits = 20;
 /// `frames`: oldest first, ticks without gaps, at least one.
 void write_inputs(const Schema& schema, std::span<const InputFrame* const> frames, bool has_digests,
                   std::uint8_t corrections, BitWriter& out) noexcept;

@@ -43,7 +43,7 @@ struct ClientGhostCounters {
 
 class ClientGhosts {
   public:
-    static constexpr std::size_t samples_max = 4;
+    static constexpr std::size_t samples_max = 8;
     /// Local ids above this are refused: a bound on memory, far above any budget.
     static constexpr LocalId local_ids_max = 1U << 20;
 
