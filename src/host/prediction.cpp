@@ -69,8 +69,8 @@ void PredictionData::add_group(LocalId root) {
 /// Walks all ghosts: only when a relation has changed.
 void PredictionData::know_groups() {
     const ClientGhosts& ghosts = *client->ghosts;
-    if (relations_known_ == ghosts.relations() && !order_changed_) return;
-    relations_known_ = ghosts.relations();
+    if (revision_known_ == ghosts.revision() && !order_changed_) return;
+    revision_known_ = ghosts.revision();
     order_changed_ = false;
     for (auto& children : children_) children.clear();
     children_.resize(ghosts.lane_end());

@@ -73,7 +73,7 @@ class PredictionData {
     void fill(PredictedFrame& frame, const InputFrame& input);
     void say(InputFrame& input);
 
-    std::uint32_t relations_known_ = ~0U;
+    std::uint32_t revision_known_ = ~0U;
     bool order_changed_ = false;
     std::vector<LocalId> members_;  ///< of all own groups, in the order of input
     std::vector<Group> groups_;

@@ -172,7 +172,12 @@ bool ClientGhosts::read(BitReader& in) {
 void ClientGhosts::accept(Tick& newest) {
     const auto ahead = static_cast<std::int16_t>(tick_low_ - static_cast<std::uint16_t>(newest));
     const Tick tick = newest + static_cast<Tick>(ahead);
+    const bool relates =
+        std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
+            return edit.type != Edit::Type::update || edit.relink;
+        });
     apply(tick);
+    revision_ += relates ? 1 : 0;
     newest = std::max(newest, tick);
     ++counters_.snapshots;
 }
@@ -207,7 +212,6 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     its.held = false;
     its.kept = policy;
     its.parent = no_local_id;
-    ++relations_;
     events_.push_back({ghost, its.kind, reason, change});
 }
 
@@ -218,7 +222,6 @@ void ClientGhosts::resume(LocalId ghost) {
     its.kept = LeavePolicy::despawn;
     its.samples = 0;  // wherever it was in the meantime
     ++count_;
-    ++relations_;
     events_.push_back({ghost, its.kind, Reason::entered, CopyChange::resumed});
 }
 
@@ -242,7 +245,6 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.parent = edit.parent;
     ghost.told = edit.told;
     ++count_;
-    ++relations_;
     events_.push_back({edit.ghost, edit.kind, Reason::entered, CopyChange::made});
     apply_values(edit, tick);
 }
@@ -341,7 +343,6 @@ void ClientGhosts::apply(Tick tick) {
             continue;
         }
         if (edit->relink) {
-            ++relations_;
             ghosts_[edit->ghost].owned = edit->owned;
             ghosts_[edit->ghost].parent = edit->parent;
             stop_telling(*edit);

@@ -98,7 +98,7 @@ class ClientGhosts {
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
     /// Another one whenever a ghost came, went, or changed its parent or owner.
-    std::uint32_t relations() const noexcept { return relations_; }
+    std::uint32_t revision() const noexcept { return revision_; }
 
     /// PROTOCOL.md, "Digest": the sum of a hash of every ghost.
     std::uint64_t digest() const noexcept;
@@ -163,7 +163,7 @@ class ClientGhosts {
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;
-    std::uint32_t relations_ = 0;
+    std::uint32_t revision_ = 0;
 };
 
 }  // namespace purview

@@ -132,8 +132,10 @@ TEST_CASE("rewind: a shield is rewound with its body, and what the client saw is
         (void)player.prediction->set_part(world.ghost(0, turret), s.turn, Turn{0, true});
     };
     std::map<CommandTick, Vec3> aims;
+    std::map<CommandTick, double> ticks;
     world.after_client = [&](auto& player, Micros) {
         aims[player.prediction->newest_command()] = aimed;
+        ticks[player.prediction->newest_command()] = aimed_tick;
     };
     world.on_input = [&](Server& server, ObserverId observer, GroupState& group,
                          const GroupCommand& command) {
@@ -148,6 +150,8 @@ TEST_CASE("rewind: a shield is rewound with its body, and what the client saw is
                                  0.5F, found) == Status::ok);
         ++shots;
         const Vec3 then = view->place_of(target.body);
+        if (std::abs(then.x - aim.x) > worst_miss)
+            MESSAGE("DBG shown " << aim.x << " tick " << ticks[command.tick()] << " got " << command.view_tick() << " place " << then.x << " now " << server.current_tick());
         worst_miss = std::max(worst_miss, std::abs(then.x - aim.x));
         hits += !found.empty() && found.front().entity == target.body &&
                 found.front().root == target.body;
