@@ -28,7 +28,8 @@ std::uint64_t WireMeter::full_bits(std::uint32_t kind) const {
 }
 
 void WireMeter::read_link(BitReader& in) {
-    (void)in.boolean();
+    (void)in.boolean();  // owned
+    (void)in.boolean();  // whole
     if (in.boolean()) (void)in.varint();
 }
 

@@ -50,8 +50,8 @@ struct ClientDef {
     std::uint32_t digest_every = 0;
 };
 
-/// A ghost that came or went, in an order that has parents before children when they come and
-/// children before parents when they go.
+/// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an
+/// order that has parents before children when they come and children before parents when they go.
 struct ClientEvent {
     GhostId ghost;
     KindId kind;
@@ -64,6 +64,14 @@ struct ClientEvent {
     bool is_leave(EventMode mode = EventMode::paired) const noexcept {
         return purview::is_leave(copy, mode);
     }
+};
+
+/// Its parent or its root is another (O42): one for each ghost and snapshot. A root is its own
+/// root; of a ghost that has left its group by leaving, `new_root` is no_ghost.
+struct ClientRelation {
+    GhostId ghost;
+    GhostId old_root, new_root;
+    GhostId old_parent, new_parent;
 };
 
 /// A call of the server, after the property changes of the packet that carried it.
@@ -82,9 +90,10 @@ struct ClientStats {
     std::uint64_t packets_received = 0;
     std::uint64_t packets_late = 0;
     std::uint64_t packets_malformed = 0;
-    std::uint64_t packets_lost = 0;      ///< of ours
-    std::uint64_t order_violations = 0;  ///< a child came without its parent
-    std::uint32_t rtt_us = 0;            ///< smoothed; 0: not known yet
+    std::uint64_t packets_lost = 0;       ///< of ours
+    std::uint64_t group_waits_ended = 0;  ///< ghosts shown before all of their group had come
+    std::uint64_t order_violations = 0;   ///< a child came without its parent
+    std::uint32_t rtt_us = 0;             ///< smoothed; 0: not known yet
     std::uint64_t calls_received = 0;
     std::uint64_t calls_waited = 0;   ///< came before their ghosts
     std::uint64_t calls_dropped = 0;  ///< whose ghosts did not come, or that nobody took
@@ -162,7 +171,12 @@ class Client {
     KindId kind_of(GhostId ghost) const noexcept;
     /// Owned by us.
     bool is_owned(GhostId ghost) const noexcept;
+    /// Of its group; no_ghost for a root. O(1).
     GhostId parent_of(GhostId ghost) const noexcept;
+    /// Of its group, itself for a root. O(1).
+    GhostId root_of(GhostId ghost) const noexcept;
+    /// Since clear_events(), in the order of snapshots.
+    std::span<const ClientRelation> relation_events() const noexcept;
     /// Tick of the last update that arrived.
     Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.

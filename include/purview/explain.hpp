@@ -80,6 +80,9 @@ struct Explanation {
     Stage stage = Stage::no_node;
     bool held = false;               ///< no node says yes any more: the minimum stay is not over
     EntityId unit = EntityId::none;  ///< the root that was judged for the entity's group
+    /// The member of the group, itself or above it, that is hidden by hand, and so hides it;
+    /// `stage` is what hides it. none: nobody.
+    EntityId hidden_member = EntityId::none;
     std::vector<ExplainedNode> nodes;
     std::vector<Change> single;  ///< each of them alone flips the answer
     std::vector<Change> pair;    ///< none alone: two that do it together; empty if none was found

@@ -228,14 +228,21 @@ class InterestManager {
     /// Bound to nothing: the default node's.
     Status add_default_node(EntityId entity);
 
-    /// Hidden from everybody but owners, whatever the nodes say.
+    /// Hidden from everybody but owners, whatever the nodes say; of a group's root: its group, but
+    /// not from owners of its members; of a member: all below it, but not from owners of the root
+    /// or of somebody there.
     Status force_hide(EntityId entity, bool hidden);
-    /// Shown to every ready observer, whatever the nodes say.
+    /// Shown to every ready observer, whatever the nodes say. A member takes its group along.
+    /// hidden_by_root: not as long as the root is force hidden.
     Status show_to_all(EntityId entity, bool shown);
     /// From now on `member` (with its own members, if it is a root) is judged with `root`, which
-    /// must be a unit of its own. Explicit pairs and marks of `member` end.
-    Status join_unit(EntityId member, EntityId root);
-    /// A unit of its own again, with these values.
+    /// must be a unit of its own. `parent`: the member of that group that it is below; none: the
+    /// root. What is said of it by hand stays: a denied, force hidden or explicit-only member is
+    /// hidden with all below it, and one that is allowed, shown to all or global makes its whole
+    /// group relevant, as one that is owned does. bad_argument: the parent is not in the group, or
+    /// is below the member.
+    Status join_unit(EntityId member, EntityId root, EntityId parent = EntityId::none);
+    /// A unit of its own again, with these values, and what is said of it by hand.
     Status leave_unit(EntityId member, const EntityDef& def);
 
     /// A kernel or node of your own may answer otherwise about this entity, for a reason the engine
@@ -282,9 +289,11 @@ class InterestManager {
     /// A kernel or node of your own may answer otherwise about anything, for this observer.
     Status rescan(ObserverId observer);
     Status rescan_node(NodeId node);
-    /// Explicit pair: always relevant, unless denied or force hidden.
+    /// Explicit pair: always relevant, unless denied or force hidden. A member takes its group
+    /// along. hidden_by_root: not as long as the root is denied or force hidden.
     Status allow(ObserverId observer, EntityId entity, bool value);
-    /// Explicit pair: never relevant, not even for the owner.
+    /// Explicit pair: never relevant, not even for the owner; with the group of a root, and with
+    /// all below a member.
     Status deny(ObserverId observer, EntityId entity, bool value);
 
     // -- rules while running --------------------------------------------------------------------

@@ -110,6 +110,8 @@ struct KindDef {
     LeavePolicy leave = LeavePolicy::despawn;
     /// A copy that is kept is dropped when its entity has not come back after so many ticks.
     std::uint32_t linger_ticks = 200;
+    bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
+    bool relative_place = false;  ///< in a group, its place is told as seen from its parent
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
     std::vector<SendRate> rates;

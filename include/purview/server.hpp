@@ -86,6 +86,8 @@ struct ServerDef {
     InterestLevel level = InterestLevel::full;
     std::string world_name;
     std::uint32_t entities_max = 1U << 20;
+    std::uint16_t group_members_max = 64;  ///< of one group, its root included
+    std::uint16_t group_depth_max = 8;     ///< generations under a root
     std::uint32_t tick_hz = 20;
     /// UDP payload for one observer in one tick, all its datagrams together; never exceeded.
     std::uint32_t budget_bytes_per_tick = 4'800;

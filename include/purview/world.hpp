@@ -27,6 +27,23 @@ struct WorldDef {
     std::uint16_t group_depth_max = 8;
 };
 
+/// Whose a subtree is while it is attached (O11). Whatever it is, it is as before after detach.
+enum class OwnerPolicy : std::uint8_t {
+    automatic = 0,  ///< keep where what is attached has an owner, else inherit
+    keep = 1,       ///< a player who boards a vehicle stays his own
+    inherit = 2,    ///< a turret is its vehicle's: it follows the owner of its parent
+};
+
+/// What became of an entity's place in the forest between two ticks: one for each entity, however
+/// often it changed. A root is its own root; of a despawned entity `new_root` is none.
+struct RelationEvent {
+    EntityId entity;
+    EntityId old_root;
+    EntityId new_root;
+    EntityId old_parent;
+    EntityId new_parent;
+};
+
 class WorldData;  // src/world: what the other rooms read
 
 class World {
@@ -78,19 +95,40 @@ class World {
     const void* read(EntityId entity, ComponentId component) const noexcept;
     void* write(EntityId entity, ComponentId component) noexcept;
 
-    /// Puts child (with its descendants) under parent. would_cycle, too_deep, too_large: nothing
-    /// was changed. A child that had another parent changes it.
-    Status attach(EntityId child, EntityId parent);
-    /// not_found when it has no parent.
+    // -- groups. A group is a root with all descendants that are connected through enabled members
+    //    of kinds that take part (KindDef::in_groups). Whoever does not take part keeps its parent
+    //    all the same, and cuts: its children are roots of groups of their own. -------------------
+    /// Puts child (with its descendants) under parent, in one step. would_cycle; too_deep,
+    /// too_large: of the group that would come of it; stale_id: nothing was changed. A child that
+    /// had another parent changes it.
+    Status attach(EntityId child, EntityId parent, OwnerPolicy owner = OwnerPolicy::automatic);
+    /// With its descendants. not_found when it has no parent.
     Status detach(EntityId child);
-    /// none for a root or a stale id. O(1).
+    /// Takes it out of its group, or back into it; its parent stays. Its children are roots while
+    /// it is out (O5, O13, O43). too_deep, too_large: nothing was changed.
+    Status set_group_enabled(EntityId entity, bool enabled);
+    bool is_group_enabled(EntityId entity) const noexcept;
+    /// none for an entity without a parent or a stale id. O(1).
     EntityId parent_of(EntityId entity) const noexcept;
-    /// The entity itself for a root. O(1).
+    /// The parent, where both are in one group; or none. What clients know. O(1).
+    EntityId group_parent_of(EntityId entity) const noexcept;
+    /// The root of its group, itself for a root. O(1).
     EntityId root_of(EntityId entity) const noexcept;
     /// Direct children in attach order. Valid until the next attach, detach or despawn.
     std::span<const EntityId> children_of(EntityId entity) const noexcept;
+    /// Of the tick that ended last, in the order in which they began to change (O42). Valid until
+    /// the next one ends.
+    std::span<const RelationEvent> relation_events() const noexcept;
 
-    /// The observer who owns it; none takes it away.
+    /// Where it stands as seen from its parent: its own place while it has none, or is of a kind
+    /// without relative places (KindDef::relative_place).
+    Vec3 local_place_of(EntityId entity) const noexcept;
+    /// Moves it within its parent. bad_position; bad_argument: it has no place relative to a
+    /// parent.
+    Status set_local_place(EntityId entity, Vec3 place);
+
+    /// The observer who owns it; none takes it away. From now on it inherits from nobody; members
+    /// that inherit from it are his, too.
     Status set_owner(EntityId entity, ObserverId owner);
     ObserverId owner_of(EntityId entity) const noexcept;
 

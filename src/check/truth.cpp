@@ -474,6 +474,15 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
                          Verdict& verdict) const {
     const TruthEntity& truth = *unit.facts;
     const TruthObserver& observer = *asking.observer.facts;
+    // What is said of a member is said of its group.
+    bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
+    bool allowed = contains(observer.allowed, unit.id);
+    for (const std::uint32_t index : members_) {
+        const TruthEntity& member = entities_[index];
+        if (member.root != unit.id) continue;
+        shown = shown || member.shown_to_all || member.mode == EntityMode::global;
+        allowed = allowed || contains(observer.allowed, member.id);
+    }
     verdict.entity = unit.id;
     verdict.hides = nodes.hides;
     verdict.nodes = nodes.nodes;
@@ -488,9 +497,9 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
         set(TruthStage::owned, true);
     } else if (truth.force_hidden) {
         set(TruthStage::force_hidden, false);
-    } else if (truth.shown_to_all || truth.mode == EntityMode::global) {
+    } else if (shown) {
         set(TruthStage::shown_to_all, true);
-    } else if (contains(observer.allowed, unit.id)) {
+    } else if (allowed) {
         set(TruthStage::allowed, true);
     } else if (truth.mode == EntityMode::explicit_only) {
         set(TruthStage::explicit_only, false);
@@ -504,6 +513,45 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
         truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
+}
+
+bool TruthOracle::is_below(const TruthEntity& member, EntityId top) const {
+    if (member.id == top) return true;
+    if (member.root == member.id) return false;
+    const EntityId parent = member.parent == EntityId::none ? member.root : member.parent;
+    return is_below(entities_[index_of(parent)], top);
+}
+
+/// The observer owns the root or somebody from `top` down; or one of those is allowed or shown.
+bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
+                            bool owners_only) const {
+    const TruthObserver& observer = *asking.observer.facts;
+    const auto owns = [&](const TruthEntity& entity) {
+        const bool has_kind = index_of(entity.kind) < def_.kinds.size();
+        return entity.owner == asking.observer.id &&
+               (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees);
+    };
+    if (owns(entities_[index_of(root)])) return true;
+    return std::any_of(members_.begin(), members_.end(), [&](std::uint32_t index) {
+        const TruthEntity& member = entities_[index];
+        if (member.root != root || !is_below(member, top)) return false;
+        const bool said = member.shown_to_all || member.mode == EntityMode::global ||
+                          contains(observer.allowed, member.id);
+        return owns(member) || (said && !owners_only);
+    });
+}
+
+/// What hides the member itself, or one above it; node: nothing.
+TruthStage TruthOracle::hidden_member(const Asking& asking, const TruthEntity& member) const {
+    if (member.id == member.root) return TruthStage::node;
+    if (contains(asking.observer.facts->denied, member.id)) return TruthStage::denied;
+    if (member.force_hidden && !has_entry(asking, member.root, member.id, true))
+        return TruthStage::force_hidden;
+    if (member.mode == EntityMode::explicit_only &&
+        !has_entry(asking, member.root, member.id, false))
+        return TruthStage::explicit_only;
+    const EntityId parent = member.parent == EntityId::none ? member.root : member.parent;
+    return hidden_member(asking, entities_[index_of(parent)]);
 }
 
 /// Whoever came by the nodes stays a while, unless something hides it.
@@ -623,6 +671,13 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
         const TruthEntity& entity = entities_[index];
         Verdict verdict = state.verdicts[index_of(entity.root)];
         verdict.entity = entity.id;
+        const TruthStage hidden = hidden_member(asking, entity);
+        if (hidden != TruthStage::node) {
+            if (verdict.relevant) verdict.stage = hidden;
+            verdict.relevant = false;
+            verdict.hides = true;
+            verdict.strength = 0;
+        }
         state.verdicts[index_of(entity.id)] = verdict;
     }
 }

@@ -152,6 +152,9 @@ class TruthOracle {
     void ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const;
     void decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
                 Verdict& verdict) const;
+    bool is_below(const TruthEntity& member, EntityId top) const;
+    bool has_entry(const Asking& asking, EntityId root, EntityId top, bool owners_only) const;
+    TruthStage hidden_member(const Asking& asking, const TruthEntity& member) const;
     void answer(const ObserverView& observer, ObserverState& state, ObserverState& before) const;
     void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 

@@ -28,8 +28,9 @@ struct TruthKey {
 };
 
 struct TruthEntity {
-    EntityId id = EntityId::none;    ///< none: nobody lives under this index
-    EntityId root = EntityId::none;  ///< itself, or the root of its group
+    EntityId id = EntityId::none;      ///< none: nobody lives under this index
+    EntityId root = EntityId::none;    ///< itself, or the root of its group
+    EntityId parent = EntityId::none;  ///< in its group; none: its root
     ObserverId owner = ObserverId::none;
     bool placed = true;
     bool force_hidden = false;

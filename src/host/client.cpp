@@ -100,7 +100,7 @@ GhostId Client::ghost_end() const noexcept {
     return data_->ghosts ? data_->ghosts->lane_end() : 0;
 }
 bool Client::is_held(GhostId ghost) const noexcept {
-    return data_->ghosts && data_->ghosts->is_held(ghost);
+    return data_->ghosts && data_->ghosts->is_shown(ghost);
 }
 LeavePolicy Client::kept_as(GhostId ghost) const noexcept {
     return data_->ghosts ? data_->ghosts->kept_as(ghost) : LeavePolicy::despawn;
@@ -112,7 +112,13 @@ bool Client::is_owned(GhostId ghost) const noexcept {
     return is_held(ghost) && data_->ghosts->owned(ghost);
 }
 GhostId Client::parent_of(GhostId ghost) const noexcept {
-    return is_held(ghost) ? data_->ghosts->parent(ghost) : no_ghost;
+    return is_held(ghost) ? data_->ghosts->shown_parent(ghost) : no_ghost;
+}
+GhostId Client::root_of(GhostId ghost) const noexcept {
+    return is_held(ghost) ? data_->ghosts->shown_root(ghost) : no_ghost;
+}
+std::span<const ClientRelation> Client::relation_events() const noexcept {
+    return data_->relations;
 }
 Tick Client::updated_of(GhostId ghost) const noexcept {
     return data_->has_copy(ghost) ? data_->ghosts->updated(ghost) : 0;
@@ -169,6 +175,7 @@ std::span<const ClientEvent> Client::events() const noexcept {
 }
 void Client::clear_events() noexcept {
     data_->events.clear();
+    data_->relations.clear();
 }
 std::uint64_t Client::digest() const noexcept {
     return data_->ghosts ? data_->ghosts->digest() : 0;

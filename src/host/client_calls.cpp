@@ -34,19 +34,19 @@ void ClientData::accept_calls(bool has_snapshot, Micros now) {
             calls_out_.drop_gone(
                 ghosts->schema(),
                 [&](OutgoingRpc& call) {
-                    return call.ghost != no_local_id && !ghosts->is_held(call.ghost);
+                    return call.ghost != no_local_id && !ghosts->is_shown(call.ghost);
                 },
                 [](const OutgoingRpc&) {});
         }
     }
     calls_in_.accept(ghosts->schema(), now,
-                     [this](LocalId ghost) { return ghosts->is_held(ghost); });
+                     [this](LocalId ghost) { return ghosts->is_shown(ghost); });
     release_calls(now);
 }
 
 void ClientData::release_calls(Micros now) {
     if (!ghosts.has_value()) return;
-    calls_in_.release(now, [this](LocalId ghost) { return ghosts->is_held(ghost); });
+    calls_in_.release(now, [this](LocalId ghost) { return ghosts->is_shown(ghost); });
     const RpcInboxCounters& counters = calls_in_.counters();
     stats.calls_received = counters.arrived;
     stats.calls_waited = counters.waited;
@@ -69,7 +69,7 @@ Status ClientData::call(RpcId rpc, GhostId ghost, const RpcWords& words) {
     const RpcDesc& desc = ghosts->schema().rpcs()[index_of(rpc)].desc;
     if (desc.direction != RpcDirection::to_server) return Status::bad_argument;
     if (desc.target == RpcTarget::entity) {
-        if (!ghosts->is_held(ghost)) return Status::not_found;
+        if (!ghosts->is_shown(ghost)) return Status::not_found;
         if (desc.callers == RpcCallers::owner && !ghosts->owned(ghost)) return Status::refused;
     }
     if (desc.callers == RpcCallers::players && def.role != Role::player) return Status::refused;

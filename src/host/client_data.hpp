@@ -30,7 +30,10 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
-    bool has_copy(GhostId ghost) const noexcept { return ghosts && ghosts->has_copy(ghost); }
+    bool has_copy(GhostId ghost) const noexcept {
+        return ghosts &&
+               (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);
+    }
     struct FoundField {
         const FieldDef* def = nullptr;
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
@@ -54,6 +57,8 @@ class ClientData {
     Micros newest_tick_at = 0;  ///< when the first snapshot of that tick came
     ClientInputs inputs;
     std::vector<ClientEvent> events;
+    std::vector<ClientRelation> relations;
+    bool is_view_told = false;
     bool is_view_complete = false;
     ClientStats stats;
 

@@ -154,6 +154,11 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         for (const GhostEvent& event : ghosts->events()) {
             events.push_back({event.ghost, event.kind, event.reason, event.copy});
         }
+        for (const GhostRelation& one : ghosts->relations()) {
+            relations.push_back(
+                {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
+        }
+        stats.group_waits_ended = ghosts->counters().waits_ended;
         stats.order_violations = ghosts->counters().order_violations;
     }
     if (ghosts.has_value()) accept_calls(has_snapshot, now);
@@ -161,6 +166,8 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     last_heard_ = now;
     if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
     read_messages();
+    // What waits for the rest of its group has not been shown yet.
+    if (is_view_told && !is_view_complete) is_view_complete = !ghosts->is_any_waiting();
 }
 
 bool ClientData::read_welcome(std::span<const std::byte> message) {
@@ -201,7 +208,7 @@ void ClientData::read_messages() {
                 break;
             case ServerMessage::view_complete:
                 good = state == ClientState::joined;
-                is_view_complete = good;
+                is_view_told = good;
                 break;
             case ServerMessage::correction:
                 good = inputs.messages.size() < ClientInputs::messages_max;

@@ -106,6 +106,8 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     WorldDef world_def;
     world_def.schema = def.schema;
     world_def.entities_max = def.entities_max;
+    world_def.group_members_max = def.group_members_max;
+    world_def.group_depth_max = def.group_depth_max;
     auto world = World::create(world_def);
     if (!world) return world.error();
     std::vector<std::byte> welcome(message_bytes_max - welcome_bytes_besides);

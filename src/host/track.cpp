@@ -33,7 +33,9 @@ void ServerData::track_op(const WorldOp& op) {
         (void)interest.despawn(op.entity);  // stale when it was spawned in this same tick
         return;
     }
-    if (!data.is_alive(op.entity)) return;
+    // Who leaves a group and is gone later in the tick leaves it all the same: a root with members
+    // cannot go. Its values rest until the tick ends.
+    if (!data.is_alive(op.entity) && op.type != WorldOp::Type::root) return;
     const std::uint32_t index = index_of(op.entity);
     switch (op.type) {
         case WorldOp::Type::spawn:
@@ -43,7 +45,7 @@ void ServerData::track_op(const WorldOp& op) {
             if (op.root == op.entity) {
                 (void)interest.leave_unit(op.entity, interest_def_of(index));
             } else {
-                (void)interest.join_unit(op.entity, op.root);
+                (void)interest.join_unit(op.entity, op.root, op.parent);
             }
             break;
         case WorldOp::Type::owner: {

@@ -11,7 +11,7 @@ namespace purview {
 
 bool InterestData::is_relevant(ObserverId observer, EntityId entity) const noexcept {
     if (!is_observer(observer) || !is_known(entity)) return false;
-    return is_seen(index_of(observer), unit_of(entity));
+    return is_visible(index_of(observer), entity);
 }
 
 bool InterestData::is_ready(ObserverId observer) const noexcept {
@@ -20,15 +20,16 @@ bool InterestData::is_ready(ObserverId observer) const noexcept {
 
 bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
     if (!is_observer(observer) || !is_known(entity)) return false;
-    const PairEntry* pair = pairs_.find(index_of(observer), unit_of(entity));
+    const PairEntry* pair = pairs_.find(index_of(observer), entity);
+    if (is_member(entity) && (pair == nullptr || !pair->deny))
+        pair = pairs_.find(index_of(observer), unit_of(entity));
     return pair != nullptr && pair->deny;
 }
 
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
     if (!is_known(entity)) return;
-    const EntityId unit = unit_of(entity);
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (is_seen(o, unit)) out.push_back(id_of(o));
+        if (is_visible(o, entity)) out.push_back(id_of(o));
     }
 }
 
@@ -97,6 +98,7 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
         const std::size_t at = window.find(block, table_.cell_end());
         const bool is_inside = at < window.size();
         if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
+        if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
         strength[i] = 1;  // by other means than nodes, or for the rest of its time
         if (facts_of(o, unit, slot).decide(false) != Stage::no_node) continue;
         std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];

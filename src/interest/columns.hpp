@@ -20,13 +20,14 @@ struct Columns {
     // Flags of interest itself.
     std::uint32_t force_hidden = 0;
     std::uint32_t explicit_only = 0;
-    std::uint32_t no_window = 0;    ///< either of the two: windows say no
-    std::uint32_t shown = 0;        ///< to all, by hand
-    std::uint32_t global_mode = 0;  ///< to all, by its mode
-    std::uint32_t open = 0;         ///< to all, by a node without steps
-    std::uint32_t special = 0;      ///< some pair of it is denied
-    std::uint32_t watched = 0;      ///< some observer looks from it
-    std::uint32_t more_keys = 0;    ///< it has keys beside the column
+    std::uint32_t no_window = 0;         ///< either of the two: windows say no
+    std::uint32_t shown = 0;             ///< to all, by hand
+    std::uint32_t global_mode = 0;       ///< to all, by its mode
+    std::uint32_t shown_by_members = 0;  ///< to all, by a member of its group
+    std::uint32_t open = 0;              ///< to all, by a node without steps
+    std::uint32_t special = 0;           ///< some pair of it is denied
+    std::uint32_t watched = 0;           ///< some observer looks from it
+    std::uint32_t more_keys = 0;         ///< it has keys beside the column
     // Numbers.
     std::uint32_t range = 0;  ///< its own, or 0
 
@@ -40,8 +41,8 @@ struct Columns {
         for (std::uint32_t i = 0; i < keys; ++i) (void)table.add_key_column();
         for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
         for (std::uint32_t* column :
-             {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode, &c.open,
-              &c.special, &c.watched, &c.more_keys}) {
+             {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,
+              &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys}) {
             *column = table.add_flag_column();
         }
         c.range = table.add_float_column();

@@ -24,6 +24,16 @@ void InterestData::for_each_member(EntityId unit, bool enter, Visit&& visit) con
     }
 }
 
+/// Those of the unit that the observer has while he has the unit.
+template <class Visit>
+void InterestData::for_each_visible(std::uint32_t o, EntityId unit, bool enter,
+                                    Visit&& visit) const {
+    if (!has_cuts(unit)) return for_each_member(unit, enter, visit);
+    for_each_member(unit, enter, [&](EntityId member) {
+        if (member == unit || !is_cut(o, unit, member)) visit(member);
+    });
+}
+
 template <class Visit>
 void InterestData::for_each_unit(Visit&& visit) const {
     for (BlockIndex block = 0; block < table_.block_end(); ++block) {
@@ -70,6 +80,31 @@ void InterestData::edit_unit(EntityId unit, Edit&& edit) {
     tell_touched(unit);
 }
 
+/// The same of everything about some units, their members and who is a member: whoever is in one of
+/// them before or after it.
+template <class Edit>
+void InterestData::edit_groups(std::initializer_list<EntityId> units, Edit&& edit) {
+    std::vector<EntityId> who;
+    for (const EntityId unit : units)
+        for_each_member(unit, true, [&](EntityId member) { who.push_back(member); });
+    std::vector<View> before;
+    collect_views(who, before);
+    std::vector<Touched> had;
+    for (const EntityId unit : units) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) had.push_back({o, is_seen(o, unit)});
+    }
+    edit();
+    std::size_t i = 0;
+    for (const EntityId unit : units) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o, ++i) {
+            if (had[i].before && is_known(unit) && !is_member(unit) && !is_seen(o, unit))
+                (void)hold(o, unit);
+        }
+        if (table_.slot_of(unit) != no_slot) note_hide(unit);
+    }
+    tell_views(who, before);
+}
+
 template <class Edit>
 void InterestData::edit_observer(std::uint32_t o, Edit&& edit) {
     std::vector<EntityId>& before = edit_before_;
@@ -98,7 +133,7 @@ template <class Visit>
 void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     const Observer& observer = observers_[o];
     if (!observer.ready) return;
-    const auto tell = [&](EntityId unit) { for_each_member(unit, true, visit); };
+    const auto tell = [&](EntityId unit) { for_each_visible(o, unit, true, visit); };
     const Window& window = observer.window;
     window.for_each_block([&](std::size_t at, BlockIndex block) {
         for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {

@@ -3,6 +3,7 @@
 //
 // Edits of entities. Whatever may change X runs inside edit_unit.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -253,13 +254,14 @@ void InterestData::forget_entity(EntityId entity) {
 Status InterestData::despawn(EntityId entity) {
     if (is_member(entity)) {
         const EntityId root = unit_of(entity);
-        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-            if (is_seen(o, root)) log_fact(o, entity, false);
-        }
-        leave_group(entity, root);
-        if (const ObserverId* owner = owners_.find(index_of(entity))) {
-            const ObserverId was = *owner;
-            edit_unit(root, [&] { add_owned(root, entity, was, -1); });
+        if (is_plain_member(entity) && !has_cuts(root)) {
+            const std::array who{entity};
+            views_before_.clear();
+            collect_views(who, views_before_);
+            forget_member(entity);
+            tell_views(who, views_before_);
+        } else {
+            edit_groups({root}, [&] { forget_member(entity); });
         }
         forget_entity(entity);
         update_observers_of_main(entity);
@@ -277,8 +279,10 @@ Status InterestData::despawn(EntityId entity) {
         const Columns& columns = facts_table_.columns;
         shown_count_ -= table_.flag(columns.shown, slot) ? 1 : 0;
         shown_count_ -= table_.flag(columns.global_mode, slot) ? 1 : 0;
+        shown_count_ -= table_.flag(columns.shown_by_members, slot) ? 1 : 0;
         open_count_ -= table_.flag(columns.open, slot) ? 1 : 0;
         no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
+        unit_marks_.erase(index_of(entity));
         table_.remove(slot, false);
     });
     forget_entity(entity);
@@ -567,8 +571,9 @@ Status InterestData::set_velocity(EntityId entity, Vec3 velocity) {
 }
 
 Status InterestData::set_mode(EntityId entity, EntityMode mode) {
+    if (is_member(entity)) return mark_mode(entity, mode);
     const Slot slot = table_.slot_of(entity);
-    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    if (slot == no_slot) return Status::stale_id;
     const Columns& columns = facts_table_.columns;
     edit_unit(entity, [&] {
         const bool is_global = mode == EntityMode::global;
@@ -599,21 +604,27 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
     const ObserverId* found = owners_.find(index_of(entity));
     const ObserverId old = found == nullptr ? ObserverId::none : *found;
     if (old == owner) return Status::ok;
-    edit_unit(unit, [&] {
+    const auto edit = [&] {
         if (old != ObserverId::none) add_owned(unit, entity, old, -1);
         if (owner != ObserverId::none) add_owned(unit, entity, owner, +1);
-    });
-    if (owner == ObserverId::none) {
-        owners_.erase(index_of(entity));
+        if (owner == ObserverId::none) {
+            owners_.erase(index_of(entity));
+        } else {
+            owners_[index_of(entity)] = owner;
+        }
+    };
+    if (has_cuts(unit)) {
+        edit_groups({unit}, edit);
     } else {
-        owners_[index_of(entity)] = owner;
+        edit_unit(unit, edit);
     }
     return Status::ok;
 }
 
 Status InterestData::force_hide(EntityId entity, bool hidden) {
+    if (is_member(entity)) return mark_member(entity, &MemberMarks::force_hidden, hidden);
     const Slot slot = table_.slot_of(entity);
-    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    if (slot == no_slot) return Status::stale_id;
     const std::uint32_t column = facts_table_.columns.force_hidden;
     if (table_.flag(column, slot) == hidden) return Status::ok;
     edit_unit(entity, [&] {
@@ -624,8 +635,9 @@ Status InterestData::force_hide(EntityId entity, bool hidden) {
 }
 
 Status InterestData::show_to_all(EntityId entity, bool shown) {
+    if (is_member(entity)) return mark_member(entity, &MemberMarks::shown, shown);
     const Slot slot = table_.slot_of(entity);
-    if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
+    if (slot == no_slot) return Status::stale_id;
     const std::uint32_t column = facts_table_.columns.shown;
     if (table_.flag(column, slot) == shown) return Status::ok;
     edit_unit(entity, [&] {

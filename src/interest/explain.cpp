@@ -41,6 +41,9 @@ std::string Explanation::text() const {
                    (step.so_far ? ", so far yes\n" : ", so far no\n");
         }
     }
+    if (hidden_member != EntityId::none)
+        out += "  of its group, entity " + std::to_string(index_of(hidden_member)) +
+               " is hidden with all below it\n";
     if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
     const std::string turn = relevant ? "would hide it" : "would show it";
     for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
@@ -385,13 +388,15 @@ std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, con
     const Slot slot = table_.slot_of(unit);
     const bool global = table_.flag(facts_table_.columns.global_mode, slot);
     toggle(ChangeType::force_hide, now.facts.force_hidden, "force-hide it", "end the force-hide");
-    if (!global) {
+    const bool by_member = table_.flag(facts_table_.columns.shown_by_members, slot);
+    if (!global && !by_member) {
         toggle(ChangeType::show_to_all, now.facts.shown_to_all, "show it to all",
                "end the show to all");
         toggle(ChangeType::explicit_only, now.facts.explicit_only, "make it explicit only",
                "let nodes decide about it");
     }
-    toggle(ChangeType::allow, now.facts.allowed, "allow the pair", "end the allow");
+    if (pair == nullptr || pair->member_allows == 0)
+        toggle(ChangeType::allow, now.facts.allowed, "allow the pair", "end the allow");
     if (def_.level == InterestLevel::full) {
         toggle(ChangeType::sees_everything, now.facts.sees_everything,
                "let the observer see everything", "let the rules count for the observer");
@@ -426,6 +431,32 @@ std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, con
     return changes;
 }
 
+/// The group may be relevant; a member of it is not.
+Explanation InterestData::explain_hidden(std::uint32_t o, EntityId entity, Explanation out) const {
+    if (!out.relevant) return out;  // two things at once hide it
+    const EntityId unit = out.unit;
+    out.relevant = false;
+    out.unit = out.hidden_member;
+    out.stage = cut_of(o, unit, out.unit);
+    const MemberMarks* found = member_marks_.find(index_of(out.unit));
+    const MemberMarks marks = found == nullptr ? MemberMarks{} : *found;
+    const bool is_both = marks.force_hidden && marks.mode == EntityMode::explicit_only;
+    const bool is_denied = out.stage == Stage::denied;
+    std::size_t cuts = 0;
+    for (EntityId one = entity; one != unit; one = *parent_of_member_.find(index_of(one)))
+        cuts += cut_of(o, unit, one) != Stage::node ? 1 : 0;
+    if (cuts != 1 || is_both || (is_denied && marks.cuts())) return out;
+    Change change;
+    change.type = is_denied                          ? ChangeType::deny
+                  : out.stage == Stage::force_hidden ? ChangeType::force_hide
+                                                     : ChangeType::explicit_only;
+    change.what = is_denied                          ? "end the deny of the member"
+                  : out.stage == Stage::force_hidden ? "end the force-hide of the member"
+                                                     : "let its group decide about the member";
+    out.single.push_back(change);
+    return out;
+}
+
 Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     Explanation out;
     out.status = is_observer(id) && is_known(entity) ? Status::ok : Status::stale_id;
@@ -437,6 +468,10 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     out.stage = judge.judge(now, &out.nodes);
     out.held = now.held && out.stage == Stage::node;
     out.relevant = is_yes(out.stage);
+    if (has_cuts(unit) && entity != unit) {
+        out.hidden_member = cut_by(o, unit, entity);
+        if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);
+    }
     std::vector<Change> changes = changes_of(o, unit, now, judge.sight().places);
     const auto flips = [&](const Change& a, const Change* b) {
         Case then = now;

@@ -60,10 +60,11 @@ PairFacts InterestData::facts_of(std::uint32_t o, Slot slot, const PairEntry* pa
     facts.ready = observer.ready;
     facts.denied = pair != nullptr && pair->deny;
     facts.owned = pair != nullptr && pair->owned > 0;
-    facts.allowed = pair != nullptr && pair->allow;
+    facts.allowed = pair != nullptr && (pair->allow || pair->member_allows > 0);
     facts.force_hidden = table_.flag(columns.force_hidden, slot);
     facts.shown_to_all = shown_count_ > 0 && (table_.flag(columns.shown, slot) ||
-                                              table_.flag(columns.global_mode, slot));
+                                              table_.flag(columns.global_mode, slot) ||
+                                              table_.flag(columns.shown_by_members, slot));
     facts.explicit_only = table_.flag(columns.explicit_only, slot);
     facts.sees_everything = observer.sees_everything || def_.level != InterestLevel::full;
     return facts;
@@ -89,7 +90,7 @@ bool InterestData::is_open_to_all(Slot slot) const noexcept {
     const Columns& columns = facts_table_.columns;
     return everything_count_ > 0 || def_.level != InterestLevel::full ||
            table_.flag(columns.open, slot) || table_.flag(columns.shown, slot) ||
-           table_.flag(columns.global_mode, slot);
+           table_.flag(columns.global_mode, slot) || table_.flag(columns.shown_by_members, slot);
 }
 
 bool InterestData::is_anything_open(const Observer& observer) const noexcept {
@@ -126,7 +127,8 @@ void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter)
 void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after) {
     if (before == after || in_window(observer, unit)) return;
     if (before && hold(observer, unit)) return;
-    for_each_member(unit, after, [&](EntityId member) { log_fact(observer, member, after); });
+    for_each_visible(observer, unit, after,
+                     [&](EntityId member) { log_fact(observer, member, after); });
 }
 
 void InterestData::touch(std::uint32_t observer, EntityId unit) {

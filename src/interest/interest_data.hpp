@@ -152,7 +152,7 @@ class InterestData {
     Status recheck(EntityId entity);
     Status update(EntityId entity);
     // -- units.cpp
-    Status join_unit(EntityId member, EntityId root);
+    Status join_unit(EntityId member, EntityId root, EntityId parent);
     Status leave_unit(EntityId member, const EntityDef& def);
     // -- observers.cpp
     Result<ObserverId> add_observer();
@@ -264,6 +264,7 @@ class InterestData {
     // -- explain.cpp
     friend class Judge;
     Case case_of(std::uint32_t observer, EntityId unit) const;
+    Explanation explain_hidden(std::uint32_t observer, EntityId entity, Explanation out) const;
     std::vector<Change> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
                                    std::span<const Vec3> places) const;
     // -- facts.cpp
@@ -286,6 +287,8 @@ class InterestData {
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
+    template <class Visit>
+    void for_each_visible(std::uint32_t observer, EntityId unit, bool enter, Visit&& visit) const;
     /// Some entity is shown to everybody, or some observer sees everything.
     bool is_open_to_all(Slot slot) const noexcept;
     bool is_anything_open(const Observer& observer) const noexcept;
@@ -303,6 +306,8 @@ class InterestData {
     /// Runs an edit that may change X between one unit and many observers, and tells what changed.
     template <class Edit>
     void edit_unit(EntityId unit, Edit&& edit);
+    template <class Edit>
+    void edit_groups(std::initializer_list<EntityId> units, Edit&& edit);
     /// The same between one observer and all units of its rows.
     template <class Edit>
     void edit_observer(std::uint32_t observer, Edit&& edit);
@@ -363,9 +368,58 @@ class InterestData {
         return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
     }
     // -- units.cpp
-    std::vector<std::uint8_t> who_has(EntityId unit) const;
-    void log_change(EntityId entity, const std::vector<std::uint8_t>& before,
-                    const std::vector<std::uint8_t>& after);
+    /// The observer has the member with this number of a list.
+    struct View {
+        std::uint32_t observer;
+        std::uint32_t member;
+        friend bool operator==(const View&, const View&) = default;
+        friend bool operator<(const View& a, const View& b) noexcept {
+            return a.observer != b.observer ? a.observer < b.observer : a.member < b.member;
+        }
+    };
+    /// What is said by hand of a member of a group.
+    struct MemberMarks {
+        bool force_hidden = false;
+        bool shown = false;
+        EntityMode mode = EntityMode::nodes;
+        bool cuts() const noexcept { return force_hidden || mode == EntityMode::explicit_only; }
+        bool shows() const noexcept { return shown || mode == EntityMode::global; }
+        bool is_empty() const noexcept {
+            return !force_hidden && !shown && mode == EntityMode::nodes;
+        }
+    };
+    struct UnitMarks {
+        std::uint32_t cuts = 0;   ///< marks and denied pairs of members
+        std::uint32_t shows = 0;  ///< members that are shown to all
+    };
+    bool has_cuts(EntityId unit) const noexcept {
+        if (unit_marks_.size() == 0) return false;
+        const UnitMarks* marks = unit_marks_.find(index_of(unit));
+        return marks != nullptr && marks->cuts > 0;
+    }
+    bool is_cut(std::uint32_t observer, EntityId unit, EntityId member) const noexcept {
+        return cut_by(observer, unit, member) != EntityId::none;
+    }
+    EntityId cut_by(std::uint32_t observer, EntityId unit, EntityId member) const noexcept;
+    Stage cut_of(std::uint32_t observer, EntityId unit, EntityId one) const noexcept;
+    bool has_entry(std::uint32_t observer, EntityId unit, EntityId top,
+                   bool owners_only) const noexcept;
+    bool is_below(EntityId member, EntityId top) const noexcept;
+    bool is_visible(std::uint32_t observer, EntityId entity) const noexcept;
+    void collect_views(std::span<const EntityId> who, std::vector<View>& out) const;
+    void tell_views(std::span<const EntityId> who, const std::vector<View>& before);
+    void count_marks(EntityId unit, EntityId member, int delta);
+    Status mark_member(EntityId member, bool MemberMarks::*field, bool value);
+    Status mark_mode(EntityId member, EntityMode mode);
+    Status edit_member_pair(std::uint32_t observer, EntityId member, bool PairEntry::*field,
+                            bool value);
+    void forget_member_pair(std::uint32_t observer, EntityId member);
+    bool is_hidden_by_root(std::uint32_t observer, EntityId unit) const noexcept;
+    bool is_plain_member(EntityId entity) const noexcept;
+    void join(EntityId member, EntityId root, EntityId parent);
+    void leave(EntityId member, const EntityDef& def);
+    void take_marks_along(EntityId unit);
+    void forget_member(EntityId member);
     void dissolve_unit(EntityId unit);
     void leave_group(EntityId member, EntityId root);
     std::vector<EntityId>& members_of(EntityId root);
@@ -473,8 +527,14 @@ class InterestData {
     std::vector<KindId> kinds_;                   ///< by entity index; shorter: none
     FlatMap<std::uint32_t, std::uint8_t> blind_;  ///< by entity index: its owner does not see it
     FlatMap<std::uint32_t, ObserverId> owners_;   ///< by entity index
-    FlatMap<std::uint32_t, EntityId> unit_of_member_;     ///< by index of the member: its root
-    FlatMap<std::uint32_t, EntityId> member_ids_;         ///< by index of the member: its full id
+    FlatMap<std::uint32_t, EntityId> unit_of_member_;    ///< by index of the member: its root
+    FlatMap<std::uint32_t, EntityId> member_ids_;        ///< by index of the member: its full id
+    FlatMap<std::uint32_t, EntityId> parent_of_member_;  ///< by index of the member
+    FlatMap<std::uint32_t, MemberMarks> member_marks_;   ///< by index of the member; or none
+    FlatMap<std::uint32_t, UnitMarks> unit_marks_;       ///< by index of the root; or none
+    std::vector<View> views_before_;                     ///< scratch
+    std::vector<View> views_after_;
+    std::vector<EntityId> moving_;
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
     std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;

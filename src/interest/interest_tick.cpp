@@ -363,7 +363,7 @@ void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
         return;
     }
     const Reason reason = reason_of(o, unit, enter);
-    for_each_member(unit, enter, [&](EntityId member) {
+    for_each_visible(o, unit, enter, [&](EntityId member) {
         if (cancel_fact(o, member, enter)) return;
         pending_.push_back(
             {o, member, member == unit ? reason : reason_of(o, member, enter), enter});
@@ -405,7 +405,7 @@ Reason InterestData::reason_of(std::uint32_t o, EntityId entity, bool enter) con
     if (!enter) {
         const bool hides = stage == Stage::not_ready || stage == Stage::denied ||
                            stage == Stage::force_hidden || stage == Stage::explicit_only ||
-                           is_hidden_by_rules(unit);
+                           is_hidden_by_rules(unit) || (has_cuts(unit) && is_cut(o, unit, entity));
         return hides ? Reason::hidden : Reason::left;
     }
     if (stage == Stage::owned) return Reason::owned;

@@ -74,8 +74,8 @@ Status InterestManager::force_hide(EntityId e, bool hidden) {
 Status InterestManager::show_to_all(EntityId e, bool shown) {
     return data_->show_to_all(e, shown);
 }
-Status InterestManager::join_unit(EntityId member, EntityId root) {
-    return data_->join_unit(member, root);
+Status InterestManager::join_unit(EntityId member, EntityId root, EntityId parent) {
+    return data_->join_unit(member, root, parent == EntityId::none ? root : parent);
 }
 Status InterestManager::leave_unit(EntityId member, const EntityDef& def) {
     return data_->leave_unit(member, def);

@@ -55,10 +55,14 @@ Status InterestData::remove_observer(ObserverId id) {
         const EntityId unit = pairs_.entities_of(o).front();
         PairEntry& pair = pairs_.edit(o, unit);
         const bool denied = pair.deny;
+        if (is_member(unit)) {
+            forget_member_pair(o, unit);
+            continue;
+        }
         if (pair.nodes > 0) drop_from_custom_nodes(o, unit);
         pairs_.edit(o, unit).clear();
         pairs_.settle(o, unit);
-        if (denied) update_special(unit);
+        if (denied && !is_member(unit)) update_special(unit);
     }
     if (observer.sees_everything) --everything_count_;
     for (const KeyedArea& area : observer.areas)
@@ -437,9 +441,8 @@ Status InterestData::set_sees_everything(ObserverId id, bool value) {
 
 Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*field, bool value) {
     if (!is_observer(id)) return Status::stale_id;
-    if (table_.slot_of(entity) == no_slot) {
-        return is_member(entity) ? Status::refused : Status::stale_id;
-    }
+    if (is_member(entity)) return edit_member_pair(index_of(id), entity, field, value);
+    if (table_.slot_of(entity) == no_slot) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     const Slot slot = table_.slot_of(entity);
     PairEntry& pair = pairs_.edit(o, entity);
@@ -451,7 +454,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
         stays_.end(o, entity);
     }
     const bool is_denial_new = facts.denied != pair.deny;
-    facts.allowed = pair.allow;
+    facts.allowed = pair.allow || pair.member_allows > 0;
     facts.denied = pair.deny;
     const bool after = x_holds(o, entity, slot, &pair, facts);
     pairs_.settle(o, entity);

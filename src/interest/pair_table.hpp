@@ -21,8 +21,9 @@ struct PairEntry {
     EntityId entity = EntityId::none;
     std::uint16_t owned =
         0;  ///< members of the entity's group that the observer owns and sees by it
-    std::uint16_t owned_blind = 0;  ///< and those that he does not see by owning them
-    std::uint16_t nodes = 0;        ///< custom nodes that say yes
+    std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
+    std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
+    std::uint16_t nodes = 0;          ///< custom nodes that say yes
     bool allow = false;
     bool deny = false;
     bool held = false;              ///< no node says yes any more, and its time is not over
@@ -30,10 +31,11 @@ struct PairEntry {
     std::uint32_t in_entity = 0;
 
     bool is_empty() const noexcept {
-        return owned == 0 && owned_blind == 0 && nodes == 0 && !allow && !deny && !held;
+        return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && !allow &&
+               !deny && !held;
     }
     void clear() noexcept {
-        owned = owned_blind = nodes = 0;
+        owned = owned_blind = member_allows = nodes = 0;
         allow = deny = held = false;
     }
 };

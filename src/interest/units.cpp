@@ -3,27 +3,12 @@
 //
 // Groups as interest sees them: one unit with one slot, and members that are judged with it.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "interest/interest_data.hpp"
 
 namespace purview {
-
-/// What each observer has of a unit right now; by observer index.
-std::vector<std::uint8_t> InterestData::who_has(EntityId unit) const {
-    std::vector<std::uint8_t> has(observers_.size());
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) has[o] = is_seen(o, unit) ? 1 : 0;
-    return has;
-}
-
-/// The entity went from one unit to another: what that means for everybody.
-void InterestData::log_change(EntityId entity, const std::vector<std::uint8_t>& before,
-                              const std::vector<std::uint8_t>& after) {
-    for (std::uint32_t o = 0; o < before.size(); ++o) {
-        if (before[o] == after[o]) continue;
-        log_fact(o, entity, after[o] != 0);
-    }
-}
 
 /// A unit stops being one: no row, no pair, no slot; observers are told by whoever calls.
 void InterestData::dissolve_unit(EntityId unit) {
@@ -39,6 +24,7 @@ void InterestData::dissolve_unit(EntityId unit) {
     const Columns& columns = facts_table_.columns;
     shown_count_ -= table_.flag(columns.shown, slot) ? 1 : 0;
     shown_count_ -= table_.flag(columns.global_mode, slot) ? 1 : 0;
+    shown_count_ -= table_.flag(columns.shown_by_members, slot) ? 1 : 0;
     open_count_ -= table_.flag(columns.open, slot) ? 1 : 0;
     no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
     table_.remove(slot, true);
@@ -66,65 +52,366 @@ void InterestData::drop_members_list(EntityId root) {
 void InterestData::leave_group(EntityId member, EntityId root) {
     auto& members = members_of(root);
     members.erase(std::find(members.begin(), members.end(), member));
+    const EntityId parent = *parent_of_member_.find(index_of(member));
+    for (const EntityId other : members) {  // those below it are below its parent now
+        EntityId& its = *parent_of_member_.find(index_of(other));
+        if (its == member) its = parent;
+    }
     if (members.empty()) drop_members_list(root);
     unit_of_member_.erase(index_of(member));
+    parent_of_member_.erase(index_of(member));
     member_ids_.erase(index_of(member));
 }
 
-Status InterestData::join_unit(EntityId member, EntityId root) {
-    if (!is_known(member) || table_.slot_of(root) == no_slot) return Status::stale_id;
-    if (member == root) return Status::bad_argument;
+// -- who has what of a group ---------------------------------------------------------------------
+
+bool InterestData::is_visible(std::uint32_t o, EntityId entity) const noexcept {
+    const EntityId unit = unit_of(entity);
+    if (!is_seen(o, unit)) return false;
+    return unit == entity || !has_cuts(unit) || !is_cut(o, unit, entity);
+}
+
+void InterestData::collect_views(std::span<const EntityId> who, std::vector<View>& out) const {
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        EntityId unit = EntityId::none;
+        bool seen = false;
+        for (std::uint32_t i = 0; i < who.size(); ++i) {
+            if (!is_known(who[i])) continue;
+            if (const EntityId its = unit_of(who[i]); its != unit) {
+                unit = its;
+                seen = is_seen(o, unit);
+            }
+            if (seen && (who[i] == unit || !has_cuts(unit) || !is_cut(o, unit, who[i])))
+                out.push_back({o, i});
+        }
+    }
+}
+
+/// What observers have now of those whom they had before, and the other way round. Leaves from the
+/// last to the first.
+void InterestData::tell_views(std::span<const EntityId> who, const std::vector<View>& before) {
+    views_after_.clear();
+    collect_views(who, views_after_);
+    const auto is_in = [](const std::vector<View>& list, const View& one) {
+        return std::binary_search(list.begin(), list.end(), one);
+    };
+    for (std::size_t i = before.size(); i > 0; --i) {
+        const View& one = before[i - 1];
+        if (!is_in(views_after_, one)) log_fact(one.observer, who[one.member], false);
+    }
+    for (const View& one : views_after_) {
+        if (!is_in(before, one)) log_fact(one.observer, who[one.member], true);
+    }
+}
+
+// -- members that are hidden, and members that show their group ----------------------------------
+
+bool InterestData::is_below(EntityId member, EntityId top) const noexcept {
+    while (member != top) {
+        const EntityId* parent = parent_of_member_.find(index_of(member));
+        if (parent == nullptr) return false;
+        member = *parent;
+    }
+    return true;
+}
+
+/// The observer owns the root, or somebody from `top` down; or one of those is allowed or shown.
+bool InterestData::has_entry(std::uint32_t o, EntityId unit, EntityId top,
+                             bool owners_only) const noexcept {
+    const auto owns = [&](EntityId entity) {
+        const ObserverId* owner = owners_.find(index_of(entity));
+        return owner != nullptr && *owner == id_of(o) && !blind_.contains(index_of(entity));
+    };
+    if (owns(unit)) return true;
+    const std::uint32_t* list = members_list_.find(index_of(unit));
+    if (list == nullptr) return false;
+    for (const EntityId member : members_[*list]) {
+        bool counts = owns(member);
+        if (!counts && !owners_only) {
+            const PairEntry* pair = pairs_.find(o, member);
+            const MemberMarks* marks = member_marks_.find(index_of(member));
+            counts = (pair != nullptr && pair->allow) || (marks != nullptr && marks->shows());
+        }
+        if (counts && is_below(member, top)) return true;
+    }
+    return false;
+}
+
+/// What hides this one member, and so all below it: denied, force_hidden or explicit_only; node:
+/// nothing.
+Stage InterestData::cut_of(std::uint32_t o, EntityId unit, EntityId one) const noexcept {
+    const PairEntry* pair = pairs_.find(o, one);
+    if (pair != nullptr && pair->deny) return Stage::denied;
+    const MemberMarks* marks = member_marks_.find(index_of(one));
+    if (marks == nullptr || !marks->cuts()) return Stage::node;
+    if (marks->force_hidden && !has_entry(o, unit, one, true)) return Stage::force_hidden;
+    const bool is_explicit = marks->mode == EntityMode::explicit_only;
+    return is_explicit && !has_entry(o, unit, one, false) ? Stage::explicit_only : Stage::node;
+}
+
+/// The member or one above it, below the root, that is hidden from the observer; or none.
+EntityId InterestData::cut_by(std::uint32_t o, EntityId unit, EntityId member) const noexcept {
+    EntityId found = EntityId::none;
+    for (EntityId one = member; one != unit;) {
+        if (cut_of(o, unit, one) != Stage::node) found = one;
+        const EntityId* parent = parent_of_member_.find(index_of(one));
+        if (parent == nullptr) break;
+        one = *parent;
+    }
+    return found;
+}
+
+/// Adds what is said of a member to its unit, or takes it away.
+void InterestData::count_marks(EntityId unit, EntityId member, int delta) {
+    int cuts = 0, shows = 0;
+    if (const MemberMarks* marks = member_marks_.find(index_of(member))) {
+        cuts = marks->cuts() ? 1 : 0;
+        shows = marks->shows() ? 1 : 0;
+    }
+    for (const std::uint32_t o : pairs_.observers_of(member)) {
+        const PairEntry pair = *pairs_.find(o, member);
+        cuts += pair.deny ? 1 : 0;
+        if (!pair.allow) continue;
+        std::uint16_t& allows = pairs_.edit(o, unit).member_allows;
+        allows = static_cast<std::uint16_t>(allows + delta);
+        pairs_.settle(o, unit);
+    }
+    if (cuts == 0 && shows == 0) return;
+    UnitMarks& marks = unit_marks_[index_of(unit)];
+    marks.cuts += static_cast<std::uint32_t>(cuts * delta);
+    marks.shows += static_cast<std::uint32_t>(shows * delta);
+    const UnitMarks now = marks;
+    if (now.cuts == 0 && now.shows == 0) unit_marks_.erase(index_of(unit));
+    const Slot slot = table_.slot_of(unit);
+    const std::uint32_t column = facts_table_.columns.shown_by_members;
+    if (table_.flag(column, slot) == (now.shows > 0)) return;
+    table_.set_flag(column, slot, now.shows > 0);
+    shown_count_ += now.shows > 0 ? 1 : static_cast<std::uint32_t>(-1);
+}
+
+bool InterestData::is_hidden_by_root(std::uint32_t o, EntityId unit) const noexcept {
+    const PairFacts facts = facts_of(o, unit, table_.slot_of(unit));
+    return facts.denied || (facts.force_hidden && !facts.owned);
+}
+
+Status InterestData::mark_member(EntityId member, bool MemberMarks::*field, bool value) {
+    const EntityId unit = unit_of(member);
+    const MemberMarks* now = member_marks_.find(index_of(member));
+    if ((now != nullptr && now->*field) != value) {
+        edit_groups({unit}, [&] {
+            count_marks(unit, member, -1);
+            MemberMarks& marks = member_marks_[index_of(member)];
+            marks.*field = value;
+            if (marks.is_empty()) member_marks_.erase(index_of(member));
+            count_marks(unit, member, +1);
+        });
+    }
+    const bool is_hidden = table_.flag(facts_table_.columns.force_hidden, table_.slot_of(unit));
+    return field == &MemberMarks::shown && value && is_hidden ? Status::hidden_by_root : Status::ok;
+}
+
+Status InterestData::mark_mode(EntityId member, EntityMode mode) {
+    const EntityId unit = unit_of(member);
+    edit_groups({unit}, [&] {
+        count_marks(unit, member, -1);
+        MemberMarks& marks = member_marks_[index_of(member)];
+        marks.mode = mode;
+        if (marks.is_empty()) member_marks_.erase(index_of(member));
+        count_marks(unit, member, +1);
+    });
+    return Status::ok;
+}
+
+Status InterestData::edit_member_pair(std::uint32_t o, EntityId member, bool PairEntry::*field,
+                                      bool value) {
+    const EntityId unit = unit_of(member);
+    const PairEntry* now = pairs_.find(o, member);
+    if ((now != nullptr && now->*field) != value) {
+        edit_groups({unit}, [&] {
+            count_marks(unit, member, -1);
+            pairs_.edit(o, member).*field = value;
+            pairs_.settle(o, member);
+            count_marks(unit, member, +1);
+        });
+    }
+    return field == &PairEntry::allow && value && is_hidden_by_root(o, unit)
+               ? Status::hidden_by_root
+               : Status::ok;
+}
+
+/// Its observer goes: nobody is to be told.
+void InterestData::forget_member_pair(std::uint32_t o, EntityId member) {
+    const EntityId unit = unit_of(member);
+    count_marks(unit, member, -1);
+    pairs_.edit(o, member).clear();
+    pairs_.settle(o, member);
+    count_marks(unit, member, +1);
+}
+
+/// Nothing is said of it that its unit must know.
+bool InterestData::is_plain_member(EntityId entity) const noexcept {
+    if (owners_.contains(index_of(entity)) || !pairs_.observers_of(entity).empty()) return false;
+    if (is_member(entity)) return !member_marks_.contains(index_of(entity));
+    const Slot slot = table_.slot_of(entity);
+    const Columns& columns = facts_table_.columns;
+    return !table_.flag(columns.no_window, slot) && !table_.flag(columns.shown, slot) &&
+           !table_.flag(columns.global_mode, slot);
+}
+
+// -- joining and leaving --------------------------------------------------------------------------
+
+/// What is said of a unit that becomes a member.
+void InterestData::take_marks_along(EntityId unit) {
+    const Slot slot = table_.slot_of(unit);
+    const Columns& columns = facts_table_.columns;
+    MemberMarks marks;
+    marks.force_hidden = table_.flag(columns.force_hidden, slot);
+    marks.shown = table_.flag(columns.shown, slot);
+    marks.mode = table_.flag(columns.global_mode, slot)     ? EntityMode::global
+                 : table_.flag(columns.explicit_only, slot) ? EntityMode::explicit_only
+                                                            : EntityMode::nodes;
+    if (!marks.is_empty()) member_marks_[index_of(unit)] = marks;
+    std::vector<PairEntry> said;
+    for (const std::uint32_t o : pairs_.observers_of(unit)) {
+        const PairEntry& pair = *pairs_.find(o, unit);
+        if (pair.allow || pair.deny) said.push_back(pair);
+    }
+    dissolve_unit(unit);
+    for (const PairEntry& pair : said) {
+        PairEntry& its = pairs_.edit(pair.observer, unit);
+        its.allow = pair.allow;
+        its.deny = pair.deny;
+    }
+}
+
+void InterestData::join(EntityId member, EntityId root, EntityId parent) {
     const EntityId old_unit = unit_of(member);
-    if (old_unit == root) {  // moved within its group: behind its new parent
-        auto& members = members_of(root);
-        members.erase(std::find(members.begin(), members.end(), member));
-        members.push_back(member);
-        return Status::ok;
-    }
-    std::vector<EntityId> moving{member};
-    const auto before = who_has(old_unit);
+    const auto own = [&](EntityId unit, EntityId entity, int delta) {
+        if (const ObserverId* owner = owners_.find(index_of(entity)))
+            add_owned(unit, entity, *owner, delta);
+    };
     if (old_unit == member) {
-        if (const std::uint32_t* list = members_list_.find(index_of(member)))
-            moving.insert(moving.end(), members_[*list].begin(), members_[*list].end());
+        for (const EntityId entity : moving_) {
+            if (entity != member) count_marks(member, entity, -1);
+        }
         drop_members_list(member);
-        dissolve_unit(member);
+        take_marks_along(member);
+        unit_marks_.erase(index_of(member));
     } else {
+        count_marks(old_unit, member, -1);
         leave_group(member, old_unit);
-        if (const ObserverId* owner = owners_.find(index_of(member))) {
-            edit_unit(old_unit, [&] { add_owned(old_unit, member, *owner, -1); });
-        }
+        own(old_unit, member, -1);
     }
-    for (const EntityId entity : moving) {
-        if (const ObserverId* owner = owners_.find(index_of(entity))) {
-            edit_unit(root, [&] { add_owned(root, entity, *owner, +1); });
-        }
-    }
-    const auto after = who_has(root);
-    for (const EntityId entity : moving) {
+    for (const EntityId entity : moving_) {
+        own(root, entity, +1);
         members_of(root).push_back(entity);
         unit_of_member_[index_of(entity)] = root;
+        if (entity == member || !parent_of_member_.contains(index_of(entity)))
+            parent_of_member_[index_of(entity)] = entity == member ? parent : member;
         member_ids_[index_of(entity)] = entity;
-        log_change(entity, before, after);
+        count_marks(root, entity, +1);
+    }
+}
+
+Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) {
+    if (!is_known(member) || table_.slot_of(root) == no_slot) return Status::stale_id;
+    if (member == root || unit_of(parent) != root || !is_known(parent) ||
+        (is_member(member) && is_below(parent, member)))
+        return Status::bad_argument;
+    const EntityId old_unit = unit_of(member);
+    if (old_unit == root) {  // moved within its group: behind its new parent
+        const auto move = [&] {
+            auto& members = members_of(root);
+            members.erase(std::find(members.begin(), members.end(), member));
+            members.push_back(member);
+            parent_of_member_[index_of(member)] = parent;
+        };
+        if (has_cuts(root)) {
+            edit_groups({root}, move);
+        } else {
+            move();
+        }
+        return Status::ok;
+    }
+    moving_.assign(1, member);
+    bool is_plain = !has_cuts(root) && !has_cuts(old_unit);
+    if (old_unit == member) {
+        if (const std::uint32_t* list = members_list_.find(index_of(member)))
+            moving_.insert(moving_.end(), members_[*list].begin(), members_[*list].end());
+    }
+    for (const EntityId entity : moving_) is_plain = is_plain && is_plain_member(entity);
+    if (is_plain) {  // nobody else is concerned
+        views_before_.clear();
+        collect_views(moving_, views_before_);
+        join(member, root, parent);
+        tell_views(moving_, views_before_);
+    } else {
+        edit_groups({old_unit, root}, [&] { join(member, root, parent); });
     }
     // Only now: what this changes is told of all members.
-    for (const EntityId entity : moving) update_observers_of_main(entity);
+    const std::vector<EntityId> moved = moving_;
+    for (const EntityId entity : moved) update_observers_of_main(entity);
     return Status::ok;
+}
+
+/// A unit of its own, with what was said of it as a member.
+void InterestData::leave(EntityId member, const EntityDef& def) {
+    const EntityId root = unit_of(member);
+    count_marks(root, member, -1);
+    leave_group(member, root);
+    const ObserverId* owner = owners_.find(index_of(member));
+    if (owner != nullptr) add_owned(root, member, *owner, -1);
+    set_kind(member, def.kind);
+    MemberMarks marks;
+    if (const MemberMarks* said = member_marks_.find(index_of(member))) marks = *said;
+    member_marks_.erase(index_of(member));
+    const Slot slot = place_unit(member, def);
+    const Columns& columns = facts_table_.columns;
+    if (marks.force_hidden) table_.set_flag(columns.force_hidden, slot, true);
+    if (marks.shown) {
+        table_.set_flag(columns.shown, slot, true);
+        ++shown_count_;
+    }
+    if (def.mode == EntityMode::nodes) {
+        const bool is_global = marks.mode == EntityMode::global;
+        if (table_.flag(columns.global_mode, slot) != is_global) {
+            shown_count_ += is_global ? 1 : static_cast<std::uint32_t>(-1);
+            table_.set_flag(columns.global_mode, slot, is_global);
+        }
+        table_.set_flag(columns.explicit_only, slot, marks.mode == EntityMode::explicit_only);
+    }
+    update_no_window(member);
+    update_special(member);
+    if (owner != nullptr) add_owned(member, member, *owner, +1);
 }
 
 Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     if (!is_member(member)) return is_known(member) ? Status::not_found : Status::stale_id;
     if (const Status status = check_def(def); status != Status::ok) return status;
     const EntityId root = unit_of(member);
-    const auto before = who_has(root);
-    leave_group(member, root);
-    const ObserverId* owner = owners_.find(index_of(member));
-    if (owner != nullptr) edit_unit(root, [&] { add_owned(root, member, *owner, -1); });
-    set_kind(member, def.kind);
-    place_unit(member, def);
-    if (owner != nullptr) add_owned(member, member, *owner, +1);
-    log_change(member, before, who_has(member));
+    if (is_plain_member(member) && !has_cuts(root)) {
+        const std::array who{member};
+        views_before_.clear();
+        collect_views(who, views_before_);
+        leave(member, def);
+        tell_views(who, views_before_);
+    } else {
+        edit_groups({root}, [&] { leave(member, def); });
+    }
     update_observers_of_main(member);
     return Status::ok;
+}
+
+/// It is gone.
+void InterestData::forget_member(EntityId member) {
+    const EntityId root = unit_of(member);
+    count_marks(root, member, -1);
+    drop_pairs(member);
+    member_marks_.erase(index_of(member));
+    leave_group(member, root);
+    if (const ObserverId* owner = owners_.find(index_of(member)))
+        add_owned(root, member, *owner, -1);
 }
 
 }  // namespace purview

@@ -45,6 +45,7 @@ bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
 
 bool ClientGhosts::decode_link(BitReader& in, Edit& edit) {
     edit.owned = in.boolean();
+    edit.whole = in.boolean();
     if (in.boolean()) edit.parent = static_cast<LocalId>(in.varint_max(local_ids_max));
     for_each_bit(layout(edit.kind).audience, 0, [&](std::size_t part) {
         if (!in.boolean()) edit.told &= ~(1U << part);
@@ -199,30 +200,39 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     Ghost& its = ghosts_[ghost];
     const bool is_kept = policy != LeavePolicy::despawn;
     if (!its.held && is_kept) return;  // it is kept already
+    const bool was_shown = is_shown(ghost);
+    const bool is_unknown = its.waits && !its.resumes;  // the game never heard of it
     if (its.held) {
         for (LocalId child = 0; child < ghosts_.size(); ++child) {
-            if (ghosts_[child].held && ghosts_[child].parent == ghost)
-                ghosts_[child].parent = no_local_id;
+            if (!ghosts_[child].held || ghosts_[child].parent != ghost) continue;
+            set_parent(child, no_local_id, ghosts_[child].updated);
+            are_links_new_ = true;
         }
-        --count_;
+        if (was_shown) --count_;
+        if (its.waits) {
+            std::erase(waiting_, ghost);
+            ignored_leaves_.push_back(ghost);
+        }
+        if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
+            relations_.push_back({ghost, its.told_root, no_local_id, its.told_parent, no_local_id});
+        }
+        set_parent(ghost, no_local_id, its.updated);
     }
-    const CopyChange change = is_kept    ? CopyChange::kept
-                              : its.held ? CopyChange::removed
-                                         : CopyChange::dropped;
-    its.held = false;
-    its.kept = policy;
-    its.parent = no_local_id;
-    events_.push_back({ghost, its.kind, reason, change});
+    const CopyChange change = is_kept     ? CopyChange::kept
+                              : was_shown ? CopyChange::removed
+                                          : CopyChange::dropped;
+    const bool was_kept = its.resumes && its.waits;
+    its.held = its.waits = its.resumes = false;
+    its.kept = is_unknown ? LeavePolicy::despawn : policy;
+    if (!is_unknown && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
 }
 
 /// It comes back while its copy is still here.
-void ClientGhosts::resume(LocalId ghost) {
-    Ghost& its = ghosts_[ghost];
-    its.held = true;
-    its.kept = LeavePolicy::despawn;
+void ClientGhosts::resume(const Edit& edit, Tick tick) {
+    Ghost& its = ghosts_[edit.ghost];
+    its.held = its.resumes = true;
     its.samples = 0;  // wherever it was in the meantime
-    ++count_;
-    events_.push_back({ghost, its.kind, Reason::entered, CopyChange::resumed});
+    arrive(edit.ghost, edit.whole, tick);
 }
 
 bool ClientGhosts::is_ready(const Edit& edit) const noexcept {
@@ -244,15 +254,22 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.owned = edit.owned;
     ghost.parent = edit.parent;
     ghost.told = edit.told;
-    ++count_;
-    events_.push_back({edit.ghost, edit.kind, Reason::entered, CopyChange::made});
+    arrive(edit.ghost, edit.whole, tick);
     apply_values(edit, tick);
+}
+
+void ClientGhosts::push_sample(Ghost& ghost, PlaceSample sample) noexcept {
+    std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
+    ghost.sample[0] = sample;
+    ghost.samples =
+        static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
 }
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     Ghost& ghost = ghosts_[edit.ghost];
     std::size_t at = edit.words_at;
-    bool moved = ghost.samples == 0;
+    bool moved = ghost.samples == 0 || ghost.reframed;
+    ghost.reframed = false;
     const auto& word_at = word_at_[index_of(ghost.kind)];
     const KindLayout& its = layout(ghost.kind);
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
@@ -264,18 +281,9 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     });
     if (moved && has_place(edit.ghost)) {
         // It stood still until the tick before: interpolation must not smear the pause.
-        if (ghost.samples > 0 && ghost.sample[0].tick + 1 < tick && ghost.updated + 1 < tick) {
-            std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
-                               ghost.sample + samples_max);
-            ghost.sample[0].tick = tick - 1;
-            ghost.samples =
-                static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
-        }
-        std::copy_backward(ghost.sample, ghost.sample + samples_max - 1,
-                           ghost.sample + samples_max);
-        ghost.sample[0] = {tick, decode_place(edit.ghost)};
-        ghost.samples =
-            static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
+        if (ghost.samples > 0 && ghost.sample[0].tick + 1 < tick && ghost.updated + 1 < tick)
+            push_sample(ghost, {tick - 1, ghost.sample[0].place});
+        push_sample(ghost, {tick, decode_place(edit.ghost)});
     }
     ghost.updated = tick;
 }
@@ -300,14 +308,6 @@ void ClientGhosts::stop_telling(const Edit& edit) {
 
 void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
-    const auto depth = [&](LocalId ghost) {
-        unsigned d = 0;
-        for (; d < 64 && ghosts_[ghost].parent != no_local_id && is_held(ghosts_[ghost].parent);
-             ++d) {
-            ghost = ghosts_[ghost].parent;
-        }
-        return d;
-    };
     auto leaves_end = std::find_if(edits_.begin(), edits_.end(),
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
     for (auto edit = edits_.begin(); edit != leaves_end; ++edit) forget_references(edit->ghost);
@@ -316,15 +316,16 @@ void ClientGhosts::apply(Tick tick) {
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
     ignored_leaves_.clear();
     for (auto edit = known; edit != leaves_end; ++edit) ignored_leaves_.push_back(edit->ghost);
-    std::stable_sort(edits_.begin(), known,
-                     [&](const Edit& a, const Edit& b) { return depth(a.ghost) > depth(b.ghost); });
+    std::stable_sort(edits_.begin(), known, [&](const Edit& a, const Edit& b) {
+        return depth_of(a.ghost) > depth_of(b.ghost);
+    });
     for (auto edit = edits_.begin(); edit != known; ++edit)
         remove(edit->ghost, edit->reason, edit->policy);
 
     const auto enters_end = std::find_if(
         leaves_end, edits_.end(), [](const Edit& e) { return e.type == Edit::Type::update; });
     for (auto edit = enters_end; edit != edits_.end(); ++edit) {
-        if (edit->relink && !is_held(edit->ghost) && has_copy(edit->ghost)) resume(edit->ghost);
+        if (edit->relink && !is_held(edit->ghost) && has_copy(edit->ghost)) resume(*edit, tick);
     }
     for (auto waiting = leaves_end; waiting != enters_end;) {
         const auto ready =
@@ -344,12 +345,15 @@ void ClientGhosts::apply(Tick tick) {
         }
         if (edit->relink) {
             ghosts_[edit->ghost].owned = edit->owned;
-            ghosts_[edit->ghost].parent = edit->parent;
+            are_links_new_ = are_links_new_ || ghosts_[edit->ghost].parent != edit->parent;
+            set_parent(edit->ghost, edit->parent, tick);
             stop_telling(*edit);
             if (!is_ready(*edit)) ++counters_.order_violations;
         }
         apply_values(*edit, tick);
     }
+    show_waiting(tick);
+    tell_relations();
 }
 
 // -- reading ------------------------------------------------------------------------------------
@@ -375,11 +379,13 @@ const std::uint32_t* ClientGhosts::find_words(LocalId ghost, ComponentId compone
 Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
     Vec3 place;
     const auto& fields = layout(kind(ghost)).fields;
+    const bool is_relative = frame_of(ghost) != no_local_id;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const FieldDef& field = *fields[f].def;
         if (fields[f].component != schema_.place() || field.offset_bytes >= sizeof(Vec3)) continue;
         const std::size_t word = ghost * stride_ + word_at_[index_of(kind(ghost))][f];
-        const auto value = static_cast<float>(dequantised_value(field, words_[word]));
+        const auto value = static_cast<float>(dequantised_value(field, words_[word]) -
+                                              (is_relative ? relative_origin(field) : 0));
         std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
                     sizeof value);
     }
@@ -387,6 +393,14 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
 }
 
 Vec3 ClientGhosts::place_at(LocalId ghost, double tick) const noexcept {
+    const Vec3 told = told_place_at(ghost, tick);
+    const LocalId frame = frame_of(ghost);
+    if (frame == no_local_id) return told;
+    const Vec3 above = place_at(frame, tick);
+    return {above.x + told.x, above.y + told.y, above.z + told.z};
+}
+
+Vec3 ClientGhosts::told_place_at(LocalId ghost, double tick) const noexcept {
     const Ghost& g = ghosts_[ghost];
     if (g.samples == 0) return {};
     if (tick >= g.sample[0].tick) return g.sample[0].place;

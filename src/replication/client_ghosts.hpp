@@ -27,6 +27,13 @@ struct GhostEvent {
     CopyChange copy;
 };
 
+/// Its parent or root, as they are shown, changed.
+struct GhostRelation {
+    LocalId ghost;
+    LocalId old_root, new_root;
+    LocalId old_parent, new_parent;
+};
+
 /// Where a ghost was, at a tick.
 struct PlaceSample {
     Tick tick = 0;
@@ -37,6 +44,7 @@ struct ClientGhostCounters {
     std::uint64_t snapshots = 0;
     std::uint64_t malformed = 0;
     std::uint64_t ignored_items = 0;  ///< for ghosts whose enter was lost
+    std::uint64_t waits_ended = 0;    ///< ghosts shown without the whole of their group
     std::uint64_t order_violations =
         0;  ///< a child without its parent: the server broke its promise
 };
@@ -46,6 +54,8 @@ class ClientGhosts {
     static constexpr std::size_t samples_max = 8;
     /// Local ids above this are refused: a bound on memory, far above any budget.
     static constexpr LocalId local_ids_max = 1U << 20;
+    /// Ticks that a ghost waits for the rest of its group, from its enter on (O3).
+    static constexpr Tick wait_ticks_max = 300;
 
     explicit ClientGhosts(Schema schema);
 
@@ -58,11 +68,15 @@ class ClientGhosts {
     /// packet are completed.
     void accept(Tick& newest);
 
+    /// Of those that are shown.
     std::uint32_t count() const noexcept { return count_; }
     LocalId lane_end() const noexcept { return static_cast<LocalId>(ghosts_.size()); }
     bool is_held(LocalId ghost) const noexcept {
         return ghost < ghosts_.size() && ghosts_[ghost].held;
     }
+    /// It is held, and so is all of its group: the game may know of it.
+    bool is_shown(LocalId ghost) const noexcept { return is_held(ghost) && !ghosts_[ghost].waits; }
+    bool is_any_waiting() const noexcept { return !waiting_.empty(); }
     /// It left, and its copy is kept; not despawn: how.
     LeavePolicy kept_as(LocalId ghost) const noexcept {
         return ghost < ghosts_.size() ? ghosts_[ghost].kept : LeavePolicy::despawn;
@@ -74,6 +88,13 @@ class ClientGhosts {
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
     LocalId parent(LocalId ghost) const noexcept { return ghosts_[ghost].parent; }
+    /// As it is shown: none while the parent waits.
+    LocalId shown_parent(LocalId ghost) const noexcept {
+        const LocalId above = ghosts_[ghost].parent;
+        return above != no_local_id && is_shown(above) ? above : no_local_id;
+    }
+    LocalId shown_root(LocalId ghost) const noexcept { return ghosts_[ghost].told_root; }
+    std::span<const GhostRelation> relations() const noexcept { return relations_; }
     Tick updated(LocalId ghost) const noexcept { return ghosts_[ghost].updated; }
     /// Parts that we are told, a bit each (KindLayout).
     std::uint32_t told(LocalId ghost) const noexcept { return ghosts_[ghost].told; }
@@ -93,7 +114,10 @@ class ClientGhosts {
 
     /// Of the snapshots applied since the last clear_events(). Children leave before parents.
     std::span<const GhostEvent> events() const noexcept { return events_; }
-    void clear_events() noexcept { events_.clear(); }
+    void clear_events() noexcept {
+        events_.clear();
+        relations_.clear();
+    }
     /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
@@ -110,7 +134,13 @@ class ClientGhosts {
         bool owned = false;
         LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
         KindId kind{};
+        bool waits = false;     ///< for the rest of its group
+        bool reframed = false;  ///< its place is told as seen from another parent
+        bool resumes = false;   ///< it waits, and its copy was kept
         LocalId parent = no_local_id;
+        LocalId told_parent = no_local_id;  ///< as of the last relation event
+        LocalId told_root = no_local_id;
+        Tick entered = 0;
         std::uint32_t told = told_all;
         Tick updated = 0;
         std::uint8_t samples = 0;
@@ -124,6 +154,7 @@ class ClientGhosts {
         LeavePolicy policy = LeavePolicy::despawn;
         bool relink = false;
         bool owned = false;
+        bool whole = true;
         LocalId parent = no_local_id;
         std::uint32_t told = told_all;
         FieldMask mask = 0;
@@ -141,7 +172,17 @@ class ClientGhosts {
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
     void remove(LocalId ghost, Reason reason, LeavePolicy policy);
-    void resume(LocalId ghost);
+    void resume(const Edit& edit, Tick tick);
+    void arrive(LocalId ghost, bool whole, Tick tick);
+    void show(LocalId ghost);
+    void show_waiting(Tick tick);
+    void tell_relations();
+    static void push_sample(Ghost& ghost, PlaceSample sample) noexcept;
+    LocalId frame_of(LocalId ghost) const noexcept;
+    void set_parent(LocalId ghost, LocalId parent, Tick tick);
+    Vec3 told_place_at(LocalId ghost, double tick) const noexcept;
+    LocalId root_of(LocalId ghost) const noexcept;
+    unsigned depth_of(LocalId ghost) const noexcept;
     void apply_values(const Edit& edit, Tick tick);
     void enter(const Edit& edit, Tick tick);
     bool is_ready(const Edit& edit) const noexcept;
@@ -160,6 +201,9 @@ class ClientGhosts {
     std::vector<Edit> edits_;
     std::uint16_t tick_low_ = 0;
     std::vector<std::uint32_t> staged_words_;
+    std::vector<LocalId> waiting_;  ///< in the order of their arrival
+    std::vector<GhostRelation> relations_;
+    bool are_links_new_ = false;
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;

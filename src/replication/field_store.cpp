@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "wire/quantise.hpp"
 
@@ -34,6 +35,7 @@ void FieldStore::grow(std::uint32_t entities) {
     changed_.resize(size);
     spawned_.resize(size);
     parent_ticks_.resize(size, 0);
+    parents_.resize(size, EntityId::none);
     for (Column& column : columns_) {
         column.words.resize(size * column.word_count, 0);
         column.ticks.resize(size * column.field_count, 0);
@@ -46,6 +48,19 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
     const ComponentDef& def = schema_->components()[index_of(component)];
     Column& column = columns_[index_of(component)];
     const std::byte* data = world.component_at(index, component);
+    std::array<std::byte, Schema::component_bytes_max> relative;
+    if (component == schema_->place() && world.is_relative(index)) {
+        std::copy_n(data, def.size_bytes, relative.data());
+        const Vec3 local = world.local_place_at(index);
+        const std::array<float, 3> axes{local.x, local.y, local.z};
+        for (const FieldDef& field : def.fields) {
+            const std::size_t axis = field.offset_bytes / sizeof(float);
+            if (axis >= axes.size()) continue;
+            const auto told = static_cast<float>(double{axes[axis]} + relative_origin(field));
+            std::memcpy(relative.data() + field.offset_bytes, &told, sizeof told);
+        }
+        data = relative.data();
+    }
     bool differs = all;
     std::uint32_t* words = column.words.data() + std::size_t{index} * column.word_count;
     for (std::size_t f = 0; f < def.fields.size(); ++f) {
@@ -118,8 +133,14 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
     for (const WorldOp& op : world.ops()) {
         if (!world.is_alive(op.entity)) continue;
         const std::uint32_t index = index_of(op.entity);
-        if (op.type == WorldOp::Type::spawn) spawned_.set(index);
-        if (op.type == WorldOp::Type::root) {
+        if (op.type == WorldOp::Type::spawn) {
+            spawned_.set(index);
+            parents_[index] = EntityId::none;
+        }
+        // Of a subtree that moves only its root has another parent.
+        const EntityId parent = world.group_parent_at(index);
+        if (op.type == WorldOp::Type::root && parents_[index] != parent) {
+            parents_[index] = parent;
             parent_ticks_[index] = tick;
             changed_.set(index);
         }

@@ -51,7 +51,7 @@ class FieldStore {
     bool has_references() const noexcept { return has_references_; }
     /// Appends the entities that name this one in a reference, each once.
     void referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out);
-    /// Tick of the last attach or detach; 0: never.
+    /// Tick of the last change of its parent within its group; 0: never.
     Tick parent_tick(std::uint32_t entity_index) const noexcept {
         return entity_index < parent_ticks_.size() ? parent_ticks_[entity_index] : 0;
     }
@@ -91,6 +91,7 @@ class FieldStore {
     std::vector<std::vector<EntityId>> referrers_;
     std::vector<ReferenceChange> reference_changes_;
     std::vector<Tick> parent_ticks_;
+    std::vector<EntityId> parents_;  ///< by entity index: as of the last diff
     Bitset changed_;
     Bitset spawned_;
 };

@@ -15,6 +15,7 @@
 // Must not know: grids, windows, bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -167,6 +168,22 @@ class GhostTable {
     std::span<const std::uint64_t> live() const noexcept { return live_; }
     std::span<const std::uint64_t> held() const noexcept { return held_; }
 
+    // -- groups ---------------------------------------------------------------------------------
+    /// The observer holds it back: it was sent before all of its group could be.
+    void hold_back(LocalId lane) {
+        if (std::find(held_back_.begin(), held_back_.end(), lane) == held_back_.end())
+            held_back_.push_back(lane);
+    }
+    const std::vector<LocalId>& held_back() const noexcept { return held_back_; }
+    void set_held_back(std::span<const LocalId> lanes) {
+        held_back_.assign(lanes.begin(), lanes.end());
+    }
+    /// Its link is told anew.
+    void tell_link(LocalId lane, Tick now) noexcept {
+        meta_tick_[lane] = now;
+        want(lane, now);
+    }
+
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
     void settle(LocalId lane) noexcept {
@@ -257,6 +274,7 @@ class GhostTable {
     Fifo<std::uint32_t> sent_items_;  ///< of all records: lane and SentAs
     Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
+    std::vector<LocalId> held_back_;
 };
 
 template <class Visit>

@@ -197,6 +197,7 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         std::uint32_t mask = 0;
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         out.bits(mask, static_cast<unsigned>(schema.components().size()));
+        out.boolean(kind.relative_place);
     }
     write_rpcs(schema, out);
     write_inputs(schema, out);
@@ -231,7 +232,9 @@ Result<Schema> read_schema(BitReader& in) {
         for (std::uint16_t c = 0; c < components; ++c) {
             if (((mask >> c) & 1U) != 0) list.push_back(ComponentId{c});
         }
-        schema.kind(name, list);
+        const KindId id = schema.kind(name, list);
+        const bool is_relative = in.boolean();
+        if (schema.status() == Status::ok) schema.edit_kind(id).relative_place = is_relative;
         if (schema.status() != Status::ok) in.fail();
     }
     read_rpcs(in, schema);

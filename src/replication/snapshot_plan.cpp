@@ -80,11 +80,11 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     const KindId kind = ghosts.kind(lane);
     item = SnapshotItem{};
     item.lane = lane;
-    const EntityId parent = input.world.parent_at(index);
+    const EntityId parent = input.world.group_parent_at(index);
     item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
     const KindLayout& layout = input.fields.layout(kind);
     const unsigned link_bits =
-        2 + static_cast<unsigned>(std::popcount(layout.audience)) +
+        3 + static_cast<unsigned>(std::popcount(layout.audience)) +
         (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
     const FieldMask told = layout.fields_of(ghosts.told(lane));
     if (ghosts.needs_enter(lane)) {
@@ -120,6 +120,24 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
     return true;
 }
 
+/// Groups that were held back and have arrived by now: their roots say so.
+void tell_wholes(const ReplicationInput& input, GhostTable& ghosts) {
+    if (ghosts.held_back().empty()) return;
+    std::vector<LocalId> waiting, told;
+    for (const LocalId lane : ghosts.held_back()) {
+        if (!ghosts.is_live(lane)) continue;
+        const EntityId root = input.world.root_at(ghosts.entity_index(lane));
+        const LocalId first = ghosts.find(root);
+        if (first == no_local_id || !is_whole(input, ghosts, root, nullptr)) {
+            waiting.push_back(lane);
+        } else if (std::find(told.begin(), told.end(), first) == told.end()) {
+            ghosts.tell_link(first, input.tick);
+            told.push_back(first);
+        }
+    }
+    ghosts.set_held_back(waiting);
+}
+
 /// Fills one observer's list.
 class Planner {
   public:
@@ -139,9 +157,23 @@ class Planner {
         ++counts_[static_cast<std::size_t>(item.type)];
         bits_ += item.bits;
     }
-    /// Adds what waits, and before it the parents that it cannot come without. False: nothing is to
-    /// be told, or a parent is under way and has to arrive first.
+    /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
+    /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
+        const bool is_new = ghosts_.needs_enter(lane);
+        if (!add_one(lane, priority)) return false;
+        const WorldData& world = input_.world;
+        const std::uint32_t root = index_of(world.root_at(ghosts_.entity_index(lane)));
+        if (!is_new || world.members_at(root) == 1) return true;
+        world.for_each_in_group(root, [&](EntityId member) {
+            const LocalId its = ghosts_.find(member);
+            if (its != no_local_id && ghosts_.is_pending(its) && ghosts_.needs_enter(its))
+                (void)add_one(its, priority);
+        });
+        return true;
+    }
+    /// And before it the parents that it cannot come without.
+    bool add_one(LocalId lane, float priority) {
         if (plan_.item_of_lane[lane] != 0) return true;
         SnapshotItem item;
         if (!make_item(input_, ghosts_, lane, item)) {
@@ -152,7 +184,7 @@ class Planner {
         if (links && !input_.break_order && !is_present(ghosts_, item.parent)) {
             const LocalId parent = item.parent;
             if (!ghosts_.is_pending(parent) ||
-                !add_pending(parent, purview::priority_of(input_, ghosts_, parent)) ||
+                !add_one(parent, purview::priority_of(input_, ghosts_, parent)) ||
                 !makes_present(ghosts_, plan_.items[plan_.item_of_lane[parent] - 1])) {
                 return false;
             }
@@ -189,6 +221,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         plan.items.reserve(usual);
         plan.chosen.reserve(usual);
     }
+    tell_wholes(input, ghosts);
     Planner planner(input, ghosts, plan);
     for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
         for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {

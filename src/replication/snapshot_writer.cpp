@@ -47,6 +47,21 @@ bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept 
            (item.type == ItemType::verbose && item.relink && ghosts.is_away(item.lane));
 }
 
+bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
+              const SnapshotPlan* plan) noexcept {
+    const WorldData& world = input.world;
+    if (world.members_at(index_of(root)) == 1 && plan != nullptr) return true;
+    bool whole = true;
+    world.for_each_in_group(index_of(root), [&](EntityId member) {
+        const LocalId lane = whole ? ghosts.find(member) : no_local_id;
+        if (lane == no_local_id || is_present(ghosts, lane)) return;
+        const std::uint32_t at = plan == nullptr ? 0 : plan->item_of_lane[lane];
+        whole = at != 0 && plan->items[at - 1].packet == plan->packet &&
+                makes_present(ghosts, plan->items[at - 1]);
+    });
+    return whole;
+}
+
 namespace {
 
 /// How full a packet will be at most.
@@ -98,9 +113,42 @@ bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const S
            makes_present(ghosts, plan.items[at - 1]);
 }
 
-/// Takes the item, its parents before it, while it fits.
+bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+                std::size_t at, Filling& filling);
+
+/// Takes the item; of a group all that is new with it, or, if that would fit into a packet of its
+/// own, nothing.
 bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
-            std::size_t at, Filling& filling) {
+            std::size_t at, Filling& filling, const Filling& empty) {
+    const SnapshotItem& item = plan.items[at];
+    const WorldData& world = input.world;
+    const bool is_new = item.packet == 0 && item.type == ItemType::enter;
+    const std::uint32_t root = is_new ? index_of(world.root_at(ghosts.entity_index(item.lane))) : 0;
+    if (!is_new || world.members_at(root) == 1 || input.break_order)
+        return choose_one(input, ghosts, plan, at, filling);
+    Filling with = filling, alone = empty;
+    bool fits = true, fits_alone = true;
+    const auto for_each_new = [&](auto&& visit) {
+        world.for_each_in_group(root, [&](EntityId member) {
+            const LocalId lane = ghosts.find(member);
+            const std::uint32_t its = lane == no_local_id ? 0 : plan.item_of_lane[lane];
+            if (its != 0 && plan.items[its - 1].packet == 0 &&
+                makes_present(ghosts, plan.items[its - 1]))
+                visit(its - 1);
+        });
+    };
+    for_each_new([&](std::size_t one) {
+        fits = fits && with.add(plan.items[one]);
+        fits_alone = fits_alone && alone.add(plan.items[one]);
+    });
+    if (!fits && fits_alone) return false;
+    for_each_new([&](std::size_t one) { (void)choose_one(input, ghosts, plan, one, filling); });
+    return item.packet != 0;
+}
+
+/// Takes the item, its parents before it, while it fits.
+bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+                std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (item.packet != 0) return false;
     const bool links = item.type == ItemType::enter || item.relink;
@@ -113,7 +161,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
         !PURVIEW_GUARD(parent, is_parent_known(ghosts, plan, item))) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
-            !choose(input, ghosts, plan, parent - 1, filling)) {
+            !choose_one(input, ghosts, plan, parent - 1, filling)) {
             return false;  // its parent is under way: wait
         }
     }
@@ -142,9 +190,13 @@ unsigned best_rice(const SnapshotPlan& plan, std::size_t first, std::size_t end)
     return best;
 }
 
-void write_link(const GhostTable& ghosts, const KindLayout& layout, const SnapshotItem& item,
-                BitWriter& out) {
+void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+                const KindLayout& layout, const SnapshotItem& item, BitWriter& out) {
     out.boolean(ghosts.owned(item.lane));
+    const EntityId root = input.world.root_at(ghosts.entity_index(item.lane));
+    const bool whole = PURVIEW_GUARD(whole_groups, is_whole(input, ghosts, root, &plan));
+    if (!whole) ghosts.hold_back(item.lane);
+    out.boolean(whole);
     out.boolean(item.parent != no_local_id);
     if (item.parent != no_local_id) out.varint(item.parent);
     for_each_bit(layout.audience, 0, [&](std::size_t part) {
@@ -167,8 +219,8 @@ void write_references(const ReplicationInput& input, GhostTable& ghosts, const S
     });
 }
 
-void write_item(const ReplicationInput& input, GhostTable& ghosts, const SnapshotItem& item,
-                BitWriter& out) {
+void write_item(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+                const SnapshotItem& item, BitWriter& out) {
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
     switch (item.type) {
         case ItemType::leave:
@@ -179,12 +231,12 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
             return;
         case ItemType::enter:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
-            write_link(ghosts, layout, item, out);
+            write_link(input, ghosts, plan, layout, item, out);
             break;
         case ItemType::verbose:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
             out.boolean(item.relink);
-            if (item.relink) write_link(ghosts, layout, item, out);
+            if (item.relink) write_link(input, ghosts, plan, layout, item, out);
             break;
         case ItemType::plain:
             break;
@@ -198,15 +250,16 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     std::uint32_t sequence, std::uint64_t capacity_bits, BitWriter& out) {
     Filling filling(capacity_bits, ghosts.lane_end());
+    const Filling empty = filling;
     ++plan.packet;
     plan.chosen.clear();
     plan.skip_taken();
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
-        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling, empty);
     }
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
-        (void)choose(input, ghosts, plan, i, filling);
+        (void)choose(input, ghosts, plan, i, filling, empty);
     }
     if (plan.chosen.empty()) return false;
     if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
@@ -229,7 +282,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
             type == ItemType::plain ? out.rice(item.lane - expected, k)
                                     : out.varint(item.lane - expected);
             expected = item.lane + 1;
-            write_item(input, ghosts, item, out);
+            write_item(input, ghosts, plan, item, out);
             ghosts.sent(record, item.lane,
                         type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
                         : type == ItemType::enter ? SentAs::enter

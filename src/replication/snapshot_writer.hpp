@@ -86,6 +86,10 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
 std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept;
 
 /// It makes the ghost present: an enter, or what a copy goes on with.
+/// All of the group that the observer may see has arrived, or comes with this packet of the plan
+/// (null: with none).
+bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
+              const SnapshotPlan* plan) noexcept;
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
 /// The observer has it, or it is nobody.
 bool is_present(const GhostTable& ghosts, LocalId lane) noexcept;

@@ -183,6 +183,10 @@ Rotation rotation_of(std::uint32_t wire) noexcept {
             static_cast<float>(parts[2]), static_cast<float>(parts[3])};
 }
 
+double relative_origin(const FieldDef& field) noexcept {
+    return field.type == FieldType::quantised ? dequantised_value(field, wire_max(field) / 2) : 0;
+}
+
 std::uint32_t wire_max(const FieldDef& field) noexcept {
     switch (field.type) {
         case FieldType::boolean:

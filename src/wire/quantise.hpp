@@ -42,6 +42,10 @@ Rotation rotation_of(std::uint32_t wire) noexcept;
 /// The value of the wire number, for display; 0 of what is no number.
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept;
 
+/// What is added to a coordinate that is told as seen from a parent: the middle of a quantised
+/// range, so that it may be negative; 0 of other types.
+double relative_origin(const FieldDef& field) noexcept;
+
 /// The largest wire number of the field.
 std::uint32_t wire_max(const FieldDef& field) noexcept;
 

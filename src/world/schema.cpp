@@ -404,6 +404,9 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
     return index == fields.size() ? fields_max : index;
 }
 
+/// No index of a component.
+constexpr std::uint64_t relative_place_mark = 0x10000;
+
 std::uint64_t Schema::hash() const noexcept {
     std::uint64_t hash = combine64(0, components_.size());
     for (const auto& component : components_) hash = hash_fields(hash, component);
@@ -412,6 +415,7 @@ std::uint64_t Schema::hash() const noexcept {
         hash = hash_text(hash, kind.name);
         for (const ComponentId component : kind.components)
             hash = combine64(hash, index_of(component));
+        if (kind.relative_place) hash = combine64(hash, relative_place_mark);
     }
     for (const auto& rpc : rpcs_) {
         const RpcDesc& desc = rpc.desc;

@@ -60,8 +60,8 @@ void* World::write(EntityId entity, ComponentId component) noexcept {
     return data_->component_at(index_of(entity), component);
 }
 
-Status World::attach(EntityId child, EntityId parent) {
-    return data_->attach(child, parent);
+Status World::attach(EntityId child, EntityId parent, OwnerPolicy owner) {
+    return data_->attach(child, parent, owner);
 }
 Status World::detach(EntityId child) {
     return data_->detach(child);
@@ -69,6 +69,30 @@ Status World::detach(EntityId child) {
 
 EntityId World::parent_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->parent_at(index_of(entity)) : EntityId::none;
+}
+
+Status World::set_group_enabled(EntityId entity, bool enabled) {
+    return data_->set_group_enabled(entity, enabled);
+}
+
+bool World::is_group_enabled(EntityId entity) const noexcept {
+    return is_alive(entity) && data_->is_group_enabled(index_of(entity));
+}
+
+EntityId World::group_parent_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->group_parent_at(index_of(entity)) : EntityId::none;
+}
+
+std::span<const RelationEvent> World::relation_events() const noexcept {
+    return data_->relation_events();
+}
+
+Vec3 World::local_place_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->local_place_at(index_of(entity)) : Vec3{};
+}
+
+Status World::set_local_place(EntityId entity, Vec3 place) {
+    return data_->set_local_place(entity, place);
 }
 
 EntityId World::root_of(EntityId entity) const noexcept {

@@ -52,6 +52,8 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
     for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
     for (const auto& value : schema().values())
         attribute_components_ |= 1U << index_of(value.component);
+    has_relative_places_ = std::any_of(schema().kinds().begin(), schema().kinds().end(),
+                                       [](const KindDef& kind) { return kind.relative_place; });
 }
 
 Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
@@ -64,6 +66,7 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         children_.emplace_back();
         flags_.push_back(0);
         settled_places_.emplace_back();
+        if (has_relative_places_) locals_.emplace_back();
         for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
         for (std::size_t v = 0; v < schema().values().size(); ++v) values_[v].push_back(0);
         if (columns_.empty() || columns_[0].dirty.size() <= index) {
@@ -95,7 +98,10 @@ Status WorldData::despawn(EntityId entity) {
     if (!is_alive(entity)) return Status::stale_id;
     const std::uint32_t index = index_of(entity);
     while (!children_[index].empty()) (void)detach(children_[index].back());
-    if (entities_[index].parent != EntityId::none) unlink(entity);
+    if (entities_[index].parent != EntityId::none) {
+        note_relation(index);
+        unlink(entity);
+    }
     ops_.push_back({WorldOp::Type::despawn, entity, entity});
     pool_.release(index);
     return Status::ok;
@@ -117,99 +123,7 @@ Status WorldData::move(EntityId entity, Vec3 place) {
     return Status::ok;
 }
 
-// -- the parent forest --------------------------------------------------------------------------
-
-bool WorldData::is_in_subtree(EntityId entity, EntityId top) const noexcept {
-    while (entity != EntityId::none && entity != top) entity = entities_[index_of(entity)].parent;
-    return entity == top;
-}
-
-std::uint16_t WorldData::height_of(std::uint32_t index) const noexcept {
-    std::uint16_t height = 0;
-    for (const EntityId child : children_[index]) {
-        height = std::max(height, static_cast<std::uint16_t>(height_of(index_of(child)) + 1));
-    }
-    return height;
-}
-
-void WorldData::set_root(std::uint32_t index, EntityId root, std::uint16_t depth) {
-    auto& entity = entities_[index];
-    entity.depth = depth;
-    entity.root = root;
-    ops_.push_back({WorldOp::Type::root, at_index(index), root});
-    for (const EntityId child : children_[index]) {
-        set_root(index_of(child), root, static_cast<std::uint16_t>(depth + 1));
-    }
-}
-
-void WorldData::add_members(EntityId from, int delta) noexcept {
-    while (from != EntityId::none) {
-        auto& entity = entities_[index_of(from)];
-        entity.members = static_cast<std::uint16_t>(entity.members + delta);
-        from = entity.parent;
-    }
-}
-
-void WorldData::unlink(EntityId child) {
-    auto& entity = entities_[index_of(child)];
-    auto& siblings = children_[index_of(entity.parent)];
-    siblings.erase(std::find(siblings.begin(), siblings.end(), child));
-    add_members(entity.parent, -int{entity.members});
-    entity.parent = EntityId::none;
-}
-
-Status WorldData::attach(EntityId child, EntityId parent) {
-    if (!is_alive(child) || !is_alive(parent)) return Status::stale_id;
-    if (entities_[index_of(child)].parent == parent) return Status::ok;
-    if (is_in_subtree(parent, child)) return Status::would_cycle;
-    const auto& new_parent = entities_[index_of(parent)];
-    const auto& moved = entities_[index_of(child)];
-    const unsigned depth = new_parent.depth + 1U;
-    if (depth + height_of(index_of(child)) > def_.group_depth_max) return Status::too_deep;
-    const unsigned already = moved.root == new_parent.root ? 0U : moved.members;
-    if (entities_[index_of(new_parent.root)].members + already > def_.group_members_max) {
-        return Status::too_large;
-    }
-    if (moved.parent != EntityId::none) unlink(child);
-    entities_[index_of(child)].parent = parent;
-    children_[index_of(parent)].push_back(child);
-    add_members(parent, moved.members);
-    set_root(index_of(child), new_parent.root, static_cast<std::uint16_t>(depth));
-    return Status::ok;
-}
-
-Status WorldData::detach(EntityId child) {
-    if (!is_alive(child)) return Status::stale_id;
-    if (entities_[index_of(child)].parent == EntityId::none) return Status::not_found;
-    unlink(child);
-    set_root(index_of(child), child, 0);
-    return Status::ok;
-}
-
-Status WorldData::set_owner(EntityId entity, ObserverId owner) {
-    if (!is_alive(entity)) return Status::stale_id;
-    if (entities_[index_of(entity)].owner == owner) return Status::ok;
-    entities_[index_of(entity)].owner = owner;
-    ops_.push_back({WorldOp::Type::owner, entity, entity});
-    return Status::ok;
-}
-
 // -- the change log -----------------------------------------------------------------------------
-
-void WorldData::settle_places() {
-    const ComponentId place = schema().place();
-    if (place == ComponentId::none) return;
-    columns_[index_of(place)].dirty.for_each([&](std::size_t i) {
-        const auto index = static_cast<std::uint32_t>(i);
-        if (!pool_.is_live(index)) return;
-        if (const Vec3 now = place_at(index); is_finite(now)) {
-            settled_places_[index] = now;
-        } else {
-            std::memcpy(component_at(index, place), &settled_places_[index], sizeof(Vec3));
-            ++bad_places_;
-        }
-    });
-}
 
 void WorldData::settle_attributes(std::uint32_t index, bool report) {
     const EntityId entity = at_index(index);
@@ -256,6 +170,7 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
 
 void WorldData::settle() {
     settle_places();
+    settle_relative_places();
     attribute_changes_.clear();
     if (attribute_components_ == 0) return;
     const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
@@ -281,6 +196,7 @@ std::span<const WorldOp> WorldData::track_ops() noexcept {
 }
 
 void WorldData::clear_changes() {
+    end_relations();
     ops_.clear();
     tracked_ops_ = 0;
     attribute_changes_.clear();

@@ -26,7 +26,8 @@ struct WorldOp {
     enum class Type : std::uint8_t { spawn, despawn, root, owner };
     Type type;
     EntityId entity;
-    EntityId root;  ///< the new root (type root)
+    EntityId root;                     ///< the new root (type root)
+    EntityId parent = EntityId::none;  ///< within the group (type root)
 };
 
 /// A flag, key or value of an entity that differs from the last tick; one of the three is named.
@@ -95,6 +96,7 @@ class WorldData {
     }
     void mark_dirty(std::uint32_t index, ComponentId component) noexcept {
         columns_[index_of(component)].dirty.set(index);
+        if (component == schema().place()) entities_[index].keeps_local = false;
     }
     Vec3 place_at(std::uint32_t index) const noexcept;
     bool is_placed(std::uint32_t index) const noexcept {
@@ -102,13 +104,44 @@ class WorldData {
     }
     Status move(EntityId entity, Vec3 place);
 
-    Status attach(EntityId child, EntityId parent);
+    // -- groups.cpp
+    Status attach(EntityId child, EntityId parent, OwnerPolicy policy);
     Status detach(EntityId child);
+    Status set_group_enabled(EntityId entity, bool enabled);
+    bool is_group_enabled(std::uint32_t index) const noexcept { return entities_[index].enabled; }
     EntityId parent_at(std::uint32_t index) const noexcept { return entities_[index].parent; }
     EntityId root_at(std::uint32_t index) const noexcept { return entities_[index].root; }
+    /// It is in the group of its parent.
+    bool is_linked(std::uint32_t index) const noexcept {
+        const EntityId parent = entities_[index].parent;
+        return parent != EntityId::none && takes_part(index) && takes_part(index_of(parent));
+    }
+    EntityId group_parent_at(std::uint32_t index) const noexcept {
+        return is_linked(index) ? entities_[index].parent : EntityId::none;
+    }
+    /// Members of the group below it, itself included.
+    std::uint16_t members_at(std::uint32_t index) const noexcept {
+        return entities_[index].members;
+    }
     std::span<const EntityId> children_at(std::uint32_t index) const noexcept {
         return children_[index];
     }
+    /// visit(EntityId) of the entity and all below it in its group, parents first.
+    template <class Visit>
+    void for_each_in_group(std::uint32_t index, Visit&& visit) const {
+        visit(at_index(index));
+        if (entities_[index].members == 1) return;
+        for (const EntityId child : children_[index]) {
+            if (is_linked(index_of(child))) for_each_in_group(index_of(child), visit);
+        }
+    }
+    std::span<const RelationEvent> relation_events() const noexcept { return relation_events_; }
+    /// What changes of relation have cost so far; a tick without any adds nothing (O14).
+    struct RelationWork {
+        std::uint64_t visited = 0;   ///< members looked at
+        std::uint64_t steps_up = 0;  ///< from a child to its parent
+    };
+    const RelationWork& relation_work() const noexcept { return work_; }
     std::uint16_t depth_at(std::uint32_t index) const noexcept { return entities_[index].depth; }
 
     Status set_owner(EntityId entity, ObserverId owner);
@@ -125,6 +158,17 @@ class WorldData {
     float value_at(std::uint32_t index, ValueId value) const noexcept {
         return values_[index_of(value)][index];
     }
+
+    // -- places.cpp: relative places
+    /// Its place is told as seen from its parent.
+    bool is_relative(std::uint32_t index) const noexcept {
+        return kind_def_at(index).relative_place && is_linked(index) && is_placed(index) &&
+               is_placed(index_of(entities_[index].parent));
+    }
+    Vec3 local_place_at(std::uint32_t index) const noexcept {
+        return is_relative(index) ? locals_[index] : place_at(index);
+    }
+    Status set_local_place(EntityId entity, Vec3 place);
 
     // -- the change log of the running tick -----------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
@@ -151,17 +195,35 @@ class WorldData {
         EntityId root = EntityId::none;
         std::uint64_t spawn_number = 0;
         ObserverId owner = ObserverId::none;
+        ObserverId own_owner = ObserverId::none;  ///< while it inherits from nobody
+        std::uint32_t relation = no_relation;     ///< in relations_: it changed this tick
         KindId kind{};
-        std::uint16_t depth = 0;    ///< 0 for a root
-        std::uint16_t members = 1;  ///< of the subtree, itself included
+        std::uint16_t depth = 0;    ///< in its group; 0 for a root
+        std::uint16_t members = 1;  ///< of the group below it, itself included
         bool tracked = false;       ///< others know of its spawn
+        bool enabled = true;        ///< takes part in groups
+        bool inherits = false;      ///< is its parent's owner's while it is in a group
+        bool keeps_local = false;   ///< this tick its place follows from its local one
     };
+    static constexpr std::uint32_t no_relation = ~std::uint32_t{0};
 
-    bool is_in_subtree(EntityId entity, EntityId top) const noexcept;
-    std::uint16_t height_of(std::uint32_t index) const noexcept;
-    void set_root(std::uint32_t index, EntityId root, std::uint16_t depth);
+    bool takes_part(std::uint32_t index) const noexcept {
+        return entities_[index].enabled && kind_def_at(index).in_groups;
+    }
+    bool is_in_subtree(EntityId entity, EntityId top) noexcept;
+    bool is_too_deep(std::uint32_t index, unsigned depth);
+    std::uint16_t height_of(std::uint32_t index);
+    Status check_group(std::uint32_t index, unsigned members, EntityId parent);
+    void regroup(std::uint32_t index, EntityId root, std::uint16_t depth);
     void add_members(EntityId from, int delta) noexcept;
     void unlink(EntityId child);
+    void note_relation(std::uint32_t index);
+    void end_relations();
+    void settle_owner(std::uint32_t index);
+    void pass_owner_down(std::uint32_t index);
+    void bring_along(std::uint32_t index);
+    void keep_place(std::uint32_t index);
+    void settle_relative_places();
     void settle_places();
     void settle_attributes(std::uint32_t index, bool report);
 
@@ -176,7 +238,18 @@ class WorldData {
     std::array<std::vector<Key>, Schema::keys_max> keys_;
     std::array<std::vector<float>, Schema::values_max> values_;
     std::vector<Vec3> settled_places_;
+    bool has_relative_places_ = false;
+    std::vector<Vec3> locals_;  ///< by entity index; empty where no kind has relative places
+    std::vector<std::vector<std::uint32_t>> waves_;  ///< scratch: by depth
     std::vector<WorldOp> ops_;
+    struct Relation {  ///< as it was before the tick
+        EntityId entity;
+        EntityId root;
+        EntityId parent;
+    };
+    std::vector<Relation> relations_;
+    std::vector<RelationEvent> relation_events_;
+    RelationWork work_;
     std::vector<AttributeChange> attribute_changes_;
     std::size_t tracked_ops_ = 0;
     std::uint64_t next_spawn_number_ = 1;

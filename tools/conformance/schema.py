@@ -9,6 +9,7 @@ import fields as types
 from bits import combine, hash_bytes
 from calls import CallType
 
+RELATIVE_PLACE = 0x10000
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
 INPUTS_MAX = 32
@@ -75,6 +76,8 @@ class Schema:
             has = [i for i in range(count) if bits >> i & 1]
             for i in has:
                 self.mix_in(i)
+            if reader.u(1):
+                self.mix_in(RELATIVE_PLACE)
             self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
             raise reader.wrong("a schema without kinds")

@@ -76,6 +76,7 @@ def read_leave(reader, local_id):
 
 def read_link(reader, kind):
     owned = reader.u(1)  # not part of the digest
+    reader.u(1)  # whole: when it is shown, which no digest speaks of
     parent = reader.varint() if reader.u(1) else None
     if parent is not None and parent >= LOCAL_ID_END:
         raise reader.wrong(f"a parent {parent}")

@@ -216,7 +216,7 @@ TEST_CASE(
         out.varint(0);
         out.varint(enter ? 1 : 0);
         if (enter) out.varint(id);
-        if (enter) out.bits(0b100, 3);  // nobody's, no parent, on
+        if (enter) out.bits(0b1010, 4);  // nobody's, whole, no parent, on
         out.varint(0);
         out.varint(enter ? 0 : 1);
         if (!enter) out.bits(0, 4);

@@ -189,11 +189,14 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
         def.replaces_kind_nodes = random_.chance(0.3F);
     }
     const bool has_kind = index_of(def.kind) < def_.kinds.size();
+    const EntityMode mode_before = entity.mode;
     entity.kind = def.kind;
     entity.mode = def.mode;
     entity.range_m = def.range_m;
     if (!(def.range_m > 0) && has_kind) entity.range_m = def_.kinds[index_of(def.kind)].range_m;
-    if (def.mode == EntityMode::nodes && has_kind)
+    // Whoever leaves a group keeps the mode that it has.
+    if (def.mode == EntityMode::nodes && leaves) entity.mode = mode_before;
+    if (def.mode == EntityMode::nodes && has_kind && !leaves)
         entity.mode = def_.kinds[index_of(def.kind)].mode;
     entity.heard_place = entity.place;
     check::bind_new(entity, def_.kinds, def.nodes, def.replaces_kind_nodes);
@@ -266,6 +269,7 @@ void RandomWorld::despawn() {
 
 void RandomWorld::despawn(EntityId id) {
     for (const EntityId member : members_of(id)) detach(entities_[index_of(member)]);
+    rehang_children(entities_[index_of(id)]);
     for (auto& observer : observers_) {
         if (observer.main == id) observer.main = EntityId::none;
         std::erase(observer.allowed, id);
@@ -301,26 +305,47 @@ void RandomWorld::join_unit() {
     }
     std::vector<std::pair<EntityId, EntityId>> old_roots{{member->id, member->root}};
     for (const EntityId other : members_of(member->id)) old_roots.emplace_back(other, member->id);
+    rehang_children(*member);
     for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
     if (is_circular()) {  // one that stands where its own member stands
         for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = old;
         return;
     }
     if (old_roots.front().second == member->id) ++member->joins;
-    for (auto& observer : observers_) {
-        std::erase(observer.allowed, member->id);
-        std::erase(observer.denied, member->id);
+    // Below the root, or below one of its members.
+    const std::vector<EntityId> below = members_of(root->id);
+    EntityId parent = root->id;
+    if (random_.chance(0.5F)) {
+        const EntityId one = below[random_.below(static_cast<std::uint32_t>(below.size()))];
+        const bool moves =
+            one == member->id || std::any_of(old_roots.begin(), old_roots.end(),
+                                             [&](const auto& who) { return who.first == one; });
+        if (!moves) parent = one;
     }
-    member->force_hidden = member->shown_to_all = false;
-    expect(manager_.join_unit(member->id, root->id), "join_unit");
+    for (const auto& [who, old] : old_roots) {
+        check::TruthEntity& moved = entities_[index_of(who)];
+        if (who != member->id && moved.parent == EntityId::none) moved.parent = member->id;
+    }
+    member->parent = parent;
+    expect(manager_.join_unit(member->id, root->id, parent), "join_unit");
     count("join_unit", member->id);
     note("to " + name_of(root->id));
     ask_again(root->id);
 }
 
+/// Those below a member are below its parent once it has gone.
+void RandomWorld::rehang_children(const check::TruthEntity& member) {
+    if (member.root == member.id) return;
+    for (check::TruthEntity& one : entities_) {
+        if (one.id != EntityId::none && one.parent == member.id) one.parent = member.parent;
+    }
+}
+
 void RandomWorld::detach(check::TruthEntity& entity) {
     const EntityId root = entity.root;
+    rehang_children(entity);
     entity.root = entity.id;
+    entity.parent = EntityId::none;
     std::vector<NodeId> own;
     const EntityDef def = def_of(entity, own, true);
     expect(manager_.leave_unit(entity.id, def), "leave_unit");
@@ -413,7 +438,7 @@ void RandomWorld::set_range() {
 }
 
 void RandomWorld::set_mode() {
-    auto* unit = random_unit();
+    auto* unit = random_entity();
     if (unit == nullptr) return;
     unit->mode = EntityMode::nodes;
     if (random_.chance(0.3F))
@@ -551,7 +576,7 @@ void RandomWorld::add_default_node() {
 }
 
 void RandomWorld::force_hide() {
-    auto* unit = random_unit();
+    auto* unit = random_entity();
     if (unit == nullptr) return;
     unit->force_hidden = random_.chance(0.4F);
     expect(manager_.force_hide(unit->id, unit->force_hidden), "force_hide");
@@ -560,10 +585,13 @@ void RandomWorld::force_hide() {
 }
 
 void RandomWorld::show_to_all() {
-    auto* unit = random_unit();
+    auto* unit = random_entity();
     if (unit == nullptr) return;
     unit->shown_to_all = random_.chance(0.2F);
-    expect(manager_.show_to_all(unit->id, unit->shown_to_all), "show_to_all");
+    const bool is_cut_off = unit->root != unit->id && unit->shown_to_all &&
+                            entities_[index_of(unit->root)].force_hidden;
+    expect(manager_.show_to_all(unit->id, unit->shown_to_all),
+           is_cut_off ? Status::hidden_by_root : Status::ok, "show_to_all");
     count("show_to_all", unit->id);
     note(unit->shown_to_all ? "yes" : "no");
 }
@@ -799,9 +827,20 @@ void RandomWorld::rescan() {
     count("rescan", EntityId::none, observer->id);
 }
 
+bool RandomWorld::is_hidden_by_root(const check::TruthObserver& observer, EntityId root) const {
+    const auto& denied = observer.denied;
+    if (std::find(denied.begin(), denied.end(), root) != denied.end()) return true;
+    if (!entities_[index_of(root)].force_hidden) return false;
+    return std::none_of(entities_.begin(), entities_.end(), [&](const check::TruthEntity& one) {
+        const bool has_kind = index_of(one.kind) < def_.kinds.size();
+        return one.id != EntityId::none && one.root == root && one.owner == observer.id &&
+               (!has_kind || def_.kinds[index_of(one.kind)].owner_sees);
+    });
+}
+
 void RandomWorld::allow_or_deny() {
     auto* observer = random_observer();
-    auto* unit = random_unit();
+    auto* unit = random_entity();
     if (observer == nullptr || unit == nullptr) return;
     const bool is_allow = random_.chance(0.5F);
     auto& list = is_allow ? observer->allowed : observer->denied;
@@ -812,9 +851,11 @@ void RandomWorld::allow_or_deny() {
     } else {
         list.erase(found);
     }
+    const bool is_cut_off =
+        is_allow && value && unit->root != unit->id && is_hidden_by_root(*observer, unit->root);
     expect(is_allow ? manager_.allow(observer->id, unit->id, value)
                     : manager_.deny(observer->id, unit->id, value),
-           "allow or deny");
+           is_cut_off ? Status::hidden_by_root : Status::ok, "allow or deny");
     count(is_allow ? "allow" : "deny", unit->id, observer->id);
     note(value ? "yes" : "no");
 }

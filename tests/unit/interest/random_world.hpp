@@ -174,6 +174,7 @@ class RandomWorld {
 
     void despawn(EntityId id);
     void detach(check::TruthEntity& entity);
+    void rehang_children(const check::TruthEntity& member);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
     unsigned overrides_in_a_row() const;
@@ -212,6 +213,7 @@ class RandomWorld {
     void ask(Told& told);
     void spoil(Told& told);
     bool spoil_observer(ToldOfObserver& told);
+    bool is_hidden_by_root(const check::TruthObserver& observer, EntityId root) const;
     bool is_hidden(const check::TruthObserver& observer, const check::TruthEntity& unit) const;
     void check_events(const Told& told, std::vector<Difference>& wrong);
     void check_sets(const Told& told, std::vector<Difference>& wrong);

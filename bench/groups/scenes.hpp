@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The scenes of groups, and what they report: rows as they were measured, and figures with their
+// gates.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/figures.hpp"
+
+namespace purview::bench {
+
+struct GroupsOptions {
+    std::vector<std::string> scenes;  ///< none: all
+    bool quick = false;
+    std::string json_path;
+};
+
+struct GroupsReport : Figures {
+    nlohmann::json rows = nlohmann::json::array();
+
+    /// Prints the row, and keeps it.
+    void add(const std::string& scene, const std::string& row, nlohmann::json values);
+};
+
+// scenes_relation.cpp
+void scene_rebuild(GroupsReport& report, const GroupsOptions& options);
+void scene_membership(GroupsReport& report, const GroupsOptions& options);
+void scene_passenger(GroupsReport& report, const GroupsOptions& options);
+
+}  // namespace purview::bench

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Relations: what a change of a group costs, in the world and in interest, and what relative places
+// save.
+#include <algorithm>
+#include <cmath>
+
+#include "common/machine.hpp"
+#include "core/hash.hpp"
+#include "groups/scenes.hpp"
+#include "host/server_data.hpp"
+#include "purview/interest.hpp"
+#include "replication/stage.hpp"
+#include "world/world_data.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+struct At {
+    Vec3 place;
+};
+
+/// Things with a place and nothing else.
+struct PlainSchema {
+    explicit PlainSchema(bool relative) {
+        at = schema.component<At>("at");
+        FieldDef field{"x", FieldType::quantised, 0, 4, true, 0, 4096, 0.01, 0};
+        schema.add_field(at.id, field);
+        field.name = "y";
+        field.offset_bytes = 4;
+        schema.add_field(at.id, field);
+        schema.set_place(at.id);
+        thing = schema.kind("thing", {at.id});
+        passenger = schema.kind("passenger", {at.id});
+        schema.edit_kind(passenger).relative_place = relative;
+    }
+    Schema schema;
+    Component<At> at;
+    KindId thing{}, passenger{};
+};
+
+World world_of(const PlainSchema& schema, std::uint16_t members_max, std::uint16_t depth_max) {
+    WorldDef def;
+    def.schema = &schema.schema;
+    def.group_members_max = members_max;
+    def.group_depth_max = depth_max;
+    return std::move(World::create(def)).value();
+}
+
+void end_tick(World& world) {
+    world.data().settle();
+    (void)world.data().track_ops();
+    world.data().clear_changes();
+}
+
+}  // namespace
+
+// -- rebuild: a root with 15 members in a chain ---------------------------------------------------
+
+void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
+    const int rounds = options.quick ? 2'000 : 20'000;
+    const PlainSchema schema(false);
+    World world = world_of(schema, 16, 15);
+    std::vector<EntityId> chain;
+    for (int i = 0; i < 16; ++i) {
+        chain.push_back(*world.spawn(schema.thing));
+        if (i > 0) (void)world.attach(chain.back(), chain[chain.size() - 2]);
+    }
+    end_tick(world);
+    struct Case {
+        const char* name;
+        std::size_t at;  ///< 0: nothing changes
+    };
+    for (const Case& one :
+         {Case{"nothing", 0}, Case{"last", 15}, Case{"middle", 8}, Case{"first", 1}}) {
+        const std::uint64_t before = world.data().relation_work().visited;
+        const Stopwatch watch;
+        for (int round = 0; round < rounds; ++round) {
+            if (one.at > 0) {
+                (void)world.detach(chain[one.at]);
+                (void)world.attach(chain[one.at], chain[one.at - 1]);
+            }
+            end_tick(world);
+        }
+        const double us = watch.ms() * 1000 / rounds;
+        const double visited =
+            static_cast<double>(world.data().relation_work().visited - before) / rounds;
+        // Removed and added: twice those from there on.
+        const double affected = one.at == 0 ? 0 : 2.0 * static_cast<double>(16 - one.at);
+        report.add("rebuild", one.name, {{"us", us}, {"visited", visited}, {"affected", affected}});
+        report.at_most(std::string("rebuild: members visited beyond those affected, ") + one.name,
+                       visited - affected, 0, 0);
+    }
+}
+
+// -- membership: 5 % of all entities change their group in a tick ---------------------------------
+
+namespace {
+
+/// Microseconds for a change of membership: the world, the facts and the tick of interest, of
+/// which a tick without changes is taken off.
+double membership_us(std::uint32_t groups, int ticks) {
+    constexpr std::uint32_t size = 8, observers = 32;
+    const PlainSchema schema(false);
+    World world = world_of(schema, 64, 8);
+    InterestDef def;
+    const float side = 16.0F * std::sqrt(static_cast<float>(groups));
+    def.rules.bounds_max = {side, side, 0};
+    NodeDesc node;
+    node.name = "near";
+    node.type = NodeType::grid;
+    StepDesc step;
+    step.op = StepOp::add;
+    step.kernel.type = KernelType::distance;
+    step.kernel.enter_m = step.kernel.leave_m = 40;
+    node.steps = {step};
+    def.rules.nodes = {node};
+    InterestManager interest = std::move(InterestManager::create(def)).value();
+    SplitMix random(7);
+    const auto place = [&] { return Vec3{random.between(0, side), random.between(0, side), 0}; };
+    std::vector<EntityId> roots, members;
+    for (std::uint32_t g = 0; g < groups; ++g) {
+        roots.push_back(*world.spawn(schema.thing, place()));
+        for (std::uint32_t m = 1; m < size; ++m) {
+            members.push_back(*world.spawn(schema.thing, world.place_of(roots.back())));
+            (void)world.attach(members.back(), roots.back());
+        }
+    }
+    for (std::uint32_t o = 0; o < observers; ++o) {
+        const ObserverId observer = *interest.add_observer();
+        (void)interest.set_area(observer, 0, place());
+        (void)interest.set_ready(observer, true);
+    }
+    const auto track = [&] {  // as ServerData::track_op does
+        WorldData& data = world.data();
+        data.settle();
+        for (const WorldOp& op : data.track_ops()) {
+            EntityDef entity;
+            entity.place = data.place_at(index_of(op.entity));
+            if (op.type == WorldOp::Type::spawn) {
+                (void)interest.spawn(op.entity, entity);
+            } else if (op.root == op.entity) {
+                (void)interest.leave_unit(op.entity, entity);
+            } else {
+                (void)interest.join_unit(op.entity, op.root, op.parent);
+            }
+        }
+        data.clear_changes();
+        interest.tick();
+    };
+    track();
+    track();
+    const std::uint32_t changes = groups * size / 20;
+    double busy = 0, idle = 0;
+    std::uint64_t done = 0;
+    for (int tick = 0; tick < ticks; ++tick) {
+        const Stopwatch rest;
+        track();
+        idle += rest.ms();
+        const Stopwatch work;
+        for (std::uint32_t i = 0; i < changes; ++i) {
+            const EntityId member =
+                members[random.below(static_cast<std::uint32_t>(members.size()))];
+            const EntityId root = roots[random.below(groups)];
+            done += world.attach(member, root) == Status::ok ? 1 : 0;
+        }
+        track();
+        busy += work.ms();
+    }
+    return (busy - idle) * 1000 / static_cast<double>(done);
+}
+
+}  // namespace
+
+void scene_membership(GroupsReport& report, const GroupsOptions& options) {
+    const int rounds = options.quick ? 3 : 7;
+    std::vector<double> few, many, ratios;
+    for (int round = 0; round < rounds; ++round) {
+        few.push_back(membership_us(100, 400));
+        many.push_back(membership_us(10'000, 4));
+        ratios.push_back(many.back() / few.back());
+    }
+    report.add("membership", "100 groups of 8", {{"us_per_change", median(few)}});
+    report.add("membership", "10,000 groups of 8", {{"us_per_change", median(many)}});
+    report.at_most("membership: cost per change, 10,000 groups over 100", median(ratios), 1.5, 1.2);
+}
+
+// -- passenger: 200 at rest on a ship that moves --------------------------------------------------
+
+namespace {
+
+double passenger_bytes(bool relative, std::uint32_t ticks) {
+    constexpr std::uint32_t passengers = 200, observers = 100;
+    const PlainSchema schema(relative);
+    EntityId ship = EntityId::none;
+    std::vector<EntityId> crew;
+    StageDef def;
+    def.server.schema = &schema.schema;
+    def.server.group_members_max = passengers + 1;
+    def.server.budget_bytes_per_tick = 100'000;
+    def.clients = observers;
+    def.watchers = 1;
+    Script script;
+    script.populate = [&](World& world) {
+        ship = *world.spawn(schema.thing, {100, 100, 0});
+        for (std::uint32_t i = 0; i < passengers; ++i) {
+            const auto row = static_cast<float>(i % 20), rank = static_cast<float>(i / 20);
+            crew.push_back(*world.spawn(schema.passenger, {101 + row, 101 + rank, 0}));
+            (void)world.attach(crew.back(), ship);
+        }
+    };
+    script.joined = [](Server&, ObserverId, std::uint32_t) {};
+    script.simulate = [&](Server& server, Tick tick) {
+        World& world = server.world();
+        const auto t = static_cast<float>(tick % 10'000);
+        const Vec3 at{100 + t * 0.3F, 100 + t * 0.1F, 0};
+        const Vec3 was = world.place_of(ship);
+        (void)world.move(ship, at);
+        if (relative) return;
+        for (const EntityId one : crew) {  // the game takes them along
+            const Vec3 place = world.place_of(one);
+            (void)world.move(one, {place.x + at.x - was.x, place.y + at.y - was.y, 0});
+        }
+    };
+    script.tell = [](Server&, Tick) {};
+    Stage stage(def, script);
+    if (!stage.join()) return -1;
+    for (int i = 0; i < 20; ++i) (void)stage.step();
+    std::uint64_t bytes = 0;
+    for (std::uint32_t tick = 0; tick < ticks; ++tick) bytes += stage.step().bytes;
+    return static_cast<double>(bytes) / ticks / observers;
+}
+
+}  // namespace
+
+void scene_passenger(GroupsReport& report, const GroupsOptions& options) {
+    const std::uint32_t ticks = options.quick ? 50 : 200;
+    const double with = passenger_bytes(true, ticks), without = passenger_bytes(false, ticks);
+    report.add("passenger", "relative places", {{"bytes_per_observer", with}});
+    report.add("passenger", "places in the world", {{"bytes_per_observer", without}});
+    if (with < 0 || without <= 0) {
+        report.does_not_count("passenger: bytes of relative places over those without", true, 0.05,
+                              0.05, "the view did not come to rest");
+        return;
+    }
+    report.at_most("passenger: bytes of relative places over those without", with / without, 0.05,
+                   0.05);
+}
+
+}  // namespace purview::bench

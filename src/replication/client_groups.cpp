@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Groups on a client: held ghosts wait until all of their group is here and are shown with it; who
+// is below whom is told once for each change; and a place that is told as seen from a parent is the
+// same place when the parent changes.
+#include <algorithm>
+#include <array>
+
+#include "replication/client_ghosts.hpp"
+
+namespace purview {
+
+namespace {
+
+/// Parents above a ghost that are followed, whatever a server says.
+constexpr unsigned depth_max = 64;
+
+}  // namespace
+
+// -- groups: shown as one ------------------------------------------------------------------------
+
+LocalId ClientGhosts::root_of(LocalId ghost) const noexcept {
+    for (unsigned steps = 0; steps < depth_max; ++steps) {
+        const LocalId above = ghosts_[ghost].parent;
+        if (above == no_local_id || !is_held(above)) break;
+        ghost = above;
+    }
+    return ghost;
+}
+
+unsigned ClientGhosts::depth_of(LocalId ghost) const noexcept {
+    unsigned depth = 0;
+    for (; depth < depth_max && ghosts_[ghost].parent != no_local_id &&
+           is_held(ghosts_[ghost].parent);
+         ++depth) {
+        ghost = ghosts_[ghost].parent;
+    }
+    return depth;
+}
+
+/// It is held from now on. It is shown with the rest of its group; at once, if nothing waits.
+void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
+    Ghost& its = ghosts_[ghost];
+    its.entered = tick;
+    its.told_root = ghost;
+    its.told_parent = no_local_id;
+    its.waits = true;
+    if (whole && waiting_.empty()) return show(ghost);
+    waiting_.push_back(ghost);
+}
+
+void ClientGhosts::show(LocalId ghost) {
+    Ghost& its = ghosts_[ghost];
+    its.waits = false;
+    its.kept = LeavePolicy::despawn;
+    are_links_new_ = are_links_new_ || its.parent != no_local_id;
+    ++count_;
+    events_.push_back(
+        {ghost, its.kind, Reason::entered, its.resumes ? CopyChange::resumed : CopyChange::made});
+    its.resumes = false;
+}
+
+/// Groups that are whole now, by what this packet says; and those that have waited too long.
+void ClientGhosts::show_waiting(Tick tick) {
+    if (waiting_.empty()) return;
+    std::vector<LocalId> roots;
+    for (const Edit& edit : edits_) {
+        const bool links = edit.type == Edit::Type::enter || edit.relink;
+        if (links && edit.whole && is_held(edit.ghost)) roots.push_back(root_of(edit.ghost));
+    }
+    for (const LocalId ghost : waiting_) {
+        if (tick - ghosts_[ghost].entered < wait_ticks_max) continue;
+        roots.push_back(root_of(ghost));
+        ++counters_.waits_ended;
+    }
+    const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [&](LocalId ghost) {
+        return std::find(roots.begin(), roots.end(), root_of(ghost)) == roots.end();
+    });
+    std::vector<LocalId> shown(ready, waiting_.end());
+    waiting_.erase(ready, waiting_.end());
+    std::stable_sort(shown.begin(), shown.end(),
+                     [&](LocalId a, LocalId b) { return depth_of(a) < depth_of(b); });
+    for (const LocalId ghost : shown) {
+        show(ghost);
+        are_links_new_ = true;  // of those below it, too
+    }
+}
+
+/// Once for each ghost whose parent or root is another than it was told last.
+void ClientGhosts::tell_relations() {
+    if (!are_links_new_) return;
+    are_links_new_ = false;
+    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
+        if (!is_shown(ghost)) continue;
+        Ghost& its = ghosts_[ghost];
+        const LocalId parent = shown_parent(ghost);
+        LocalId root = ghost;
+        for (unsigned steps = 0; steps < depth_max && shown_parent(root) != no_local_id; ++steps)
+            root = shown_parent(root);
+        if (root == its.told_root && parent == its.told_parent) continue;
+        relations_.push_back({ghost, its.told_root, root, its.told_parent, parent});
+        its.told_root = root;
+        its.told_parent = parent;
+    }
+}
+
+// -- relative places -----------------------------------------------------------------------------
+
+/// Where it is told relative to: its parent, or nobody.
+LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
+    const Ghost& its = ghosts_[ghost];
+    const bool is_relative = schema_.kinds()[index_of(its.kind)].relative_place &&
+                             its.parent != no_local_id && is_held(its.parent) && has_place(ghost) &&
+                             has_place(its.parent);
+    return is_relative ? its.parent : no_local_id;
+}
+
+/// What it was in its old frame it is in its new one: it does not jump.
+void ClientGhosts::set_parent(LocalId ghost, LocalId parent, Tick tick) {
+    Ghost& its = ghosts_[ghost];
+    if (its.parent == parent) return;
+    if (!schema_.kinds()[index_of(its.kind)].relative_place) {
+        its.parent = parent;
+        return;
+    }
+    its.reframed = true;
+    // It stood still until the tick before, there.
+    if (its.samples > 0 && its.sample[0].tick + 1 < tick)
+        push_sample(its, {tick - 1, its.sample[0].place});
+    std::array<Vec3, samples_max> world;
+    for (std::size_t i = 0; i < its.samples; ++i) world[i] = place_at(ghost, its.sample[i].tick);
+    its.parent = parent;
+    const LocalId frame = frame_of(ghost);
+    for (std::size_t i = 0; i < its.samples; ++i) {
+        its.sample[i].place = world[i];
+        if (frame == no_local_id) continue;
+        const Vec3 above = place_at(frame, its.sample[i].tick);
+        its.sample[i].place = {world[i].x - above.x, world[i].y - above.y, world[i].z - above.z};
+    }
+}
+
+}  // namespace purview

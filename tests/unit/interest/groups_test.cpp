@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Groups in interest: roots that hide, members that are hidden, members that show. Random ones are
+// compared with the oracle (oracle_test.cpp).
+#include <doctest/doctest.h>
+
+#include "line_support.hpp"
+
+namespace purview::test {
+
+using namespace lines;
+
+namespace {
+
+/// 1 is the root, 2 and 3 are below it, 4 is below 2; all far away, or near.
+struct Group {
+    explicit Group(float x) : manager(make(std::vector{node("near", {within(StepOp::add, 10)})})) {
+        spawn(manager, 0, 50);
+        for (std::uint32_t i = 1; i <= 4; ++i) spawn(manager, i, x);
+        CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+        CHECK(manager.join_unit(id(3), id(1)) == Status::ok);
+        CHECK(manager.join_unit(id(4), id(1), id(2)) == Status::ok);
+        me = watch(manager, id(0));
+        other = watch(manager);
+        manager.tick();
+    }
+    InterestManager manager;
+    ObserverId me{}, other{};
+};
+
+}  // namespace
+
+TEST_CASE("interest: a hidden root hides its group, whatever is said of its members (O35 O22 X6)") {
+    Group g(55);
+    CHECK(seen(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.force_hide(id(1), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    // Said of a member, it does not help.
+    CHECK(g.manager.allow(g.me, id(3), true) == Status::hidden_by_root);
+    CHECK(g.manager.show_to_all(id(4), true) == Status::hidden_by_root);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(ticked(g.manager, g.other) == Set{});
+    const Explanation why = g.manager.explain(g.me, id(4));
+    CHECK(why.unit == id(1));
+    CHECK(why.stage == Stage::force_hidden);
+    // Owners of members see through it.
+    CHECK(g.manager.set_owner(id(4), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    // A denied root hides from owners too.
+    CHECK(g.manager.deny(g.me, id(1), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(g.manager.allow(g.me, id(2), true) == Status::hidden_by_root);
+    CHECK(g.manager.deny(g.me, id(1), false) == Status::ok);
+    CHECK(g.manager.force_hide(id(1), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});  // what was said of 4
+}
+
+TEST_CASE(
+    "interest: a hidden member hides all below it, in the same tick, and nobody else (O35 X6 "
+    "O22)") {
+    Group g(55);
+    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    g.manager.tick();
+    const News gone = news(g.manager, g.me);
+    CHECK(gone.out == Set{2, 4});
+    CHECK(g.manager.events_of(g.me)[0].entity == id(4));  // children first
+    CHECK(g.manager.events_of(g.me)[0].reason == Reason::hidden);
+    CHECK(seen(g.manager, g.me) == Set{0, 1, 3});
+    const Explanation why = g.manager.explain(g.me, id(4));
+    CHECK_FALSE(why.relevant);
+    CHECK(why.hidden_member == id(2));
+    CHECK(why.stage == Stage::force_hidden);
+    CHECK(why.text().find("entity 2 is hidden") != std::string::npos);
+    // Not from who owns somebody there, or the root; from who owns somebody else.
+    CHECK(g.manager.set_owner(id(3), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 3});
+    CHECK(g.manager.set_owner(id(4), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 3});
+    CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
+    CHECK(g.manager.force_hide(id(2), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    // Whoever comes below a hidden member, or leaves it.
+    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    CHECK(g.manager.set_owner(id(4), ObserverId::none) == Status::ok);
+    CHECK(g.manager.set_owner(id(3), ObserverId::none) == Status::ok);
+    CHECK(g.manager.join_unit(id(3), id(1), id(2)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1});
+    CHECK(g.manager.join_unit(id(4), id(1), id(1)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 4});
+}
+
+TEST_CASE(
+    "interest: what is owned, allowed, shown or global takes its group along, however far (O22 "
+    "X10)") {
+    Group g(90);
+    CHECK(seen(g.manager, g.me) == Set{0});
+    CHECK(g.manager.allow(g.me, id(4), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(seen(g.manager, g.other) == Set{});
+    CHECK(g.manager.allow(g.me, id(4), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(g.manager.show_to_all(id(3), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});
+    CHECK(g.manager.show_to_all(id(3), false) == Status::ok);
+    CHECK(g.manager.set_mode(id(2), EntityMode::global) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});
+    // It leaves: it takes that along.
+    CHECK(g.manager.leave_unit(id(2), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{2});
+    CHECK(g.manager.set_mode(id(2), EntityMode::nodes) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{});
+}
+
+TEST_CASE("interest: what is said of an entity stays said while it is a member, and after (O35)") {
+    Group g(55);
+    spawn(g.manager, 5, 55);
+    spawn(g.manager, 6, 55);
+    CHECK(g.manager.force_hide(id(5), true) == Status::ok);
+    CHECK(g.manager.deny(g.me, id(6), true) == Status::ok);
+    CHECK(g.manager.join_unit(id(5), id(1), id(3)) == Status::ok);
+    CHECK(g.manager.join_unit(id(6), id(1), id(3)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.leave_unit(id(5), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(g.manager.leave_unit(id(6), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.force_hide(id(5), false) == Status::ok);
+    CHECK(g.manager.deny(g.me, id(6), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE(
+    "interest: a parent that is no member of the group, or below its child, is refused (O4)") {
+    Group g(55);
+    spawn(g.manager, 5, 55);
+    CHECK(g.manager.join_unit(id(5), id(1), id(0)) == Status::bad_argument);
+    CHECK(g.manager.join_unit(id(2), id(1), id(4)) == Status::bad_argument);
+    CHECK(g.manager.join_unit(id(5), id(2)) == Status::stale_id);  // no unit
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5});
+}
+
+}  // namespace purview::test
