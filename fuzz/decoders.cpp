@@ -12,6 +12,7 @@
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
+#include "prediction/input_codec.hpp"
 #include "replication/client_ghosts.hpp"
 #include "replication/rpc_inbox.hpp"
 #include "replication/schema_codec.hpp"
@@ -25,6 +26,7 @@ using Bytes = std::span<const std::byte>;
 
 /// Of the first byte.
 constexpr std::uint8_t first_of_calls = 0xf0;
+constexpr std::uint8_t first_of_inputs = 0xe0;
 
 void require(bool holds, const char* what) {
     if (holds) return;
@@ -87,6 +89,51 @@ void calls(Bytes bytes) {
     });
 }
 
+/// Commands for groups: what is read is written again as the same bits say.
+void inputs(Bytes bytes) {
+    struct Drive {
+        float throttle = 0;
+        std::int32_t gear = 0;
+        char word[5] = {};
+    };
+    static const Schema schema = [] {
+        Schema made;
+        made.input<Drive>("drive")
+            .quantised("throttle", &Drive::throttle, {-1, 1, 0.01})
+            .integer("gear", &Drive::gear, -1, 6)
+            .text("word", &Drive::word);
+        made.input<Drive>("other").real("throttle", &Drive::throttle);
+        made.input<Drive>("none");
+        return made;
+    }();
+    InputPacket packet;
+    InputPacket again;
+    for_each_packet(bytes, [&](Bytes raw) {
+        BitReader in(raw);
+        if (!read_inputs(schema, in, packet)) return require(packet.count == 0, "half a packet");
+        require(packet.count >= 1 && packet.count <= commands_repeated_max, "too many frames");
+        std::vector<const InputFrame*> frames;
+        for (std::size_t f = 0; f < packet.count; ++f) {
+            InputFrame& frame = packet.frames[f];
+            frame.view_tick = frame.view_low / 16.0;
+            require(frame.parts.size() <= command_parts_max, "too many parts");
+            require(frame.groups.size() <= command_groups_max, "too many groups");
+            frames.push_back(&frame);
+        }
+        std::vector<std::byte> out_bytes(65'536);
+        BitWriter out(out_bytes);
+        write_inputs(schema, frames, packet.has_digests, packet.corrections, out);
+        require(out.ok(), "inputs that were read cannot be written");
+        BitReader second(out.written());
+        require(second.boolean() && read_inputs(schema, second, again), "inputs cannot be read again");
+        require(again.count == packet.count, "frames are lost");
+        for (std::size_t f = 0; f < again.count; ++f) {
+            require(again.frames[f].says_same(packet.frames[f]), "a command changes on its way");
+            require(again.frames[f].view_low == packet.frames[f].view_low, "a view changes");
+        }
+    });
+}
+
 void schemas(Bytes bytes) {
     BitReader in(bytes);
     const auto schema = read_schema(in);
@@ -143,6 +190,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
     if (data[0] >= first_of_calls) {
         calls(bytes);
+        return 0;
+    }
+    if (data[0] >= first_of_inputs) {
+        inputs(bytes);
         return 0;
     }
     switch (data[0] % 4) {

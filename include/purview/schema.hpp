@@ -86,6 +86,20 @@ struct ComponentDef {
     std::uint32_t size_bytes = 0;
     std::vector<FieldDef> fields;  ///< at most Schema::fields_max
     AudienceDef audience;
+    bool is_predicted = false;  ///< Schema::predict
+    bool is_rewound = false;    ///< Schema::rewind
+};
+
+/// A type of input, by index into the schema.
+enum class InputId : std::uint8_t { none = 0xff };
+constexpr std::uint32_t index_of(InputId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
+
+/// A typed name of an input struct; made by Schema::input.
+template <class T>
+struct Input {
+    InputId id = InputId::none;
 };
 
 struct KindDef {
@@ -93,6 +107,11 @@ struct KindDef {
     std::vector<ComponentId> components;  ///< in schema order; the place component first if placed
     float urgency = 1;                    ///< weight in the send order; > 0
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
+    /// Its part of a command; none: entities of this kind take no input (O17).
+    InputId input = InputId::none;
+    /// Under another entity it stays a root of its own: its input comes after that of all plain
+    /// children, with its own children behind it (O16). A player who boards a vehicle.
+    bool is_inner_root = false;
     LeavePolicy leave = LeavePolicy::despawn;
     /// A copy that is kept is dropped when its entity has not come back after so many ticks.
     std::uint32_t linger_ticks = 200;
@@ -133,6 +152,8 @@ template <class T, class Id = ComponentId>
 class ComponentBuilder;
 template <class T>
 using RpcBuilder = ComponentBuilder<T, RpcId>;
+template <class T>
+using InputBuilder = ComponentBuilder<T, InputId>;
 
 /// Built once, then shared read-only. Not thread-safe while it is built. Copyable.
 class Schema {
@@ -148,6 +169,7 @@ class Schema {
     static constexpr std::size_t component_bytes_max = 256;
     static constexpr std::size_t rpcs_max = 128;
     static constexpr unsigned predicted_bits_max = 24;  ///< of one field
+    static constexpr std::size_t inputs_max = 32;
 
     /// Declares a component that is the struct T (trivially copyable). Fields are added to the
     /// builder. More than a limit allows, or a name used twice, makes status() bad_configuration.
@@ -188,6 +210,20 @@ class Schema {
     template <class T>
     RpcBuilder<T> rpc(std::string_view name, const RpcDesc& desc);
 
+    // -- groups that take input; docs/prediction.md ---------------------------------------------
+    /// Declares what one entity takes as its part of a command: the struct T, with fields as a
+    /// component has them, but no references.
+    template <class T>
+    InputBuilder<T> input(std::string_view name);
+    /// Entities of the kind take this input.
+    void take_input(KindId kind, InputId input);
+    /// The owner predicts the component: it follows from his commands alone. Between two commands
+    /// it is what its fields say on the wire, on the server too: what no field says is lost. No
+    /// references; for everyone, or for the owner.
+    void predict(ComponentId component);
+    /// The server remembers the component for a second, so that it can be seen as it was.
+    void rewind(ComponentId component);
+
     /// Status::ok, or bad_configuration with the first mistake in problem().
     Status status() const noexcept {
         return problem_.empty() ? Status::ok : Status::bad_configuration;
@@ -197,6 +233,7 @@ class Schema {
     std::span<const ComponentDef> components() const noexcept { return components_; }
     std::span<const KindDef> kinds() const noexcept { return kinds_; }
     std::span<const RpcDef> rpcs() const noexcept { return rpcs_; }
+    std::span<const ComponentDef> inputs() const noexcept { return inputs_; }
     std::span<const AttributeDef> flags() const noexcept { return flags_; }
     std::span<const AttributeDef> keys() const noexcept { return keys_; }
     std::span<const AttributeDef> values() const noexcept { return values_; }
@@ -209,6 +246,7 @@ class Schema {
     KeyDomain find_key(std::string_view name) const noexcept;
     ValueId find_value(std::string_view name) const noexcept;
     RpcId find_rpc(std::string_view name) const noexcept;
+    InputId find_input(std::string_view name) const noexcept;
     /// Index of the field, or fields_max.
     std::size_t find_field(ComponentId component, std::string_view name) const noexcept;
 
@@ -221,6 +259,8 @@ class Schema {
     void add_field(ComponentId component, FieldDef field);
     RpcId add_rpc(RpcDef def);
     void add_field(RpcId rpc, FieldDef field);
+    InputId add_input(ComponentDef def);
+    void add_field(InputId input, FieldDef field);
 
   private:
     void add_field(ComponentDef& owner, const std::string& what, FieldDef field);
@@ -230,6 +270,7 @@ class Schema {
     std::vector<ComponentDef> components_;
     std::vector<KindDef> kinds_;
     std::vector<RpcDef> rpcs_;
+    std::vector<ComponentDef> inputs_;
     std::vector<AttributeDef> flags_;
     std::vector<AttributeDef> keys_;
     std::vector<AttributeDef> values_;
@@ -238,10 +279,13 @@ class Schema {
 };
 
 /// Names the fields of one struct. `builder.quantised("x", &Place::x, {0, 2048, 0.01})` and so on;
-/// converts to Component<T>, or to Rpc<T> for the arguments of a call. Valid while its schema is.
+/// converts to Component<T>, to Rpc<T> for the arguments of a call, to Input<T> for an input. Valid
+/// while its schema is.
 template <class T, class Id>
 class ComponentBuilder {
-    using Name = std::conditional_t<std::is_same_v<Id, RpcId>, Rpc<T>, Component<T>>;
+    using Name =
+        std::conditional_t<std::is_same_v<Id, RpcId>, Rpc<T>,
+                           std::conditional_t<std::is_same_v<Id, InputId>, Input<T>, Component<T>>>;
     static_assert(std::is_trivially_copyable_v<T>, "components are plain structs");
     static_assert(sizeof(T) <= Schema::component_bytes_max, "component too large");
 
@@ -325,6 +369,14 @@ ComponentBuilder<T> Schema::component(std::string_view name) {
     def.name = name;
     def.size_bytes = sizeof(T);
     return ComponentBuilder<T>(*this, add_component(std::move(def)));
+}
+
+template <class T>
+InputBuilder<T> Schema::input(std::string_view name) {
+    ComponentDef def;
+    def.name = name;
+    def.size_bytes = sizeof(T);
+    return InputBuilder<T>(*this, add_input(std::move(def)));
 }
 
 template <class T>

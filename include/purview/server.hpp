@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "purview/events.hpp"
+#include "purview/group_input.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "purview/link.hpp"
+#include "purview/rewind.hpp"
 #include "purview/rpc.hpp"
 #include "purview/rules.hpp"
 #include "purview/schema.hpp"
@@ -50,6 +52,16 @@ class Game {
     /// One command of a client, in the order in which they were given, each at most once; some may
     /// be missing. `data` is a stranger's bytes, at most command_bytes_max.
     virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
+    /// One command of a client for one group, in the order in which they were given; per (owner,
+    /// group) one a tick, and while it makes up for ticks without any, more. Parts are only those
+    /// of members that the client owns, in ranges; a `real` may be infinite or NaN. The game steps
+    /// the group with it, as the client did: see GroupStep. Edits of `group` are edits of the
+    /// world; when this returns, the predicted components of the owned members are what the wire
+    /// can say.
+    virtual void input(Server& server, ObserverId observer, GroupState& group,
+                       const GroupCommand& command) {
+        (void)server, (void)observer, (void)group, (void)command;
+    }
     /// A call of a client, after its commands of the tick, and checked: the type is one to the
     /// server, its ghost is held and relevant, its role may make it. `target`: none for a static
     /// one. `args`: the struct of the type, from bytes of a stranger, within its ranges; a `real`
@@ -84,6 +96,8 @@ struct ServerDef {
     std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
     std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to the join
     std::uint32_t malformed_max = 32;           ///< packets of one session before it is closed
+    InputSettings input;
+    RewindSettings rewind;
     /// Random, secret, new for each process; signs challenges.
     std::array<std::byte, 32> secret{};
     /// Required.
@@ -222,6 +236,21 @@ class Server {
     void shut_down();
     /// An address that is gone for good (a WebSocket that closed).
     void address_closed(const Address& address);
+
+    // -- groups that take input; docs/prediction.md ---------------------------------------------
+    /// Off: the member takes no part in commands until it is on again; its parts are refused and
+    /// its owner is told. On at spawn (O20, O43). stale_id.
+    Status set_in_input(EntityId entity, bool on);
+    bool is_in_input(EntityId entity) const noexcept;
+    /// The members of the group in the order of their input, root first. Valid until the next
+    /// change of the world. Empty: no such entity. `root`: any member.
+    std::span<const EntityId> input_order(EntityId root);
+    const InputCounters& input_counters() const noexcept;
+    /// The world as the client saw it at `view_tick` (GroupCommand::view_tick), within what it can
+    /// have seen. For the game's callbacks. stale_id: no such client. not_found: the schema marks
+    /// no component, or nothing is remembered yet.
+    Result<RewoundView> rewind(ObserverId observer, double view_tick);
+    const RewindCounters& rewind_counters() const noexcept;
 
     // -- calls to observers; docs/rpc.md --------------------------------------------------------
     /// To everybody to whom the entity is relevant once the interest of the running tick, or of

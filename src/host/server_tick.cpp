@@ -65,6 +65,7 @@ void ServerData::decide_interest() {
     for (auto& session : sessions) {
         if (session->observer == ObserverId::none) continue;
         apply_events(*session);
+        rewind.note_events(*session);
         watch_first_view(*session);
     }
     decide_calls();
@@ -74,6 +75,7 @@ void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
     cache_.clear();
     shared_.update(world.data(), fields_, tick_number);
+    rewind.record();
 }
 
 void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {
@@ -131,6 +133,7 @@ void ServerData::encode(SessionGroup group, Micros now) {
 }
 
 void ServerData::send() {
+    inputs.groups.end_tick();
     world.data().clear_changes();
     bytes_sent_ = 0;
     for (const auto& session : sessions) {

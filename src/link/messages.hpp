@@ -17,6 +17,7 @@ enum class ServerMessage : std::uint8_t {
     state_request = 5,  ///< a check has failed: what do you hold?
     view_complete = 6,  ///< all that was relevant at the join has arrived
     cells = 7,          ///< the cells of nodes in a shared mode
+    correction = 8,     ///< of groups that the client predicts
 };
 
 /// Of one message `cells`.

@@ -213,7 +213,11 @@ bool ClientGhosts::read(BitReader& in) {
 
 void ClientGhosts::accept(Tick& newest) {
     const Tick tick = completed_tick(newest);
+    const bool relates = std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
+        return edit.type != Edit::Type::update || edit.relink;
+    });
     apply(tick);
+    revision_ += relates ? 1 : 0;
     newest = std::max(newest, tick);
     sections_.accept();
     tick_ = newest;

@@ -54,7 +54,7 @@ struct ClientGhostCounters {
 
 class ClientGhosts {
   public:
-    static constexpr std::size_t samples_max = 4;
+    static constexpr std::size_t samples_max = 8;
     /// Local ids above this are refused: a bound on memory, far above any budget.
     static constexpr LocalId local_ids_max = 1U << 20;
     /// Ticks that a ghost waits for the rest of its group, from its enter on (O3).
@@ -125,6 +125,9 @@ class ClientGhosts {
     }
     /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
+
+    /// Another one whenever a ghost came, went, or changed its parent or owner.
+    std::uint32_t revision() const noexcept { return revision_; }
 
     /// PROTOCOL.md, "Digest": the sum of a hash of every ghost.
     std::uint64_t digest() const noexcept;
@@ -239,6 +242,7 @@ class ClientGhosts {
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;
+    std::uint32_t revision_ = 0;
 };
 
 }  // namespace purview

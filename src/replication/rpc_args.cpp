@@ -34,23 +34,37 @@ void store_number(const FieldDef& field, double number, std::byte* data) noexcep
 
 }  // namespace
 
+std::uint32_t word_count(const ComponentDef& def) noexcept {
+    std::uint32_t count = 0;
+    for (const FieldDef& field : def.fields) count += field.words;
+    return count;
+}
+
+void words_of_struct(const ComponentDef& def, const std::byte* data,
+                     std::uint32_t* words) noexcept {
+    for (const FieldDef& field : def.fields) {
+        quantise(field, data, words);
+        words += field.words;
+    }
+}
+
+void struct_of_words(const ComponentDef& def, const std::uint32_t* words,
+                     std::byte* data) noexcept {
+    std::fill_n(data, def.size_bytes, std::byte{0});
+    for (const FieldDef& field : def.fields) {
+        dequantise(field, words, data);
+        words += field.words;
+    }
+}
+
 RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept {
     RpcWords words{};
-    std::uint32_t* at = words.data();
-    for (const FieldDef& field : rpc.args.fields) {
-        quantise(field, args, at);
-        at += field.words;
-    }
+    words_of_struct(rpc.args, args, words.data());
     return words;
 }
 
 void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) noexcept {
-    std::fill_n(args, rpc.args.size_bytes, std::byte{0});
-    const std::uint32_t* at = words.data();
-    for (const FieldDef& field : rpc.args.fields) {
-        dequantise(field, at, args);
-        at += field.words;
-    }
+    struct_of_words(rpc.args, words.data(), args);
 }
 
 RpcWords words_of_values(const RpcDef& rpc, std::span<const double> values) noexcept {
@@ -74,31 +88,41 @@ void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double>
     }
 }
 
-void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexcept {
-    const std::uint32_t* at = words.data();
-    for (const FieldDef& field : rpc.args.fields) {
-        write_words(field, at, out);
-        at += field.words;
+void write_words(const ComponentDef& def, const std::uint32_t* words, BitWriter& out) noexcept {
+    for (const FieldDef& field : def.fields) {
+        write_words(field, words, out);
+        words += field.words;
     }
+}
+
+void read_words(const ComponentDef& def, BitReader& in, std::uint32_t* words) noexcept {
+    for (const FieldDef& field : def.fields) {
+        read_words(field, in, words);
+        const bool is_nan = field.type == FieldType::real && (*words & 0x7fffffffU) > infinity_bits;
+        if (is_nan) *words = canonical_nan;
+        if (field.words == 1) *words = std::min(*words, wire_max(field));
+        words += field.words;
+    }
+}
+
+std::uint32_t words_bits(const ComponentDef& def) noexcept {
+    std::uint32_t bits = 0;
+    for (const FieldDef& field : def.fields) bits += field.wire_bits;
+    return bits;
+}
+
+void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexcept {
+    write_words(rpc.args, words.data(), out);
 }
 
 RpcWords read_words(const RpcDef& rpc, BitReader& in) noexcept {
     RpcWords words{};
-    std::uint32_t* at = words.data();
-    for (const FieldDef& field : rpc.args.fields) {
-        read_words(field, in, at);
-        const bool is_nan = field.type == FieldType::real && (*at & 0x7fffffffU) > infinity_bits;
-        if (is_nan) *at = canonical_nan;
-        if (field.words == 1) *at = std::min(*at, wire_max(field));
-        at += field.words;
-    }
+    read_words(rpc.args, in, words.data());
     return words;
 }
 
 std::uint32_t words_bits(const RpcDef& rpc) noexcept {
-    std::uint32_t bits = 0;
-    for (const FieldDef& field : rpc.args.fields) bits += field.wire_bits;
-    return bits;
+    return words_bits(rpc.args);
 }
 
 }  // namespace purview

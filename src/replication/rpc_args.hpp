@@ -30,6 +30,15 @@ RpcWords words_of_values(const RpcDef& rpc, std::span<const double> values) noex
 /// out[fields].
 void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept;
 
+/// The same of the fields of an input or component without references: words[word_count(def)].
+std::uint32_t word_count(const ComponentDef& def) noexcept;
+void words_of_struct(const ComponentDef& def, const std::byte* data, std::uint32_t* words) noexcept;
+/// The struct, all of def.size_bytes; what is no field is zero.
+void struct_of_words(const ComponentDef& def, const std::uint32_t* words, std::byte* data) noexcept;
+void write_words(const ComponentDef& def, const std::uint32_t* words, BitWriter& out) noexcept;
+void read_words(const ComponentDef& def, BitReader& in, std::uint32_t* words) noexcept;
+std::uint32_t words_bits(const ComponentDef& def) noexcept;
+
 void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexcept;
 /// Numbers beyond the range of their field, which only a stranger sends, become the largest.
 RpcWords read_words(const RpcDef& rpc, BitReader& in) noexcept;

@@ -140,6 +140,51 @@ void read_rpcs(BitReader& in, Schema& schema) {
     }
 }
 
+/// Inputs, which kinds take them, and what is predicted.
+void write_inputs(const Schema& schema, BitWriter& out) noexcept {
+    out.bits(schema.inputs().size(), 6);
+    for (const ComponentDef& input : schema.inputs()) {
+        write_name(input.name, out);
+        out.bits(input.fields.size(), 5);
+        for (const FieldDef& field : input.fields) write_field(field, false, out);
+    }
+    for (const KindDef& kind : schema.kinds()) {
+        if (schema.inputs().empty()) break;
+        out.boolean(kind.input != InputId::none);
+        if (kind.input != InputId::none) out.bits(index_of(kind.input), 5);
+        out.boolean(kind.is_inner_root);
+    }
+    for (const ComponentDef& component : schema.components()) {
+        if (!schema.inputs().empty()) out.boolean(component.is_predicted);
+    }
+}
+
+void read_inputs(BitReader& in, Schema& schema) {
+    const auto inputs = in.bits(6);
+    for (std::uint64_t i = 0; i < inputs && in.ok(); ++i) {
+        ComponentDef def;
+        def.name = read_name(in);
+        def.size_bytes = decoded_bytes;
+        const auto fields = in.bits(5);
+        if (fields > Schema::fields_max) in.fail();
+        if (!in.ok()) return;
+        const InputId id = schema.add_input(std::move(def));
+        for (std::uint64_t f = 0; f < fields && in.ok(); ++f)
+            schema.add_field(id, read_field(in, false));
+        if (schema.status() != Status::ok) in.fail();
+    }
+    if (inputs == 0 || !in.ok()) return;
+    for (std::uint16_t k = 0; k < schema.kinds().size() && in.ok(); ++k) {
+        if (in.boolean())
+            schema.take_input(KindId{k}, InputId{static_cast<std::uint8_t>(in.bits(5))});
+        schema.edit_kind(KindId{k}).is_inner_root = in.boolean();
+    }
+    for (std::uint16_t c = 0; c < schema.components().size() && in.ok(); ++c) {
+        if (in.boolean()) schema.predict(ComponentId{c});
+    }
+    if (schema.status() != Status::ok) in.fail();
+}
+
 }  // namespace
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
@@ -168,6 +213,7 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         out.boolean(kind.relative_place);
     }
     write_rpcs(schema, out);
+    write_inputs(schema, out);
 }
 
 Result<Schema> read_schema(BitReader& in) {
@@ -205,6 +251,7 @@ Result<Schema> read_schema(BitReader& in) {
         if (schema.status() != Status::ok) in.fail();
     }
     read_rpcs(in, schema);
+    read_inputs(in, schema);
     if (!in.ok() || schema.status() != Status::ok) return Status::malformed;
     return schema;
 }

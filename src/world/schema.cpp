@@ -251,6 +251,53 @@ void Schema::add_field(RpcId rpc, FieldDef field) {
     add_field(rpcs_[index_of(rpc)].args, "call", std::move(field));
 }
 
+InputId Schema::add_input(ComponentDef def) {
+    const std::string what = "input '" + def.name + "'";
+    if (!good_name(def.name, "input")) return InputId::none;
+    std::string_view wrong;
+    if (inputs_.size() == inputs_max) wrong = "more than 32 inputs";
+    if (find_input(def.name) != InputId::none) wrong = "declared twice";
+    if (def.size_bytes == 0 || def.size_bytes > component_bytes_max)
+        wrong = "must have 1 to 256 bytes";
+    if (!wrong.empty()) {
+        fail(what + ": " + std::string(wrong));
+        return InputId::none;
+    }
+    inputs_.push_back(std::move(def));
+    return InputId{static_cast<std::uint8_t>(inputs_.size() - 1)};
+}
+
+void Schema::add_field(InputId input, FieldDef field) {
+    if (index_of(input) >= inputs_.size()) return fail("field of an unknown input");
+    if (field.type == FieldType::reference)
+        return fail("field '" + field.name + "': an input names nobody");
+    add_field(inputs_[index_of(input)], "input", std::move(field));
+}
+
+void Schema::take_input(KindId kind, InputId input) {
+    if (index_of(kind) >= kinds_.size() || index_of(input) >= inputs_.size())
+        return fail("take_input: unknown kind or input");
+    kinds_[index_of(kind)].input = input;
+}
+
+void Schema::predict(ComponentId component) {
+    if (index_of(component) >= components_.size()) return fail("predict: unknown component");
+    ComponentDef& def = components_[index_of(component)];
+    const bool to_owner =
+        def.audience.type == AudienceType::everyone || def.audience.type == AudienceType::owner;
+    if (!to_owner) return fail("predict: the owner must be told '" + def.name + "'");
+    for (const FieldDef& field : def.fields) {
+        if (field.type == FieldType::reference)
+            return fail("predict: '" + def.name + "' has a reference");
+    }
+    def.is_predicted = true;
+}
+
+void Schema::rewind(ComponentId component) {
+    if (index_of(component) >= components_.size()) return fail("rewind: unknown component");
+    components_[index_of(component)].is_rewound = true;
+}
+
 void Schema::set_place(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("place: unknown component");
     if (place_ != ComponentId::none) return fail("place is set twice");
@@ -373,6 +420,11 @@ RpcId Schema::find_rpc(std::string_view name) const noexcept {
     return index == rpcs_.size() ? RpcId::none : RpcId{static_cast<std::uint16_t>(index)};
 }
 
+InputId Schema::find_input(std::string_view name) const noexcept {
+    const std::size_t index = index_by_name(inputs_, name);
+    return index == inputs_.size() ? InputId::none : InputId{static_cast<std::uint8_t>(index)};
+}
+
 std::size_t Schema::find_field(ComponentId component, std::string_view name) const noexcept {
     if (index_of(component) >= components_.size()) return fields_max;
     const auto& fields = components_[index_of(component)].fields;
@@ -403,6 +455,14 @@ std::uint64_t Schema::hash() const noexcept {
         }
         hash = hash_fields(hash, rpc.args);
     }
+    if (inputs_.empty()) return hash == 0 ? 1 : hash;
+    for (const auto& input : inputs_) hash = hash_fields(hash, input);
+    for (const auto& kind : kinds_) {
+        hash = combine64(hash, index_of(kind.input));
+        hash = combine64(hash, kind.is_inner_root ? 1 : 0);
+    }
+    for (const auto& component : components_)
+        hash = combine64(hash, component.is_predicted ? 1 : 0);
     return hash == 0 ? 1 : hash;
 }
 

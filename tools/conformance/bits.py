@@ -33,6 +33,9 @@ class BitReader:
         self.at = at + bits
         return (self.number >> at) & ((1 << bits) - 1)
 
+    def more(self):
+        return self.at < self.end
+
     def varint(self):
         value = shift = 0
         while True:

@@ -13,6 +13,8 @@ RELATIVE_PLACE = 0x10000
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
 PREDICTED_BITS_MAX = 24
+INPUTS_MAX = 32
+NO_INPUT = 255
 
 
 class Component:
@@ -38,6 +40,7 @@ class Part:
 class Kind:
     def __init__(self, name, components):
         self.name = name
+        self.components = components
         self.parts = []
         self.fields = []
         for component in components:
@@ -87,6 +90,7 @@ class Schema:
             raise reader.wrong(f"{count} types of calls")
         self.rpcs = [self.read_call_type(reader) for _ in range(count)]
         self.rpc_bits = max(0, count - 1).bit_length()
+        self.read_inputs(reader, components)
         self.hash = self.hash or 1
 
     def mix_in(self, value):
@@ -124,6 +128,35 @@ class Schema:
         if any(field.predicted for field in made.fields):
             raise reader.wrong("an argument of a call that is predicted")
         return made
+
+    def read_inputs(self, reader, components):
+        count = reader.u(6)
+        if count > INPUTS_MAX:
+            raise reader.wrong(f"{count} inputs")
+        self.inputs = []
+        self.input_bits = max(0, count - 1).bit_length()
+        for _ in range(count):
+            self.mix_in(hash_bytes(read_name(reader), 0))
+            fields = reader.u(5)
+            self.mix_in(fields)
+            self.inputs.append([self.read_field(reader, False) for _ in range(fields)])
+            if any(field.name == "reference" for field in self.inputs[-1]):
+                raise reader.wrong("a reference in an input")
+        if count == 0:
+            return
+        for kind in self.kinds:
+            kind.input = reader.u(5) if reader.u(1) else NO_INPUT
+            if kind.input != NO_INPUT and kind.input >= count:
+                raise reader.wrong(f"input {kind.input} of {count}")
+            kind.is_inner_root = reader.u(1)
+            self.mix_in(kind.input)
+            self.mix_in(kind.is_inner_root)
+        for component in components:
+            component.is_predicted = reader.u(1) == 1
+            self.mix_in(1 if component.is_predicted else 0)
+        for kind in self.kinds:
+            kind.corrected = [field for component in kind.components if component.is_predicted
+                              for field in component.fields]
 
     def read_field(self, reader, of_place):
         self.mix_in(hash_bytes(read_name(reader), 0))

@@ -9,6 +9,7 @@ from bits import BitReader, Mismatch, expand
 from calls import TO_OBSERVERS, TO_SERVER, CallsDown, CallsUp, read_calls
 from ghosts import Ghosts, read_state
 from handshake import body_of
+from inputs import read_correction, read_input_state, read_inputs
 from link import Commands, Half, Header, read_fragments
 from schema import Schema
 from snapshot import Snapshot
@@ -17,7 +18,7 @@ from written import Written
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
 AT_REST_MAX = 20  # packets without a known fate, of a client that hears and answers
-WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE, CELLS = range(1, 8)
+WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE, CELLS, CORRECTION = range(1, 9)
 JOIN, GAME_UP, STATE = range(1, 4)
 CELL_GRIDS_MAX = 16
 CELLS_MAX = 1 << 20
@@ -55,6 +56,7 @@ class Session:
         self.written = Written()
         self.calls_down = CallsDown()
         self.calls_up = CallsUp()
+        self.newest_input = 0
         self.waiting = 0  # calls that came before their ghosts
         self.views = 0
         self.cells = 0  # messages with grids
@@ -75,6 +77,7 @@ class Session:
         digest = reader.u(64) if reader.u(1) else None
         self.commands.read(reader)
         calls = read_calls(reader, self.schema, TO_SERVER)
+        self.newest_input = read_inputs(reader, self.schema, self.newest_input)
         reader.finish(CLIENT_PACKET_BYTES_MIN)
 
         for skipped in range(self.up.newest + 1, number):
@@ -115,6 +118,7 @@ class Session:
         commands.newest = self.commands.newest
         commands.read(reader)
         calls = read_calls(reader, self.schema, TO_SERVER)
+        read_inputs(reader, self.schema, self.newest_input)
         reader.finish(CLIENT_PACKET_BYTES_MIN)
         self.calls_up.late(calls, self.rpcs())
 
@@ -212,6 +216,7 @@ class Session:
             if call.ghost is not None:
                 self.written.check_named(call, number, self.down.told)
         self.calls_down.write(number, calls, self.rpcs())
+        read_input_state(reader, self.newest_input)
         reader.finish()
 
         self.down.newest = number
@@ -267,6 +272,9 @@ class Session:
             self.views += 1
         elif kind == CELLS:
             self.read_cells(reader)
+        elif kind == CORRECTION:
+            read_correction(reader, self.schema)
+            reader.finish()
         elif kind != GAME:
             raise reader.wrong(f"a server's message of type {kind}")
 

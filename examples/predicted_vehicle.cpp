@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A vehicle that its driver predicts: one step function for the server and the client, commands
+// that go ahead, and a correction when the server knows of something that the client did not.
+//
+// Notice: Game::input and the client call the same step, and nothing else moves the vehicle.
+// Between the two, here, are 5 ticks each way.
+#include <deque>
+#include <vector>
+
+#include "example.hpp"
+#include "purview/prediction.hpp"
+#include "purview/server.hpp"
+
+using namespace purview;
+using namespace example;
+
+namespace {
+
+constexpr std::uint32_t hz = 60;
+
+struct Place {
+    Vec3 at;
+};
+struct Drive {
+    float throttle = 0;
+};
+
+struct World1D {
+    World1D() {
+        auto place_of = schema.component<Place>("place");
+        FieldDef x;
+        x.name = "x";
+        x.type = FieldType::quantised;
+        x.size_bytes = 4;
+        x.min = -1000, x.max = 1000, x.step = 0.01;
+        schema.add_field(place_of.id(), x);
+        place = place_of;
+        schema.set_place(place.id);
+        auto drive_of = schema.input<Drive>("drive");
+        drive_of.quantised("throttle", &Drive::throttle, {-1, 1, 0.01});
+        drive = drive_of;
+        vehicle = schema.kind("vehicle", {place.id});
+        schema.take_input(vehicle, drive.id);
+        schema.predict(place.id);
+    }
+    Schema schema;
+    Component<Place> place;
+    Input<Drive> drive;
+    KindId vehicle{};
+};
+
+/// The rule of the game, once.
+struct Step final : GroupStep {
+    explicit Step(const World1D& its) : world(&its) {}
+    void step(GroupState& group, const GroupCommand& command) override {
+        const Drive* drive = command.part(0, world->drive);
+        if (Place* place = group.edit(0, world->place); place != nullptr && drive != nullptr)
+            place->at.x += drive->throttle * 10 / hz;
+    }
+    const World1D* world;
+};
+
+struct Driving final : Game {
+    explicit Driving(const World1D& its) : world(&its), step(its) {}
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        vehicle = server.world().spawn(world->vehicle).value();
+        return server.world().set_owner(vehicle, observer) == Status::ok;
+    }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+        step.step(group, command);
+    }
+    const World1D* world;
+    Step step;
+    EntityId vehicle = EntityId::none;
+};
+
+std::array<std::byte, 16> no_mac(std::span<const std::byte>, std::span<const std::byte, 32>) {
+    return {};
+}
+
+/// Five ticks long.
+class Line {
+  public:
+    void send(std::span<const std::byte> bytes, int tick) {
+        flights_.push_back({tick + 5, {bytes.begin(), bytes.end()}});
+    }
+    bool receive(std::vector<std::byte>& out, int tick) {
+        if (flights_.empty() || flights_.front().first > tick) return false;
+        out = std::move(flights_.front().second);
+        flights_.pop_front();
+        return true;
+    }
+
+  private:
+    std::deque<std::pair<int, std::vector<std::byte>>> flights_;
+};
+
+}  // namespace
+
+int main() {
+    const World1D its;
+    Driving game(its);
+    ServerDef def;
+    def.schema = &its.schema;
+    def.tick_hz = hz;
+    def.mac = &no_mac;
+    Server server = Server::create(def, game).value();
+    Client client{ClientDef{}};
+    Step step(its);
+    Prediction prediction =
+        Prediction::create(client, {.schema = &its.schema, .step = &step}).value();
+    Line up, down;
+    const auto run = [&](int from, int to) {
+        for (int tick = from; tick < to; ++tick) {
+            const Micros now = 1'000'000 + static_cast<Micros>(tick) * (1'000'000 / hz);
+            std::vector<std::byte> bytes;
+            while (down.receive(bytes, tick)) client.receive(bytes, now);
+            for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
+                if (client.is_held(0)) must(prediction.set_part(0, its.drive, Drive{1}));
+                must(prediction.run_tick());
+            }
+            client.tick(now);
+            std::span<const std::byte> out;
+            while (client.next_datagram(out)) up.send(out, tick);
+            while (up.receive(bytes, tick)) server.receive(bytes, {}, now);
+            server.tick(now);
+            OutgoingDatagram datagram;
+            while (server.next_datagram(datagram)) down.send(datagram.bytes, tick);
+        }
+    };
+    run(0, 180);
+    const float mine = prediction.get(0, its.place)->at.x;
+    const float servers = server.world().place_of(game.vehicle).x;
+    std::printf("the driver is at %.2f m, the server at %.2f m, corrections %llu\n",
+                static_cast<double>(mine), static_cast<double>(servers),
+                static_cast<unsigned long long>(prediction.stats().corrections));
+    expect(mine > servers + 0.8F, "the client is ahead by what is on its way");
+    expect(prediction.stats().corrections == 0, "and right");
+
+    must(server.world().move(game.vehicle, {servers + 3, 0, 0}));  // somebody rammed it
+    run(180, 240);
+    std::printf("rammed by 3 m: corrections %llu, off by %.2f m\n",
+                static_cast<unsigned long long>(prediction.stats().corrections),
+                static_cast<double>(prediction.stats().largest_error_m));
+    expect(prediction.stats().corrections == 1, "one correction");
+    expect(prediction.stats().largest_error_m > 2.9F, "of what the client could not know");
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The world as one client saw it: a scope over the server's history of the components that the
+// schema marks (Schema::rewind). It only reads; the past cannot be written. docs/prediction.md
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/schema.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+/// How much of the past a server keeps, and how it finds things there; part of ServerDef.
+struct RewindSettings {
+    /// Of history; 0: a second. Only kept where the schema marks a component.
+    std::uint32_t ticks = 0;
+    /// Of the index over past places: some two to four times what an entity moves in a fifth of a
+    /// second, or the radius of a typical query.
+    float cell_m = 8;
+    /// How far behind the newest snapshot that a client has acknowledged its view may be; what it
+    /// says beyond that is cut.
+    std::uint32_t behind_ticks_max = 12;
+};
+
+struct RewoundHit {
+    EntityId entity = EntityId::none;
+    EntityId root = EntityId::none;  ///< of its group, now
+    Vec3 place;                      ///< then
+    float distance_m = 0;            ///< along the ray, or from the centre
+};
+
+struct RewindCounters {
+    std::uint64_t views = 0;
+    std::uint64_t cut = 0;         ///< whose tick was outside what the client can have seen
+    std::uint64_t candidates = 0;  ///< entities tested by queries
+    std::uint64_t hits = 0;
+    std::uint64_t history_bytes = 0;  ///< now
+    std::uint64_t index_bytes = 0;    ///< now, beside the history
+};
+
+class RewindData;  // src/host
+
+/// Valid within the callback of the game in which it was made. Its members of one group are all of
+/// one tick. What the client owned is as it is now (O19); what was not relevant to it then, or did
+/// not exist, is not there.
+class RewoundView {
+  public:
+    /// The server's tick, which may lie between two: places are between them, all else is of the
+    /// earlier one.
+    double tick() const noexcept { return tick_; }
+    ObserverId observer() const noexcept { return observer_; }
+    bool sees(EntityId entity) const noexcept;
+    /// {0, 0, 0} for what is not there.
+    Vec3 place_of(EntityId entity) const noexcept;
+    /// Null for what is not there, or not marked. The place component is that of the earlier tick.
+    template <class T>
+    const T* get(EntityId entity, Component<T> component) const noexcept {
+        return static_cast<const T*>(read(entity, component.id));
+    }
+    const void* read(EntityId entity, ComponentId component) const noexcept;
+    /// Status::refused: the past is over. What a shot does, it does to the present: World::edit.
+    Status write(EntityId entity, ComponentId component) const noexcept;
+
+    /// Appends the entities with a past place within `radius_m` of the segment, the nearest to its
+    /// beginning first; what the client owns itself is not among them. bad_position: not finite;
+    /// bad_argument: a negative radius.
+    Status find_along(Vec3 from, Vec3 to, float radius_m, std::vector<RewoundHit>& out) const;
+    /// The same within a sphere, the nearest first.
+    Status find_within(Vec3 centre, float radius_m, std::vector<RewoundHit>& out) const;
+
+    /// Made by Server::rewind.
+    RewoundView(RewindData& data, ObserverId observer, double tick) noexcept
+        : data_(&data), observer_(observer), tick_(tick) {}
+
+  private:
+    RewindData* data_;
+    ObserverId observer_;
+    double tick_;
+};
+
+}  // namespace purview
