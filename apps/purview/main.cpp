@@ -347,6 +347,8 @@ int main(int argc, char** argv) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
         if (demo.serve.seconds == 0) demo.serve.seconds = 20;
     }
+    if (demo_command->count("--drivers") == 0)
+        demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
     demo.serve.players_jump = demo.bots.movement != Movement::roam;
