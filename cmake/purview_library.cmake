@@ -1,5 +1,5 @@
 # The library: rooms without a single call to the operating system.
-set(PURVIEW_CORE_ROOMS core wire world spatial interest replication link host capi)
+set(PURVIEW_CORE_ROOMS core wire world spatial interest replication prediction link host capi)
 set(purview_sources)
 foreach(room IN LISTS PURVIEW_CORE_ROOMS)
   file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")

@@ -17,7 +17,7 @@ bad=$(find "$@" \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) -print | LC_
             count = split(part[2], names, " ")
             for (i = 1; i <= count; ++i) allowed[room, names[i]] = 1
         }
-        split("core wire world spatial interest replication link host check capi", list, " ")
+        split("core wire world spatial interest replication prediction link host check capi", list, " ")
         for (i in list) sans_io[list[i]] = 1
     }
     function room_of(path,   n, part, i) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/client_inputs.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
@@ -50,6 +51,8 @@ class ClientData {
     std::uint32_t tick_hz = 0;
     Tick newest_tick = 0;
     std::uint32_t newest_packet = 0;
+    Micros newest_tick_at = 0;  ///< when the first snapshot of that tick came
+    ClientInputs inputs;
     std::vector<ClientEvent> events;
     bool is_view_complete = false;
     ClientStats stats;
@@ -73,6 +76,8 @@ class ClientData {
     void send_state();
     void send_data(Micros now);
     void write_commands(BitWriter& out, std::uint64_t bits_reserved);
+    bool read_input_state(BitReader& in);
+    void accept_input_state();
     void queue(std::span<const std::byte> bytes);
 
     PacketLink link_;

@@ -17,6 +17,8 @@ constexpr Micros handshake_every_us = 200'000;
 constexpr Micros micros_per_ms = 1000;
 /// A command rides in this many packets: two in a row must be lost to lose it.
 constexpr std::uint32_t command_repeats = 3;
+/// Of commands for groups in one packet: 32 of some twelve bytes.
+constexpr std::uint64_t input_bits_max = 400 * 8;
 
 }  // namespace
 
@@ -123,7 +125,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     bool good = verdict == PacketLink::Verdict::accepted && stream_in_.read(in);
     const bool has_snapshot = good && in.boolean();
     if (has_snapshot) good = ghosts.has_value() && ghosts->read(in);
-    good = good && read_calls(in);
+    good = good && read_calls(in) && read_input_state(in);
     if (!good || !in.exhausted()) {
         ++stats.packets_malformed;
         return;
@@ -143,8 +145,11 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         stats.rtt_us = stats.rtt_us == 0 ? sample : (stats.rtt_us * 7 + sample) / 8;
     }
     stream_in_.accept();
+    accept_input_state();
     if (has_snapshot) {
+        const Tick before = newest_tick;
         ghosts->accept(newest_tick);
+        if (newest_tick != before) newest_tick_at = now;
         newest_packet = link_.newest_accepted();
         for (const GhostEvent& event : ghosts->events()) {
             events.push_back({event.ghost, event.kind, event.reason, event.copy});
@@ -197,6 +202,10 @@ void ClientData::read_messages() {
             case ServerMessage::view_complete:
                 good = state == ClientState::joined;
                 is_view_complete = good;
+                break;
+            case ServerMessage::correction:
+                good = inputs.messages.size() < ClientInputs::messages_max;
+                if (good) inputs.messages.emplace_back(message.begin() + 1, message.end());
                 break;
             case ServerMessage::game:
                 messages_.emplace_back(message.begin() + 1, message.end());
@@ -283,7 +292,12 @@ void ClientData::send_data(Micros now) {
     // Commands come first in importance: the stream takes what they leave.
     constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
     const std::uint64_t call_bits = choose_calls();
-    const std::uint64_t room = datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits;
+    const std::uint64_t input_bits =
+        ghosts.has_value() && state == ClientState::joined
+            ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests, input_bits_max)
+            : 0;
+    const std::uint64_t room =
+        datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits - input_bits;
     const std::uint64_t wanted =
         std::min<std::uint64_t>(commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
     stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);
@@ -294,8 +308,11 @@ void ClientData::send_data(Micros now) {
         digest_due_ = false;
         packets_since_digest_ = 0;
     }
-    write_commands(out, call_bits + 1);
+    write_commands(out, call_bits + 1 + input_bits);
     write_calls(sequence, out);
+    if (input_bits > 0) {
+        inputs.outbox.write(ghosts->schema(), inputs.has_digests, inputs.corrections, out);
+    }
     out.align();
     while (out.bytes_written() < challenge_bytes) out.u8(0);
     PURVIEW_ASSERT(out.ok());
@@ -323,6 +340,24 @@ void ClientData::write_commands(BitWriter& out, std::uint64_t bits_reserved) {
         --commands_[i].packets_left;
     }
     while (!commands_.empty() && commands_.front().packets_left == 0) commands_.pop_front();
+}
+
+bool ClientData::read_input_state(BitReader& in) {
+    inputs.read = {};
+    inputs.read.is_there = in.bits_left() > 0 && in.boolean();
+    if (!inputs.read.is_there) return in.ok();
+    inputs.read.consumed = in.u16();
+    inputs.read.waiting = static_cast<std::uint32_t>(in.bits(5));
+    inputs.read.starved = in.boolean();
+    return in.ok();
+}
+
+void ClientData::accept_input_state() {
+    if (!inputs.read.is_there) return;
+    inputs.outbox.acknowledge(inputs.read.consumed);
+    inputs.waiting = inputs.read.waiting;
+    inputs.is_starved = inputs.read.starved;
+    ++inputs.heard;
 }
 
 Status ClientData::send_command(std::span<const std::byte> data) {

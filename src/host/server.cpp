@@ -50,6 +50,8 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
                        InterestManager made_interest)
     : def(server_def),
       world(std::move(made_world)),
+      inputs(world.data(), *server_def.schema, server_def.input.order),
+      rewind(*this),
       interest(std::move(made_interest)),
       game_(&game),
       cookies_(server_def.secret, server_def.mac),
@@ -94,6 +96,11 @@ Server::~Server() = default;
 Result<Server> Server::create(const ServerDef& def, Game& game) {
     if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
         def.budget_bytes_per_tick < 128) {
+        return Status::bad_configuration;
+    }
+    if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||
+        def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max ||
+        !(def.rewind.cell_m > 0)) {
         return Status::bad_configuration;
     }
     WorldDef world_def;
@@ -204,6 +211,28 @@ std::span<const RpcLateCull> Server::rpc_late_culls() const noexcept {
 }
 const RpcCounters& Server::rpc_counters() const noexcept {
     return data_->calls.counters;
+}
+Status Server::set_in_input(EntityId entity, bool on) {
+    if (!data_->world.is_alive(entity)) return Status::stale_id;
+    data_->inputs.groups.set_in_input(entity, on);
+    return Status::ok;
+}
+bool Server::is_in_input(EntityId entity) const noexcept {
+    return data_->inputs.groups.is_in_input(entity);
+}
+std::span<const EntityId> Server::input_order(EntityId root) {
+    const EntityId top = data_->world.root_of(root);
+    if (top == EntityId::none) return {};
+    return data_->inputs.groups.group_of(top, data_->inputs.counters).members;
+}
+const InputCounters& Server::input_counters() const noexcept {
+    return data_->inputs.counters;
+}
+Result<RewoundView> Server::rewind(ObserverId observer, double view_tick) {
+    return data_->rewind.view(observer, view_tick);
+}
+const RewindCounters& Server::rewind_counters() const noexcept {
+    return data_->rewind.counters;
 }
 Result<ObserverId> Server::add_probe() {
     return data_->add_probe();

@@ -11,6 +11,8 @@
 
 #include "core/flat_map.hpp"
 #include "host/server_calls.hpp"
+#include "host/server_inputs.hpp"
+#include "host/server_rewind.hpp"
 #include "host/session.hpp"
 #include "host/tap.hpp"
 #include "link/handshake.hpp"
@@ -60,6 +62,8 @@ class ServerData {
     ServerCalls calls;
     ServerDef def;
     World world;
+    ServerInputs inputs;
+    RewindData rewind;
     InterestManager interest;
     DropCounters drops;
     TickProfile profile;
@@ -99,6 +103,24 @@ class ServerData {
     bool write_calls(Session& session, std::uint32_t sequence, BitWriter& out);
     void drop_unreliable(Session& session);
     void resolve_callees(Session& session);
+
+    // inputs.cpp: of the stages receive and encode
+    void take_inputs(Session& session);
+    void run_inputs(Server& server, Session& session);
+    EntityId resolve_named(const Session& session, LocalId ghost) const noexcept;
+    double bounded_view(const Session& session, const InputPacket& packet);
+    void run_group(Server& server, Session& session, const InputFrame& frame,
+                   const InputGroup& command, CommandTick tick);
+    bool bind_group(const Session& session, const InputGroups::Group& group);
+    void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
+                   std::span<const std::uint32_t> words, std::byte* room);
+    std::uint16_t settle_group(const Session& session);
+    static bool knows_revision(const SessionInputs& its, EntityId root,
+                               std::uint32_t revision) noexcept;
+    static void tell_revision(SessionInputs& its, EntityId root, std::uint32_t revision) noexcept;
+    void send_correction(Session& session, CommandTick tick);
+    static void write_input_state(const Session& session, BitWriter& out);
+    static std::uint64_t input_state_bits(const Session& session) noexcept;
 
     /// Of the snapshot that will tell of an edit made now: between ticks, the next one.
     Tick edit_tick() const noexcept { return tick_number + (in_tick_ ? 0 : 1); }
@@ -154,6 +176,7 @@ class ServerData {
     /// What a client's packet holds behind its header; views into the packet.
     struct Body {
         bool has_digest = false;
+        bool has_inputs = false;  ///< in ServerInputs::packet
         std::uint64_t digest = 0;
         std::uint32_t command_count = 0;
         std::uint16_t newest_command = 0;

@@ -64,6 +64,7 @@ void ServerData::decide_interest() {
     for (auto& session : sessions) {
         if (session->observer == ObserverId::none) continue;
         apply_events(*session);
+        rewind.note_events(*session);
         watch_first_view(*session);
     }
     decide_calls();
@@ -72,6 +73,7 @@ void ServerData::decide_interest() {
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
     cache_.clear();
+    rewind.record();
 }
 
 void ServerData::gather(SessionGroup group) {
@@ -119,6 +121,7 @@ void ServerData::encode(SessionGroup group, Micros now) {
 }
 
 void ServerData::send() {
+    inputs.groups.end_tick();
     world.data().clear_changes();
     bytes_sent_ = 0;
     for (const auto& session : sessions) {

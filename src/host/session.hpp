@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "host/server_inputs.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
 #include "purview/server.hpp"
@@ -43,6 +45,8 @@ struct Session {
     SnapshotPlan plan;
     RpcOutbox calls_out;
     RpcInbox calls_in;
+    std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
+    Tick newest_delivered_tick = 0;
     std::uint32_t calls_refused = 0;  ///< within the window that began with refused_since
     Tick refused_since = 0;
 
@@ -65,6 +69,7 @@ struct Session {
     std::uint64_t leaves = 0;
     std::uint32_t rtt_us = 0;
     std::array<Micros, 256> sent_at{};  ///< by packet number, for the round trip
+    std::array<Tick, 256> sent_tick{};
     /// For an operator who watches: what the client held after each packet.
     bool keep_held_reports = false;
     std::vector<HeldReport> held_reports;

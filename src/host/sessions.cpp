@@ -57,12 +57,14 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
-    const bool has_fragments =
-        out.bits_left() > 16 && session.stream_out.write(sequence, out.bits_left() - 16, out);
+    const std::uint64_t kept_bits = 16 + input_state_bits(session);
+    const bool has_fragments = out.bits_left() > kept_bits &&
+                               session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
     // Two bits close the snapshot and the calls.
-    const std::uint64_t room = out.bits_left() > 2 ? out.bits_left() - 2 : 0;
+    const std::uint64_t closing_bits = 2 + input_state_bits(session);
+    const std::uint64_t room = out.bits_left() > closing_bits ? out.bits_left() - closing_bits : 0;
     const std::uint64_t call_bits = choose_calls(session, room);
     if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan, sequence,
                                    room + 1 - call_bits, out)) {
@@ -71,8 +73,10 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
         tap->packet_sent(session, session.ghosts.last_record());
     }
     const bool has_calls = write_calls(session, sequence, out);
+    if (joined) write_input_state(session, out);
     PURVIEW_ASSERT(out.ok());
     session.sent_at[sequence % session.sent_at.size()] = now;
+    session.sent_tick[sequence % session.sent_tick.size()] = tick_number;
     seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
     return {out.bytes_written(), has_fragments || has_calls};
 }
@@ -289,6 +293,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
     for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
     session->stream_in.accept();
     take_commands(*session);
+    take_inputs(*session);
     resolve_callees(*session);
     session->calls_in.accept(*def.schema, now, [](LocalId) { return true; });
     if (body_.has_digest && tap != nullptr) {
@@ -314,6 +319,9 @@ void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
     }
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
+        session.newest_delivered_tick =
+            std::max(session.newest_delivered_tick,
+                     session.sent_tick[notice.sequence % session.sent_tick.size()]);
         const Micros sent = session.sent_at[notice.sequence % session.sent_at.size()];
         const auto sample = static_cast<std::uint32_t>(now > sent ? now - sent : 0);
         session.rtt_us = session.rtt_us == 0 ? sample : (session.rtt_us * 7 + sample) / 8;
@@ -343,6 +351,8 @@ bool ServerData::read_body(Session& session, BitReader& in) {
         body_.commands[i] = in.bytes(size);
     }
     if (!session.calls_in.read(*def.schema, RpcDirection::to_server, in)) return false;
+    body_.has_inputs = in.bits_left() > 0 && in.boolean();
+    if (body_.has_inputs && !purview::read_inputs(*def.schema, in, inputs.packet)) return false;
     // Zero padding may follow (PROTOCOL.md: no packet of a client is shorter than a challenge).
     in.align();
     while (in.ok() && in.bits_left() >= 8) {
@@ -515,6 +525,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
     }
     for (auto& session : sessions) {
         if (session->state == Session::State::joined) run_commands(server, *session);
+        if (session->state == Session::State::joined) run_inputs(server, *session);
         if (session->state == Session::State::joined) run_calls(server, *session);
     }
     for (Session* session : closing_) end_session(server, *session);

@@ -15,6 +15,7 @@ enum class ServerMessage : std::uint8_t {
     game = 4,           ///< the game's own bytes
     state_request = 5,  ///< a check has failed: what do you hold?
     view_complete = 6,  ///< all that was relevant at the join has arrived
+    correction = 7,     ///< of groups that the client predicts
 };
 
 enum class ClientMessage : std::uint8_t {

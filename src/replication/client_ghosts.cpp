@@ -207,6 +207,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     its.held = false;
     its.kept = policy;
     its.parent = no_local_id;
+    ++relations_;
     events_.push_back({ghost, its.kind, reason, change});
 }
 
@@ -217,6 +218,7 @@ void ClientGhosts::resume(LocalId ghost) {
     its.kept = LeavePolicy::despawn;
     its.samples = 0;  // wherever it was in the meantime
     ++count_;
+    ++relations_;
     events_.push_back({ghost, its.kind, Reason::entered, CopyChange::resumed});
 }
 
@@ -240,6 +242,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.parent = edit.parent;
     ghost.told = edit.told;
     ++count_;
+    ++relations_;
     events_.push_back({edit.ghost, edit.kind, Reason::entered, CopyChange::made});
     apply_values(edit, tick);
 }
@@ -338,6 +341,7 @@ void ClientGhosts::apply(Tick tick) {
             continue;
         }
         if (edit->relink) {
+            ++relations_;
             ghosts_[edit->ghost].owned = edit->owned;
             ghosts_[edit->ghost].parent = edit->parent;
             stop_telling(*edit);

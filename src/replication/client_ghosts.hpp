@@ -97,6 +97,9 @@ class ClientGhosts {
     /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
+    /// Another one whenever a ghost came, went, or changed its parent or owner.
+    std::uint32_t relations() const noexcept { return relations_; }
+
     /// PROTOCOL.md, "Digest": the sum of a hash of every ghost.
     std::uint64_t digest() const noexcept;
     const ClientGhostCounters& counters() const noexcept { return counters_; }
@@ -160,6 +163,7 @@ class ClientGhosts {
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
     ClientGhostCounters counters_;
+    std::uint32_t relations_ = 0;
 };
 
 }  // namespace purview

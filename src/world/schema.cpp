@@ -423,14 +423,14 @@ std::uint64_t Schema::hash() const noexcept {
         }
         hash = hash_fields(hash, rpc.args);
     }
+    if (inputs_.empty()) return hash == 0 ? 1 : hash;
     for (const auto& input : inputs_) hash = hash_fields(hash, input);
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        if (kinds_[k].input == InputId::none) continue;
-        hash = combine64(combine64(hash, k), index_of(kinds_[k].input));
+    for (const auto& kind : kinds_) {
+        hash = combine64(hash, index_of(kind.input));
+        hash = combine64(hash, kind.is_inner_root ? 1 : 0);
     }
-    for (std::size_t c = 0; c < components_.size(); ++c) {
-        if (components_[c].is_predicted) hash = combine64(hash, c);
-    }
+    for (const auto& component : components_)
+        hash = combine64(hash, component.is_predicted ? 1 : 0);
     return hash == 0 ? 1 : hash;
 }
 

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Commands for groups on the server: taken from packets into queues, one a tick from the queues to
+// the game, and back to their client what came of them, where it had predicted something else.
+#include <algorithm>
+
+#include "core/hash.hpp"
+#include "core/mutate.hpp"
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+#include "replication/rpc_args.hpp"
+#include "wire/quantise.hpp"
+
+namespace purview {
+
+namespace {
+
+constexpr std::size_t correction_bytes_max = 32'768;
+/// A view may be ahead of what is acknowledged: of a snapshot on its way, or extrapolated.
+constexpr Tick view_ahead_ticks_max = 4;
+
+/// The number with these low bits that is nearest to a known one.
+std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
+    const auto distance = static_cast<std::int16_t>(low - static_cast<std::uint16_t>(near));
+    return near + static_cast<std::uint32_t>(distance);
+}
+
+}  // namespace
+
+// -- the way in ---------------------------------------------------------------------------------
+
+/// What the client names, as it meant it when the packet arrived.
+EntityId ServerData::resolve_named(const Session& session, LocalId ghost) const noexcept {
+    const bool is_known = ghost < session.ghosts.lane_end() && session.ghosts.is_held(ghost) &&
+                          session.ghosts.is_live(ghost);
+    return PURVIEW_GUARD(command_ghost, is_known) ? session.ghosts.entity(ghost) : EntityId::none;
+}
+
+double ServerData::bounded_view(const Session& session, const InputPacket& packet) {
+    const Tick seen = session.newest_delivered_tick;
+    const auto whole = static_cast<std::int32_t>(complete(packet.view_low, tick_number));
+    const double claimed = whole + packet.view_sixteenths / 16.0;
+    const double newest = std::min(seen + view_ahead_ticks_max, tick_number);
+    const double oldest = static_cast<double>(seen) - def.rewind.behind_ticks_max;
+    const double view = std::clamp(claimed, std::max(0.0, oldest), std::max(0.0, newest));
+    if (view != claimed) ++rewind.counters.cut;
+    return PURVIEW_GUARD_OR(view_bounds, view, claimed);
+}
+
+void ServerData::take_inputs(Session& session) {
+    InputPacket& packet = inputs.packet;
+    if (!body_.has_inputs || session.state != Session::State::joined) return;
+    if (session.inputs == nullptr) session.inputs = std::make_unique<SessionInputs>();
+    InputQueue& queue = session.inputs->queue;
+    const CommandTick newest = complete(packet.newest, queue.newest());
+    const double view = bounded_view(session, packet);
+    for (std::size_t f = 0; f < packet.count; ++f) {
+        InputFrame& frame = packet.frames[f];
+        const auto behind = static_cast<std::uint32_t>(packet.count - 1 - f);
+        if (newest <= behind) continue;  // before the first one
+        frame.tick = newest - behind;
+        frame.view_tick = view - behind;  // a frame is a tick
+        if (queue.is_new(frame.tick)) {
+            for (InputGroup& group : frame.groups)
+                group.entity = resolve_named(session, group.root);
+            for (InputPart& part : frame.parts) part.entity = resolve_named(session, part.ghost);
+        }
+        (void)queue.push(frame, def.input, inputs.counters);
+    }
+}
+
+// -- one tick -----------------------------------------------------------------------------------
+
+void ServerData::run_inputs(Server& server, Session& session) {
+    if (session.inputs == nullptr) return;
+    InputQueue& queue = session.inputs->queue;
+    queue.begin_tick();
+    while (InputFrame* frame = queue.take(def.input, inputs.counters)) {
+        inputs.wrong.clear();
+        for (const InputGroup& group : frame->groups) {
+            run_group(server, session, *frame, group, queue.consumed());
+            if (session.state != Session::State::joined) return;
+        }
+        if (!inputs.wrong.empty()) send_correction(session, queue.consumed());
+    }
+}
+
+/// The members of a group with their components in the world. False: the client has no say in it.
+bool ServerData::bind_group(const Session& session, const InputGroups::Group& group) {
+    const std::size_t stride = inputs.layout.stride();
+    inputs.members.clear();
+    inputs.components.assign(group.members.size() * stride, nullptr);
+    inputs.parts.assign(group.members.size(), {});
+    bool owns_any = false;
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+        const std::uint32_t index = index_of(group.members[m]);
+        const bool owned = world.data().owner_at(index) == session.observer;
+        owns_any |= owned;
+        inputs.members.push_back({world.data().kind_at(index), group.parents[m], owned,
+                                  static_cast<std::uint64_t>(group.members[m])});
+        for (const PredictedPart& part : inputs.layout.parts(inputs.members[m].kind)) {
+            inputs.components[m * stride + part.rank] =
+                world.data().component_at(index, part.component);
+        }
+    }
+    return owns_any;
+}
+
+/// A part that the client may say goes to its member; every other one is refused and counted, and
+/// the rest of the command holds (O17).
+void ServerData::bind_part(const Session& session, const InputGroup& group, const InputPart& part,
+                           std::span<const std::uint32_t> words, std::byte* room) {
+    InputCounters& counters = inputs.counters;
+    if (part.entity == EntityId::none || !world.is_alive(part.entity)) {
+        ++counters.unknown_ghost;
+        return;
+    }
+    const std::uint32_t index = index_of(part.entity);
+    if (!PURVIEW_GUARD(part_group, world.data().root_at(index) == group.entity)) {
+        ++counters.not_in_group;
+        return;
+    }
+    if (!PURVIEW_GUARD(part_owner, world.data().owner_at(index) == session.observer)) {
+        ++counters.not_owned;
+        return;
+    }
+    if (!PURVIEW_GUARD(part_switch, inputs.groups.is_in_input(part.entity))) {
+        ++counters.switched_off;
+        return;
+    }
+    const std::size_t position = inputs.groups.position(part.entity);
+    const bool takes_it = world.data().kind_def_at(index).input == part.input;
+    if (position >= inputs.parts.size() || !PURVIEW_GUARD(part_input, takes_it) ||
+        inputs.parts[position].data != nullptr) {
+        ++counters.wrong_input;
+        return;
+    }
+    const ComponentDef& input = def.schema->inputs()[index_of(part.input)];
+    struct_of_words(input, words.data() + part.words_at, room);
+    inputs.parts[position] = {part.input, room};
+    ++counters.parts;
+}
+
+void ServerData::run_group(Server& server, Session& session, const InputFrame& frame,
+                           const InputGroup& command, CommandTick tick) {
+    InputCounters& counters = inputs.counters;
+    if (command.entity == EntityId::none || !world.is_alive(command.entity)) {
+        ++counters.unknown_ghost;
+        return;
+    }
+    if (!PURVIEW_GUARD(command_root, world.root_of(command.entity) == command.entity)) {
+        ++counters.not_a_root;
+        return;
+    }
+    const InputGroups::Group& group = inputs.groups.group_of(command.entity, counters);
+    const std::uint32_t revision = group.revision;
+    if (!bind_group(session, group)) {
+        ++counters.not_owned;
+        return;
+    }
+    constexpr std::size_t blocks_of_part =
+        (Schema::component_bytes_max + PredictedLayout::align_bytes - 1) /
+        PredictedLayout::align_bytes;
+    inputs.part_data.resize(std::max(inputs.part_data.size(), command.parts * blocks_of_part));
+    for (std::uint32_t p = 0; p < command.parts; ++p) {
+        bind_part(session, command, frame.parts[command.parts_at + p], frame.words,
+                  inputs.part_data[p * blocks_of_part].bytes.data());
+    }
+    GroupState state(inputs.members, inputs.components, inputs.layout.rank(),
+                     inputs.layout.stride(), true);
+    ++counters.groups;
+    game_->input(server, session.observer, state,
+                 GroupCommand(tick, frame.view_tick, false, inputs.parts));
+    const std::uint16_t digest = settle_group(session);
+    if (!frame.has_digests || session.inputs == nullptr) return;
+    SessionInputs& its = *session.inputs;
+    // What it commanded before it heard of the last correction says nothing new.
+    if (frame.corrections != its.corrections) return;
+    if (digest == command.digest && knows_revision(its, command.entity, revision)) return;
+    inputs.wrong.push_back(command.entity);
+    tell_revision(its, command.entity, revision);
+}
+
+/// Cuts what was stepped to what the wire says, so that the client can come to the same.
+std::uint16_t ServerData::settle_group(const Session& session) {
+    const std::size_t stride = inputs.layout.stride();
+    std::uint64_t digest = 0;
+    for (std::size_t m = 0; m < inputs.members.size(); ++m) {
+        const GroupMember& member = inputs.members[m];
+        const auto entity = EntityId{member.name};
+        if (!member.is_owned || !world.is_alive(entity)) continue;
+        const bool counts = session.ghosts.find(entity) != no_local_id;
+        if (counts) digest = settle_kind(member.kind, digest);
+        for (const PredictedPart& part : inputs.layout.parts(member.kind)) {
+            const std::uint64_t after =
+                settle_part(*part.def, inputs.components[m * stride + part.rank], digest);
+            if (counts) digest = after;
+            world.data().mark_dirty(index_of(entity), part.component);
+        }
+    }
+    return static_cast<std::uint16_t>(digest);
+}
+
+bool ServerData::knows_revision(const SessionInputs& its, EntityId root,
+                                std::uint32_t revision) noexcept {
+    return std::any_of(its.told.begin(), its.told.end(), [&](const SessionInputs::Told& told) {
+        return told.root == root && told.revision == revision;
+    });
+}
+
+/// The one that was told longest ago makes room.
+void ServerData::tell_revision(SessionInputs& its, EntityId root, std::uint32_t revision) noexcept {
+    auto found = std::find_if(its.told.begin(), its.told.end(),
+                              [&](const SessionInputs::Told& told) { return told.root == root; });
+    if (found == its.told.end()) found = its.told.end() - 1;
+    std::move_backward(its.told.begin(), found, found + 1);
+    its.told.front() = {root, revision};
+}
+
+/// All members that the client holds, in the order of input; of those that it owns the whole
+/// predicted state (O18). Values are those that the wire can say: they were just cut to it.
+void ServerData::send_correction(Session& session, CommandTick tick) {
+    inputs.message.resize(correction_bytes_max);
+    BitWriter out(inputs.message);
+    out.u8(static_cast<std::uint8_t>(ServerMessage::correction));
+    out.u16(static_cast<std::uint16_t>(tick));
+    out.varint(inputs.wrong.size());
+    for (const EntityId root : inputs.wrong) {
+        const LocalId root_lane = session.ghosts.find(root);
+        const bool is_whole = world.is_alive(root) && world.root_of(root) == root;
+        out.boolean(is_whole && root_lane != no_local_id);
+        if (!is_whole || root_lane == no_local_id) continue;
+        const InputGroups::Group& group = inputs.groups.group_of(root, inputs.counters);
+        const auto lane_of = [&](EntityId member) { return session.ghosts.find(member); };
+        out.varint(static_cast<std::uint64_t>(
+            std::count_if(group.members.begin(), group.members.end(),
+                          [&](EntityId member) { return lane_of(member) != no_local_id; })));
+        for (const EntityId member : group.members) {
+            if (lane_of(member) == no_local_id) continue;
+            const std::uint32_t index = index_of(member);
+            const KindId kind = world.data().kind_at(index);
+            out.varint(lane_of(member));
+            out.bits(index_of(kind), kind_bits(*def.schema));
+            out.boolean(inputs.groups.is_in_input(member));
+            const bool owned = world.data().owner_at(index) == session.observer;
+            out.boolean(owned);
+            if (!owned) continue;
+            for (const PredictedPart& part : inputs.layout.parts(kind)) {
+                inputs.words.resize(part.words);
+                words_of_struct(*part.def, world.data().component_at(index, part.component),
+                                inputs.words.data());
+                write_words(*part.def, inputs.words.data(), out);
+            }
+        }
+    }
+    if (!out.ok() || session.stream_out.send(out.written()) != Status::ok) return;
+    ++session.inputs->corrections;
+    ++inputs.counters.corrections;
+}
+
+// -- the way back -------------------------------------------------------------------------------
+
+void ServerData::write_input_state(const Session& session, BitWriter& out) {
+    if (session.inputs == nullptr || !session.inputs->queue.is_active()) return;
+    const InputQueue& queue = session.inputs->queue;
+    out.boolean(true);
+    out.u16(static_cast<std::uint16_t>(queue.consumed()));
+    out.bits(std::min<std::uint32_t>(queue.waiting(), 31), 5);
+    out.boolean(queue.is_starved());
+}
+
+std::uint64_t ServerData::input_state_bits(const Session& session) noexcept {
+    return session.inputs != nullptr && session.inputs->queue.is_active() ? 23 : 0;
+}
+
+}  // namespace purview

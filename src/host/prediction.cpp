@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/prediction.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/prediction_data.hpp"
+#include "prediction/group_order.hpp"
+#include "replication/snapshot_writer.hpp"
+#include "wire/quantise.hpp"
+
+namespace purview {
+
+namespace {
+
+Vec3 plus(Vec3 a, Vec3 b, float times) noexcept {
+    return {a.x + b.x * times, a.y + b.y * times, a.z + b.z * times};
+}
+float length_of(Vec3 v) noexcept {
+    return std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
+}  // namespace
+
+PredictionData::PredictionData(ClientData& made_client, const PredictionDef& made_def)
+    : client(&made_client),
+      def(made_def),
+      past(*made_def.schema),
+      commands(20, made_def.waiting_target),
+      view(20, made_def.view_delay_ticks) {}
+
+bool PredictionData::is_ready() const noexcept {
+    return client->state == ClientState::joined && client->ghosts.has_value() &&
+           client->ghosts->schema().hash() == def.schema->hash() && !def.schema->inputs().empty();
+}
+
+// -- groups -------------------------------------------------------------------------------------
+
+bool PredictionData::is_off(LocalId ghost) const noexcept {
+    return std::find(off_.begin(), off_.end(), ghost) != off_.end();
+}
+
+void PredictionData::add_group(LocalId root) {
+    struct Tree {
+        const PredictionData& its;
+        std::span<const LocalId> children(LocalId member) const noexcept {
+            return its.children_[member];
+        }
+        bool is_inner_root(LocalId member) const noexcept {
+            return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))]
+                .is_inner_root;
+        }
+        bool is_member(LocalId) const noexcept { return true; }
+    };
+    Group group{root, static_cast<std::uint32_t>(members_.size()), 0};
+    append_group(root, Tree{*this}, def.order, members_);
+    group.count = static_cast<std::uint32_t>(members_.size()) - group.first;
+    const auto begin = members_.begin() + group.first;
+    const bool owns_any =
+        std::any_of(begin, members_.end(), [&](LocalId m) { return client->ghosts->owned(m); });
+    if (owns_any && groups_.size() < command_groups_max) {
+        groups_.push_back(group);
+    } else {
+        members_.resize(group.first);
+    }
+}
+
+/// Walks all ghosts: only when a relation has changed.
+void PredictionData::know_groups() {
+    const ClientGhosts& ghosts = *client->ghosts;
+    if (relations_known_ == ghosts.relations() && !order_changed_) return;
+    relations_known_ = ghosts.relations();
+    order_changed_ = false;
+    for (auto& children : children_) children.clear();
+    children_.resize(ghosts.lane_end());
+    for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
+        if (ghosts.is_held(ghost) && ghosts.parent(ghost) != no_local_id)
+            children_[ghosts.parent(ghost)].push_back(ghost);
+    }
+    for (auto& children : children_) {
+        std::stable_sort(children.begin(), children.end(),
+                         [&](LocalId a, LocalId b) { return hint_of(a) < hint_of(b); });
+    }
+    members_.clear();
+    groups_.clear();
+    for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
+        if (ghosts.is_held(ghost) && ghosts.parent(ghost) == no_local_id) add_group(ghost);
+    }
+}
+
+// -- corrections --------------------------------------------------------------------------------
+
+void PredictionData::read_member(BitReader& in) {
+    CorrectedMember member;
+    member.ghost = static_cast<LocalId>(in.varint_max(ClientGhosts::local_ids_max - 1));
+    const auto kind = in.bits(kind_bits(*def.schema));
+    if (kind >= def.schema->kinds().size()) return in.fail();
+    member.kind = KindId{static_cast<std::uint16_t>(kind)};
+    member.is_in_input = in.boolean();
+    member.has_values = in.boolean();
+    if (member.has_values) {
+        member.data_at = correction_.data.add(past.layout().bytes(member.kind));
+        for (const PredictedPart& part : past.layout().parts(member.kind)) {
+            std::array<std::uint32_t, std::tuple_size_v<RpcWords>> words{};
+            read_words(*part.def, in, words.data());
+            struct_of_words(*part.def, words.data(),
+                            correction_.data.at(member.data_at) + part.offset);
+        }
+    }
+    correction_.members.push_back(member);
+}
+
+bool PredictionData::read_correction(std::span<const std::byte> message) {
+    BitReader in(message);
+    correction_.members.clear();
+    correction_.data.clear();
+    const auto back =
+        static_cast<std::uint16_t>(static_cast<std::uint16_t>(past.newest()) - in.u16());
+    correction_.tick = past.newest() - back;
+    const auto groups = in.varint_max(command_groups_max);
+    for (std::uint64_t g = 0; g < groups && in.ok(); ++g) {
+        if (!in.boolean()) continue;
+        const auto members = in.varint_max(in.bits_left() / 6 + 1);
+        for (std::uint64_t m = 0; m < members && in.ok(); ++m) read_member(in);
+    }
+    return in.exhausted();
+}
+
+Vec3 PredictionData::shown_place(GhostId member) const noexcept {
+    Vec3 newer;
+    Vec3 older;
+    if (!predicted_place(past.newest(), member, newer)) return {};
+    if (!predicted_place(past.newest() - 1, member, older)) older = newer;
+    const auto part = static_cast<float>(commands.part(now));
+    return plus(plus(older, older, -part), newer, part);
+}
+
+void PredictionData::apply_correction() {
+    for (const CorrectedMember& member : correction_.members) {
+        if (member.ghost >= order_hint_.size()) order_hint_.resize(member.ghost + 64, ~0U);
+        const auto place = static_cast<std::uint32_t>(&member - correction_.members.data());
+        order_changed_ |= order_hint_[member.ghost] != place;
+        order_hint_[member.ghost] = place;
+        std::erase(off_, member.ghost);
+        if (!member.is_in_input) off_.push_back(member.ghost);
+    }
+    struct Shown {
+        LocalId member;
+        Vec3 at;      ///< drawn
+        Vec3 newest;  ///< predicted
+    };
+    std::vector<Shown> shown;
+    for (const CorrectedMember& member : correction_.members) {
+        Vec3 newest;
+        if (!predicted_place(past.newest(), member.ghost, newest)) continue;
+        shown.push_back({member.ghost,
+                         plus(shown_place(member.ghost), error_of(member.ghost, now), 1), newest});
+    }
+    const Reconciler::Outcome outcome = past.correct(correction_, def.step, def.corrects_root_only);
+    if (!outcome.is_remembered) ++stats.too_late;
+    if (!outcome.has_changed) {
+        ++stats.confirmations;
+        return;
+    }
+    ++stats.corrections;
+    stats.replayed_commands += outcome.replayed;
+    for (CommandTick tick = client->inputs.outbox.consumed() + 1; tick <= past.newest(); ++tick) {
+        InputFrame* sent = client->inputs.outbox.find(tick);
+        const PredictedFrame* frame = past.frame(tick);
+        if (sent == nullptr || frame == nullptr) continue;
+        for (std::size_t g = 0; g < sent->groups.size(); ++g)
+            sent->groups[g].digest = frame->groups[g].digest;
+    }
+    stats.last_error_m = 0;
+    for (const Shown& before : shown) {
+        Vec3 newest;
+        if (!predicted_place(past.newest(), before.member, newest)) continue;
+        stats.last_error_m =
+            std::max(stats.last_error_m, length_of(plus(before.newest, newest, -1)));
+        const Vec3 error = plus(before.at, shown_place(before.member), -1);
+        std::erase_if(glides_, [&](const Glide& g) { return g.member == before.member; });
+        if (length_of(error) <= def.error_max_m) glides_.push_back({before.member, error, now});
+    }
+    stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
+    if (stats.last_error_m <= def.tolerance_m) ++stats.invisible;
+}
+
+void PredictionData::take_corrections() {
+    auto& messages = client->inputs.messages;
+    for (; !messages.empty(); messages.pop_front()) {
+        ++client->inputs.corrections;
+        if (!read_correction(messages.front())) {
+            ++client->stats.packets_malformed;
+            continue;
+        }
+        if (!def.ignores_corrections) apply_correction();
+    }
+}
+
+// -- one tick -----------------------------------------------------------------------------------
+
+unsigned PredictionData::ticks_due(Micros at) {
+    now = at;
+    if (!is_ready()) return 0;
+    if (!commands.is_running()) {
+        commands = CommandClock(client->tick_hz, def.waiting_target);
+        view = ViewClock(client->tick_hz, def.view_delay_ticks);
+        client->inputs.has_digests = def.step != nullptr;
+    }
+    view.heard(client->newest_tick, client->newest_tick_at);
+    view.advance(now);
+    if (client->inputs.heard != heard_) {
+        heard_ = client->inputs.heard;
+        commands.heard(client->inputs.waiting, client->inputs.is_starved);
+        stats.starved += client->inputs.is_starved ? 1 : 0;
+    }
+    take_corrections();
+    due_ = commands.advance(now);
+    return due_;
+}
+
+Status PredictionData::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
+    if (!is_ready()) return Status::not_ready;
+    if (index_of(input) >= def.schema->inputs().size() ||
+        part.size() != def.schema->inputs()[index_of(input)].size_bytes)
+        return Status::bad_argument;
+    if (!client->ghosts->is_held(member)) return Status::not_found;
+    if (!client->ghosts->owned(member) || is_off(member)) return Status::refused;
+    const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
+    if (kind.input != input) return Status::bad_argument;
+    auto found = std::find_if(parts_.begin(), parts_.end(),
+                              [&](const Part& its) { return its.member == member; });
+    if (found == parts_.end()) {
+        if (parts_.size() >= command_parts_max) return Status::capacity;
+        found = parts_.insert(parts_.end(), Part{member, input, {}});
+    }
+    words_of_struct(def.schema->inputs()[index_of(input)], part.data(), found->words.data());
+    return Status::ok;
+}
+
+/// The command: every own group, with the parts that were set, in the order of input.
+void PredictionData::say(InputFrame& input) {
+    input.clear();
+    input.view_tick = view.tick(now);
+    for (const Group& group : groups_) {
+        InputGroup command;
+        command.root = group.root;
+        command.parts_at = static_cast<std::uint32_t>(input.parts.size());
+        for (std::uint32_t m = 0; m < group.count; ++m) {
+            const LocalId member = members_[group.first + m];
+            const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                           [&](const Part& its) { return its.member == member; });
+            if (part == parts_.end() || !client->ghosts->owned(member)) continue;
+            input.parts.push_back({member, part->input,
+                                   static_cast<std::uint32_t>(input.words.size()), EntityId::none});
+            const auto count = word_count(def.schema->inputs()[index_of(part->input)]);
+            input.words.insert(input.words.end(), part->words.begin(), part->words.begin() + count);
+        }
+        command.parts = static_cast<std::uint32_t>(input.parts.size()) - command.parts_at;
+        input.groups.push_back(command);
+    }
+}
+
+void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
+    for (const PredictedPart& part : past.layout().parts(kind)) {
+        const std::uint32_t* words = client->ghosts->find_words(ghost, part.component, 0);
+        if (words != nullptr) struct_of_words(*part.def, words, out + part.offset);
+    }
+}
+
+void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
+    const ClientGhosts& ghosts = *client->ghosts;
+    const PredictedFrame* last = past.frame(frame.tick - 1);
+    frame.view_tick = input.view_tick;
+    for (const Group& group : groups_) {
+        const auto first = static_cast<std::uint32_t>(frame.members.size());
+        frame.groups.push_back({group.root, first, group.count, 0});
+        for (std::uint32_t m = 0; m < group.count; ++m) {
+            const LocalId ghost = members_[group.first + m];
+            PredictedMember member;
+            member.ghost = ghost;
+            member.kind = ghosts.kind(ghost);
+            member.is_owned = ghosts.owned(ghost);
+            for (std::uint32_t p = 0; p < m; ++p) {
+                if (members_[group.first + p] == ghosts.parent(ghost))
+                    member.parent = static_cast<std::uint16_t>(p);
+            }
+            member.data_at = frame.before.add(past.layout().bytes(member.kind));
+            const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
+            if (member.is_owned && before != nullptr && before->is_owned &&
+                before->kind == member.kind) {
+                std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
+                            frame.before.at(member.data_at));
+            } else {
+                sample(ghost, member.kind, frame.before.at(member.data_at));
+            }
+            frame.members.push_back(member);
+        }
+    }
+    for (const InputPart& part : input.parts) {
+        const ComponentDef& its = def.schema->inputs()[index_of(part.input)];
+        for (PredictedMember& member : frame.members) {
+            if (member.ghost != part.ghost) continue;
+            member.part = part.input;
+            member.part_at = frame.parts.add(its.size_bytes);
+            struct_of_words(its, input.words.data() + part.words_at,
+                            frame.parts.at(member.part_at));
+        }
+    }
+}
+
+Status PredictionData::run_tick() {
+    if (due_ == 0 || !is_ready()) return Status::not_ready;
+    InputOutbox& outbox = client->inputs.outbox;
+    if (!outbox.has_room()) return Status::capacity;
+    know_groups();
+    say(next_);
+    if (command_bits(*def.schema, next_) > command_bytes_max * 8) return Status::too_large;
+    --due_;
+    PredictedFrame& frame = past.begin();
+    fill(frame, next_);
+    past.step(frame, def.step, false);
+    for (std::size_t g = 0; g < next_.groups.size(); ++g)
+        next_.groups[g].digest = frame.groups[g].digest;
+    next_.tick = frame.tick;
+    next_.has_digests = def.step != nullptr;
+    std::swap(*outbox.add(frame.tick), next_);
+    parts_.clear();
+    return Status::ok;
+}
+
+// -- answers ------------------------------------------------------------------------------------
+
+const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexcept {
+    const PredictedFrame* frame = past.frame(past.newest());
+    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
+    return member != nullptr && member->is_owned && def.step != nullptr &&
+                   client->ghosts->is_held(ghost)
+               ? member
+               : nullptr;
+}
+
+const std::byte* PredictionData::component_at(const PredictedFrame& frame,
+                                              const PredictedMember& member,
+                                              ComponentId component) const noexcept {
+    for (const PredictedPart& part : past.layout().parts(member.kind)) {
+        if (part.component == component) return frame.after.at(member.data_at) + part.offset;
+    }
+    return nullptr;
+}
+
+bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out) const noexcept {
+    const PredictedFrame* frame = past.frame(tick);
+    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
+    if (member == nullptr || !member->is_owned || def.schema->place() == ComponentId::none)
+        return false;
+    const std::byte* place = component_at(*frame, *member, def.schema->place());
+    if (place == nullptr) return false;
+    std::copy_n(place, sizeof out, reinterpret_cast<std::byte*>(&out));
+    return true;
+}
+
+Vec3 PredictionData::error_of(GhostId member, Micros at) const noexcept {
+    for (const Glide& glide : glides_) {
+        if (glide.member != member || def.error_half_life_ms == 0) continue;
+        const double lives = static_cast<double>(at > glide.since ? at - glide.since : 0) /
+                             (def.error_half_life_ms * 1000.0);
+        return plus({}, glide.error, static_cast<float>(std::exp2(-lives)));
+    }
+    return {};
+}
+
+Vec3 PredictionData::place_of(GhostId ghost, Micros at) const noexcept {
+    Vec3 newer;
+    Vec3 older;
+    if (newest_member(ghost) != nullptr && predicted_place(past.newest(), ghost, newer)) {
+        if (!predicted_place(past.newest() - 1, ghost, older)) older = newer;
+        const auto part = static_cast<float>(commands.part(at));
+        return plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
+    }
+    if (!client->has_copy(ghost)) return {};
+    const ClientGhosts& ghosts = *client->ghosts;
+    const double tick = view.tick(at);
+    const Tick updated = ghosts.updated(ghost);
+    const Vec3 last = ghosts.place_at(ghost, tick);
+    // Only what moved until the silence began moves on in it.
+    if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return last;
+    const Vec3 before = ghosts.place_at(ghost, static_cast<double>(updated) - 1);
+    const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
+    return plus(plus(last, last, static_cast<float>(on)), before, -static_cast<float>(on));
+}
+
+// -- the public class ---------------------------------------------------------------------------
+
+Prediction::Prediction(std::unique_ptr<PredictionData> data) noexcept : data_(std::move(data)) {}
+Prediction::Prediction(Prediction&&) noexcept = default;
+Prediction& Prediction::operator=(Prediction&&) noexcept = default;
+Prediction::~Prediction() = default;
+
+Result<Prediction> Prediction::create(Client& client, const PredictionDef& def) {
+    if (def.schema == nullptr || def.schema->status() != Status::ok || def.waiting_target == 0 ||
+        !(def.view_delay_ticks >= 0) || !(def.extrapolate_ticks_max >= 0)) {
+        return Status::bad_configuration;
+    }
+    return Prediction(std::make_unique<PredictionData>(client.data(), def));
+}
+
+unsigned Prediction::ticks_due(Micros now) {
+    return data_->ticks_due(now);
+}
+Status Prediction::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
+    return data_->set_part(member, input, part);
+}
+Status Prediction::run_tick() {
+    return data_->run_tick();
+}
+bool Prediction::is_predicted(GhostId member) const noexcept {
+    return data_->newest_member(member) != nullptr;
+}
+const void* Prediction::read(GhostId member, ComponentId component,
+                             CommandTick tick) const noexcept {
+    const PredictedFrame* frame = data_->past.frame(tick);
+    const PredictedMember* its = frame == nullptr ? nullptr : frame->find(member);
+    return its == nullptr ? nullptr : data_->component_at(*frame, *its, component);
+}
+GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {
+    PredictedFrame* frame = data_->past.frame(tick);
+    if (frame == nullptr) return {};
+    for (const PredictedGroup& group : frame->groups) {
+        if (group.root == root) return data_->past.state_of(*frame, group);
+    }
+    return {};
+}
+CommandTick Prediction::newest_command() const noexcept {
+    return data_->past.newest();
+}
+double Prediction::view_tick(Micros now) const noexcept {
+    return data_->view.tick(now);
+}
+Vec3 Prediction::place_of(GhostId ghost, Micros now) const noexcept {
+    return data_->place_of(ghost, now);
+}
+Vec3 Prediction::error_of(GhostId member) const noexcept {
+    return data_->error_of(member, data_->now);
+}
+PredictionStats Prediction::stats() const noexcept {
+    PredictionStats stats = data_->stats;
+    stats.newest_command = data_->past.newest();
+    stats.consumed = data_->client->inputs.outbox.consumed();
+    stats.waiting = data_->client->inputs.waiting;
+    stats.rate = data_->commands.rate();
+    return stats;
+}
+
+}  // namespace purview

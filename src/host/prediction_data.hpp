@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The state behind purview::Prediction: groups as this client knows them, its past, its clocks, and
+// how far it shows its members from where they are.
+#pragma once
+
+#include <vector>
+
+#include "host/client_data.hpp"
+#include "prediction/clocks.hpp"
+#include "prediction/reconcile.hpp"
+#include "purview/prediction.hpp"
+
+namespace purview {
+
+class PredictionData {
+  public:
+    PredictionData(ClientData& made_client, const PredictionDef& made_def);
+    ~PredictionData() { client->inputs.has_digests = false; }
+    PredictionData(const PredictionData&) = delete;
+    PredictionData& operator=(const PredictionData&) = delete;
+
+    unsigned ticks_due(Micros now);
+    Status set_part(GhostId member, InputId input, std::span<const std::byte> part);
+    Status run_tick();
+    bool is_ready() const noexcept;
+    /// Null: not predicted.
+    const PredictedMember* newest_member(GhostId member) const noexcept;
+    const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
+                                  ComponentId component) const noexcept;
+    bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
+    Vec3 place_of(GhostId ghost, Micros now) const noexcept;
+    Vec3 error_of(GhostId member, Micros now) const noexcept;
+
+    ClientData* client;
+    PredictionDef def;
+    Reconciler past;
+    PredictionStats stats;
+    CommandClock commands;
+    ViewClock view;
+    Micros now = 0;
+
+  private:
+    struct Part {
+        GhostId member = no_ghost;
+        InputId input = InputId::none;
+        RpcWords words{};
+    };
+    struct Group {
+        LocalId root = no_local_id;
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+    };
+    struct Glide {
+        GhostId member = no_ghost;
+        Vec3 error;
+        Micros since = 0;
+    };
+
+    void know_groups();
+    void add_group(LocalId root);
+    std::uint32_t hint_of(LocalId ghost) const noexcept {
+        return ghost < order_hint_.size() ? order_hint_[ghost] : ~0U;
+    }
+    bool is_off(LocalId ghost) const noexcept;
+    void take_corrections();
+    bool read_correction(std::span<const std::byte> message);
+    void read_member(BitReader& in);
+    void apply_correction();
+    Vec3 shown_place(GhostId member) const noexcept;
+    void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;
+    void fill(PredictedFrame& frame, const InputFrame& input);
+    void say(InputFrame& input);
+
+    std::uint32_t relations_known_ = ~0U;
+    bool order_changed_ = false;
+    std::vector<LocalId> members_;  ///< of all own groups, in the order of input
+    std::vector<Group> groups_;
+    std::vector<std::vector<LocalId>> children_;  ///< by ghost; scratch of know_groups
+    std::vector<std::uint32_t> order_hint_;       ///< by ghost, as the server last had it
+    std::vector<LocalId> off_;                    ///< members that take no input now
+    std::vector<Part> parts_;                     ///< for the next command
+    InputFrame next_;                             ///< scratch
+    Correction correction_;
+    std::vector<Glide> glides_;
+    std::uint64_t heard_ = 0;
+    unsigned due_ = 0;
+};
+
+}  // namespace purview

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Commands for groups as the server keeps them: the orders of groups, room to work in, and for each
+// client its queue and what it was told of its groups.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "prediction/input_codec.hpp"
+#include "prediction/input_groups.hpp"
+#include "prediction/input_queue.hpp"
+#include "prediction/predicted_layout.hpp"
+#include "purview/group_input.hpp"
+
+namespace purview {
+
+/// Of one client that gives commands.
+struct SessionInputs {
+    InputQueue queue;
+    std::uint8_t corrections = 0;  ///< sent; low bits
+    /// Groups that it commanded last, and the revision of their membership that it was told.
+    struct Told {
+        EntityId root = EntityId::none;
+        std::uint32_t revision = 0;
+    };
+    std::array<Told, command_groups_max> told{};
+};
+
+struct ServerInputs {
+    ServerInputs(const WorldData& world, const Schema& schema, InputOrder order)
+        : groups(world, order), layout(schema) {}
+
+    InputGroups groups;
+    PredictedLayout layout;
+    InputCounters counters;
+    InputPacket packet;  ///< of the datagram that is being read
+
+    // Room to work in for one group.
+    struct alignas(PredictedLayout::align_bytes) Block {
+        std::array<std::byte, PredictedLayout::align_bytes> bytes;
+    };
+    std::vector<GroupMember> members;
+    std::vector<std::byte*> components;  ///< [members][layout.stride()]
+    std::vector<GroupCommand::Part> parts;
+    std::vector<Block> part_data;
+    std::vector<EntityId> wrong;  ///< roots whose client must be corrected
+    std::vector<std::byte> message;
+    std::vector<std::uint32_t> words;
+};
+
+}  // namespace purview

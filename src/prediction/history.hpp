@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The last ticks of the components that the schema marks: a ring for each entity, in pages that do
+// not move, and an index over past places. The index is made once for a span of ticks: entities by
+// the cell in which they were at its beginning, and how far any of them has gone since; so it costs
+// a few bytes for an entity and span, and a query looks that much further. The few that go far are
+// kept in a list of their own. Must not know: observers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "purview/rewind.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+class History {
+  public:
+    History(const WorldData& world, std::uint32_t ticks, float cell_m);
+
+    bool is_used() const noexcept { return stride_ != 0; }
+    /// The state of all entities of marked kinds, as it is now. refused: a tick that is not after
+    /// the newest; the past is not written again.
+    Status record(Tick tick);
+    Tick newest() const noexcept { return newest_; }
+    /// The oldest tick that is remembered of anything.
+    Tick oldest() const noexcept;
+
+    /// The component as it was after the tick; null: not marked, not remembered, or the entity was
+    /// not there.
+    const std::byte* at(EntityId entity, ComponentId component, Tick tick) const noexcept;
+    /// Between two ticks; false: not there at the earlier one.
+    bool place_at(EntityId entity, double tick, Vec3& out) const noexcept;
+
+    struct Volume {
+        Vec3 from;
+        Vec3 to;  ///< equal: a sphere
+        float radius_m = 0;
+    };
+    /// visit(EntityId) for all that may have been in the volume then: a superset, and in a wide
+    /// volume some of them twice.
+    template <class Visit>
+    void for_each_near(const Volume& volume, double tick, Visit&& visit) const;
+
+    std::uint64_t history_bytes() const noexcept;
+    std::uint64_t index_bytes() const noexcept;
+
+  private:
+    static constexpr std::uint32_t page_rows = 64;
+    static constexpr Tick span_ticks = 8;
+    static constexpr std::uint32_t no_row = 0xffffffffU;
+
+    struct Row {
+        EntityId entity = EntityId::none;
+        Tick first = 0;   ///< its first tick
+        Tick beside = 0;  ///< it is in Span::beside of the span with this first tick
+    };
+    /// Of span_ticks ticks and the first one of the next span.
+    struct Span {
+        Tick first = 0;  ///< 0: unused
+        std::uint32_t side_bits = 0;
+        float reach_m = 0;                  ///< none of the indexed ones has gone further
+        std::vector<std::uint32_t> starts;  ///< [buckets + 1]
+        std::vector<std::uint32_t> rows;    ///< by bucket
+        std::vector<std::uint32_t> beside;  ///< rows: went far, or came later
+    };
+
+    std::byte* cell(std::uint32_t row, Tick tick) noexcept {
+        return pages_[row / page_rows].get() +
+               (std::size_t{row % page_rows} * ticks_ + tick % ticks_) * stride_;
+    }
+    const std::byte* cell(std::uint32_t row, Tick tick) const noexcept {
+        return const_cast<History*>(this)->cell(row, tick);
+    }
+    Vec3 place(std::uint32_t row, Tick tick) const noexcept;
+    std::uint32_t row_of(EntityId entity) const noexcept {
+        const std::uint32_t index = index_of(entity);
+        if (index >= row_at_.size() || row_at_[index] == no_row) return no_row;
+        return rows_[row_at_[index]].entity == entity ? row_at_[index] : no_row;
+    }
+    bool is_remembered(std::uint32_t row, Tick tick) const noexcept {
+        return tick >= rows_[row].first && tick <= newest_ && newest_ - tick < ticks_;
+    }
+    void take_row(EntityId entity, Tick tick);
+    void free_row(EntityId entity);
+    void begin_span(Tick tick);
+    void widen_span(Span& span, Tick tick);
+    Span& span_at(Tick tick) noexcept { return spans_[tick / span_ticks % spans_.size()]; }
+    const Span* span_of(Tick tick) const noexcept;
+    std::int32_t cell_coordinate(float metres) const noexcept;
+    /// A power of two for either axis: cells that far apart share a bucket.
+    static std::uint32_t bucket(std::int32_t x, std::int32_t y, std::uint32_t side_bits) noexcept {
+        const std::uint32_t mask = (1U << side_bits) - 1;
+        return (static_cast<std::uint32_t>(y) & mask) << side_bits |
+               (static_cast<std::uint32_t>(x) & mask);
+    }
+
+    const WorldData* world_;
+    std::uint32_t ticks_;
+    float cell_m_;
+    std::vector<std::uint16_t> offset_;  ///< by component, in a cell of the ring; 0xffff: none
+    std::vector<ComponentId> marked_;
+    std::vector<bool> kind_is_marked_;
+    std::uint32_t stride_ = 0;  ///< bytes of one entity in one tick
+    bool has_places_ = false;
+    Tick newest_ = 0;
+    std::vector<std::unique_ptr<std::byte[]>> pages_;
+    std::vector<Row> rows_;
+    std::vector<std::uint32_t> free_rows_;
+    std::vector<std::uint32_t> row_at_;  ///< by entity index
+    std::vector<Span> spans_;            ///< by number of the span, modulo
+};
+
+template <class Visit>
+void History::for_each_near(const Volume& volume, double tick, Visit&& visit) const {
+    const Span* span = span_of(static_cast<Tick>(tick));
+    if (span == nullptr) return;
+    const auto tell = [&](std::uint32_t row) {
+        if (rows_[row].entity != EntityId::none) visit(rows_[row].entity);
+    };
+    // Cells along the longer axis of the volume; at each, those across that it may touch.
+    const float reach = volume.radius_m + span->reach_m;
+    const bool along_y =
+        std::abs(volume.to.y - volume.from.y) > std::abs(volume.to.x - volume.from.x);
+    const float a0 = along_y ? volume.from.y : volume.from.x;
+    const float a1 = along_y ? volume.to.y : volume.to.x;
+    const float b0 = along_y ? volume.from.x : volume.from.y;
+    const float b1 = along_y ? volume.to.x : volume.to.y;
+    const float low = std::min(a0, a1);
+    const float high = std::max(a0, a1);
+    const float slope = high > low ? (b1 - b0) / (a1 - a0) : 0;
+    const auto across = [&](float a) { return b0 + slope * (std::clamp(a, low, high) - a0); };
+    const std::int32_t first_a = cell_coordinate(low - reach);
+    const std::int32_t last_a = cell_coordinate(high + reach);
+    const auto wide = static_cast<std::int64_t>(last_a) - first_a + 1;
+    const auto thick = static_cast<std::int64_t>(2 * reach / cell_m_) + 2;
+    if (wide * thick > static_cast<std::int64_t>(rows_.size())) {  // not worth it
+        for (std::uint32_t row = 0; row < rows_.size(); ++row) tell(row);
+        return;
+    }
+    for (const std::uint32_t row : span->beside) tell(row);
+    for (std::int32_t a = first_a; a <= last_a; ++a) {
+        const float left = across(static_cast<float>(a) * cell_m_ - reach);
+        const float right = across(static_cast<float>(a + 1) * cell_m_ + reach);
+        const std::int32_t first_b = cell_coordinate(std::min(left, right) - reach);
+        const std::int32_t last_b = cell_coordinate(std::max(left, right) + reach);
+        for (std::int32_t b = first_b; b <= last_b; ++b) {
+            const std::uint32_t at =
+                along_y ? bucket(b, a, span->side_bits) : bucket(a, b, span->side_bits);
+            for (std::uint32_t i = span->starts[at]; i < span->starts[at + 1]; ++i)
+                tell(span->rows[i]);
+        }
+    }
+}
+
+}  // namespace purview

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The predicted components of a schema, and what both sides do with them after every step: cut them
+// to what the wire can say, so that both go on from the same values, and digest them, so that they
+// can be compared in 16 bits (PROTOCOL.md, "Inputs").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/schema.hpp"
+
+namespace purview {
+
+struct PredictedPart {
+    ComponentId component = ComponentId::none;
+    std::uint8_t rank = 0;     ///< among all predicted components
+    std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
+    std::uint32_t words = 0;
+    const ComponentDef* def = nullptr;
+};
+
+class PredictedLayout {
+  public:
+    /// Valid while the schema is.
+    explicit PredictedLayout(const Schema& schema);
+
+    /// Of a kind, in schema order.
+    std::span<const PredictedPart> parts(KindId kind) const noexcept {
+        return parts_[index_of(kind)];
+    }
+    std::uint32_t bytes(KindId kind) const noexcept { return bytes_[index_of(kind)]; }
+    std::uint32_t words(KindId kind) const noexcept { return words_[index_of(kind)]; }
+    /// Predicted components of the schema.
+    std::size_t stride() const noexcept { return stride_; }
+    /// By component; 255: not predicted.
+    std::span<const std::uint8_t> rank() const noexcept { return rank_; }
+
+    static constexpr std::uint32_t align_bytes = 16;
+
+  private:
+    std::vector<std::vector<PredictedPart>> parts_;  ///< by kind
+    std::vector<std::uint32_t> bytes_;
+    std::vector<std::uint32_t> words_;
+    std::vector<std::uint8_t> rank_;
+    std::size_t stride_ = 0;
+};
+
+/// Cuts the struct to what its fields say on the wire, and adds their words to a digest.
+std::uint64_t settle_part(const ComponentDef& def, std::byte* data, std::uint64_t digest) noexcept;
+/// Of a member, before its parts.
+std::uint64_t settle_kind(KindId kind, std::uint64_t digest) noexcept;
+
+}  // namespace purview

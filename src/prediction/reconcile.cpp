@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "prediction/reconcile.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace purview {
+
+std::uint32_t AlignedBytes::add(std::size_t bytes) {
+    const auto offset = static_cast<std::uint32_t>(size_);
+    size_ += (bytes + sizeof(Block) - 1) / sizeof(Block) * sizeof(Block);
+    if (blocks_.size() * sizeof(Block) < size_) blocks_.resize(size_ / sizeof(Block));
+    if (size_ > offset) std::memset(at(offset), 0, size_ - offset);
+    return offset;
+}
+
+void PredictedFrame::clear() noexcept {
+    groups.clear();
+    members.clear();
+    before.clear();
+    after.clear();
+    parts.clear();
+}
+
+const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
+    const auto found =
+        std::find_if(members.begin(), members.end(),
+                     [&](const PredictedMember& member) { return member.ghost == ghost; });
+    return found == members.end() ? nullptr : &*found;
+}
+
+const PredictedFrame* Reconciler::frame(CommandTick tick) const noexcept {
+    const PredictedFrame& its = frames_[tick % frames_max];
+    return tick != 0 && its.tick == tick ? &its : nullptr;
+}
+
+PredictedFrame* Reconciler::frame(CommandTick tick) noexcept {
+    return const_cast<PredictedFrame*>(std::as_const(*this).frame(tick));
+}
+
+PredictedFrame& Reconciler::begin() {
+    PredictedFrame& next = frames_[++newest_ % frames_max];
+    next.clear();
+    next.tick = newest_;
+    return next;
+}
+
+void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, AlignedBytes& data) {
+    const std::size_t stride = layout_.stride();
+    members_.clear();
+    parts_.assign(group.count, {});
+    components_.assign(group.count * stride, nullptr);
+    for (std::size_t m = 0; m < group.count; ++m) {
+        const PredictedMember& member = frame.members[group.first + m];
+        members_.push_back({member.kind, member.parent, member.is_owned, member.ghost});
+        for (const PredictedPart& part : layout_.parts(member.kind))
+            components_[m * stride + part.rank] = data.at(member.data_at) + part.offset;
+        if (member.part != InputId::none) parts_[m] = {member.part, frame.parts.at(member.part_at)};
+    }
+}
+
+GroupState Reconciler::state_of(PredictedFrame& frame, const PredictedGroup& group) {
+    bind(frame, group, frame.after);
+    return GroupState(members_, components_, layout_.rank(), layout_.stride(), false);
+}
+
+void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
+    frame.after.clear();
+    if (frame.before.size() > 0) {
+        (void)frame.after.add(frame.before.size());
+        std::memcpy(frame.after.at(0), frame.before.at(0), frame.before.size());
+    }
+    for (PredictedGroup& group : frame.groups) {
+        GroupState state = state_of(frame, group);
+        if (step != nullptr)
+            step->step(state, GroupCommand(frame.tick, frame.view_tick, is_replay, parts_));
+        std::uint64_t digest = 0;
+        for (std::size_t m = 0; m < group.count; ++m) {
+            const PredictedMember& member = frame.members[group.first + m];
+            if (!member.is_owned) continue;
+            digest = settle_kind(member.kind, digest);
+            for (const PredictedPart& part : layout_.parts(member.kind)) {
+                digest =
+                    settle_part(*part.def, frame.after.at(member.data_at) + part.offset, digest);
+            }
+        }
+        group.digest = static_cast<std::uint16_t>(digest);
+    }
+}
+
+/// Compares with what was predicted, and takes the server's. True: something differed.
+bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, bool root_only) {
+    bool differs = false;
+    for (const CorrectedMember& its : correction.members) {
+        const PredictedMember* member = frame.find(its.ghost);
+        if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
+            continue;
+        const bool is_root =
+            std::any_of(frame.groups.begin(), frame.groups.end(),
+                        [&](const PredictedGroup& group) { return group.root == its.ghost; });
+        for (const PredictedPart& part : layout_.parts(its.kind)) {
+            std::byte* predicted = frame.after.at(member->data_at) + part.offset;
+            const std::byte* true_value = correction.data.at(its.data_at) + part.offset;
+            if (std::memcmp(predicted, true_value, part.def->size_bytes) == 0) continue;
+            differs = true;
+            if (is_root || !root_only) std::memcpy(predicted, true_value, part.def->size_bytes);
+        }
+    }
+    return differs;
+}
+
+Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep* step,
+                                        bool root_only) {
+    Outcome outcome;
+    PredictedFrame* from = frame(correction.tick);
+    outcome.is_remembered = from != nullptr;
+    if (from == nullptr) from = frame(newest_);  // better late than never
+    if (from == nullptr) return outcome;
+    outcome.has_changed = put_right(*from, correction, root_only);
+    if (!outcome.has_changed) return outcome;
+    const PredictedFrame* newest = frame(newest_);
+    std::vector<std::byte> present;  // only for the RFC's bug
+    if (root_only) present.assign(newest->after.at(0), newest->after.at(0) + newest->after.size());
+    for (CommandTick tick = from->tick + 1; tick <= newest_; ++tick) {
+        PredictedFrame& next = *frame(tick);
+        const PredictedFrame& before = *frame(tick - 1);
+        for (const PredictedMember& member : next.members) {
+            const PredictedMember* then = before.find(member.ghost);
+            if (!member.is_owned || then == nullptr || !then->is_owned || then->kind != member.kind)
+                continue;
+            const std::byte* start = before.after.at(then->data_at);
+            if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
+                start = present.data() + newest->find(member.ghost)->data_at;
+            std::memcpy(next.before.at(member.data_at), start, layout_.bytes(member.kind));
+        }
+        this->step(next, step, true);
+        ++outcome.replayed;
+    }
+    return outcome;
+}
+
+}  // namespace purview

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "drive_world.hpp"
+
+using namespace purview;
+using namespace purview::test;
+
+namespace {
+
+/// 150 ms round trip, 20 ms of jitter, 5 % loss in either direction.
+constexpr Faults bad_network{.loss = 0.05F, .delay_us = 65'000, .jitter_us = 20'000};
+
+struct Car {
+    EntityId vehicle, turret, jetpack;
+};
+
+Car make_car(DriveWorld& world, std::size_t player, Vec3 at = {}) {
+    const ObserverId owner = world.player(player).observer;
+    Car car{};
+    car.vehicle = world.spawn(world.schema.vehicle, at, owner);
+    car.turret = world.spawn_under(car.vehicle, world.schema.turret, owner, at);
+    car.jetpack = world.spawn_under(car.vehicle, world.schema.jetpack, owner);
+    world.world().edit(car.jetpack, world.schema.tank)->fuel = 100;
+    return car;
+}
+
+/// Straight, then curves to both sides, with the turret turning and bursts of the jetpack.
+void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, CommandTick tick) {
+    const std::size_t who = static_cast<std::size_t>(player.address.port - 1);
+    const GhostId vehicle = world.ghost(who, car.vehicle);
+    if (vehicle == no_ghost) return;
+    Drive input;
+    input.throttle = 0.8F;
+    input.steer = tick % 600 < 300 ? 0 : (tick % 600 < 450 ? 0.7F : -0.9F);
+    input.jet = tick % 200 < 40;
+    (void)player.prediction->set_part(vehicle, world.schema.drive, input);
+    const GhostId turret = world.ghost(who, car.turret);
+    if (turret != no_ghost)
+        (void)player.prediction->set_part(turret, world.schema.turn, Turn{0.5F});
+}
+
+}  // namespace
+
+TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
+    DriveWorld world(1);
+    const Car car = make_car(world, 0);
+    world.run(10);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    world.run(600);
+    const PredictionStats stats = world.player().prediction->stats();
+    MESSAGE("corrections " << stats.corrections << " confirmations " << stats.confirmations
+                           << " consumed " << stats.consumed << " waiting " << stats.waiting);
+    CHECK(stats.corrections == 0);
+    CHECK(stats.consumed > 550);
+    CHECK(world.world().place_of(car.vehicle).x > 50);
+}
+
+TEST_CASE(
+    "prediction: 150 ms, 5 % loss and 20 ms of jitter: driving straight and in curves is never "
+    "visibly corrected") {
+    DriveWorld world(2, bad_network);
+    const Car car = make_car(world, 0);
+    world.run(60);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    world.run(3'600);
+    const PredictionStats stats = world.player().prediction->stats();
+    const InputCounters& counters = world.server->input_counters();
+    MESSAGE("commands " << stats.newest_command << " consumed " << stats.consumed << " corrections "
+                        << stats.corrections << " largest error " << stats.largest_error_m
+                        << " m, starved " << counters.starved << " caught up " << counters.caught_up
+                        << " skipped " << counters.skipped << " waiting " << stats.waiting);
+    CHECK(stats.corrections == stats.invisible);
+    CHECK(stats.largest_error_m < 0.02F);
+    CHECK(counters.skipped == 0);
+    CHECK(stats.consumed > 3'500);
+    CHECK(world.world().place_of(car.vehicle).x != 0);
+}
+
+TEST_CASE(
+    "prediction: a wrong step is corrected once, glides, and takes no fuel (O18, the RFC's bug "
+    "1)") {
+    const auto run = [](bool root_only) {
+        PredictionDef def;
+        def.corrects_root_only = root_only;
+        DriveWorld world(1, Faults{.delay_us = 75'000}, 60, def);
+        const Car car = make_car(world, 0);
+        world.run(60);
+        world.player().control = [&](auto& player, CommandTick) {
+            const GhostId vehicle = world.ghost(0, car.vehicle);
+            (void)player.prediction->set_part(vehicle, world.schema.drive, Drive{1, 0.2F, true});
+        };
+        world.run(120);
+        const GhostId jetpack = world.ghost(0, car.jetpack);
+        const GhostId vehicle = world.ghost(0, car.vehicle);
+        Prediction& prediction = *world.player().prediction;
+        const std::uint64_t before = prediction.stats().corrections;
+        world.player().step->bias = 0.5F;
+        float fuel = prediction.get(jetpack, world.schema.tank)->fuel;
+        float largest_drop = 0;
+        float largest_jump = 0;
+        Vec3 last_shown = prediction.place_of(vehicle, world.now);
+        for (int i = 0; i < 120; ++i) {
+            const CommandTick was = prediction.newest_command();
+            world.tick();
+            const float now = prediction.get(jetpack, world.schema.tank)->fuel;
+            const float per_tick = 10.0F / 60;
+            const auto ticks = static_cast<float>(prediction.newest_command() - was);
+            largest_drop = std::max(largest_drop, fuel - now - per_tick * ticks);
+            fuel = now;
+            const Vec3 shown = prediction.place_of(vehicle, world.now);
+            largest_jump =
+                std::max(largest_jump, std::hypot(shown.x - last_shown.x, shown.y - last_shown.y));
+            last_shown = shown;
+        }
+        const PredictionStats stats = prediction.stats();
+        MESSAGE("root only: " << root_only << ", corrections " << stats.corrections - before
+                              << ", replayed " << stats.replayed_commands << ", error "
+                              << stats.largest_error_m << " m, largest drop of fuel "
+                              << largest_drop << ", largest jump " << largest_jump << " m");
+        if (!root_only) {
+            CHECK(stats.corrections - before == 1);
+            CHECK(stats.largest_error_m == doctest::Approx(0.5).epsilon(0.05));
+            CHECK(largest_jump < 1.3F);  // two steps with the jet, the step's own error, no more
+            const float of_server = world.world().get(car.jetpack, world.schema.tank)->fuel;
+            CHECK(fuel < of_server);
+            CHECK(of_server - fuel < 4);
+        }
+        return largest_drop;
+    };
+    CHECK(run(false) < 0.01F);
+    CHECK_MESSAGE(run(true) > 0.5F, "the bug of the RFC must show when only the root is put back");
+}
+
+TEST_CASE(
+    "prediction: the state of a group at any remembered command is what the server came to (O41)") {
+    DriveWorld world(1, bad_network);
+    const Car car = make_car(world, 0);
+    world.run(60);
+    struct State {
+        Vec3 at;
+        float fuel;
+    };
+    std::vector<State> of_server(10'000);
+    world.on_input = [&](Server&, ObserverId, GroupState& group, const GroupCommand& command) {
+        // What the last command came to is there when the next one is given.
+        of_server[command.tick() - 1] = {group.get(0, world.schema.place)->at, 0};
+        for (std::size_t m = 0; m < group.size(); ++m) {
+            if (const Tank* tank = group.get(m, world.schema.tank))
+                of_server[command.tick() - 1].fuel = tank->fuel;
+        }
+    };
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    world.run(300);
+    Prediction& prediction = *world.player().prediction;
+    const CommandTick consumed = prediction.stats().consumed;
+    REQUIRE(consumed > 100);
+    for (CommandTick tick = consumed - 40; tick < consumed; ++tick) {
+        const Spot* spot =
+            prediction.state_at(world.ghost(0, car.vehicle), world.schema.place, tick);
+        REQUIRE(spot != nullptr);
+        CHECK(spot->at == of_server[tick].at);
+        CHECK(prediction.state_at(world.ghost(0, car.jetpack), world.schema.tank, tick)->fuel ==
+              of_server[tick].fuel);
+    }
+    const GroupState group = prediction.state_at(world.ghost(0, car.vehicle), consumed - 3);
+    REQUIRE(group.size() == 3);
+    CHECK(group.kind(0) == world.schema.vehicle);
+    CHECK(group.ghost(1) == world.ghost(0, car.turret));
+    CHECK(group.parent(1) == 0);
+    CHECK(prediction.state_at(world.ghost(0, car.vehicle), consumed + 500).size() == 0);
+    CHECK(prediction.state_at(world.ghost(0, car.turret), consumed).size() == 0);
+}
