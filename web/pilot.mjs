@@ -6,11 +6,11 @@
 import { NO_GHOST } from "./client.mjs";
 
 const STATE = ["corrections", "invisible", "replayed", "largestErrorM", "lastErrorM", "starved", "waiting", "rate",
-               "ownGhost", "cart", "speedMps", "heading", "gunAngle", "cooldown", "rounds", "newestCommand"];
+               "ownGhost", "cart", "speedMps", "heading", "targetX", "targetY", "cooldown", "rounds", "newestCommand"];
 
 export class Pilot {
   /** What the player wants: a direction, pedals and wheel, the gun. */
-  controls = { walkX: 0, walkY: 0, throttle: 0, steering: 0, gunAngle: 0, fires: false };
+  controls = { walkX: 0, walkY: 0, throttle: 0, steering: 0, targetX: 0, targetY: 0, fires: false };
   #client;
   #handle = 0;
   #predicts = true;
@@ -49,8 +49,8 @@ export class Pilot {
     const { exports, handle } = this.#client.native;
     if (this.#client.state !== "joined" || exports.vale_pilot_create === undefined) return;
     if (this.#handle === 0) this.#handle = exports.vale_pilot_create(handle, this.#predicts ? 1 : 0);
-    const { walkX, walkY, throttle, steering, gunAngle, fires } = this.controls;
-    exports.vale_pilot_turn(this.#handle, performance.now(), walkX, walkY, throttle, steering, gunAngle, fires ? 1 : 0);
+    const { walkX, walkY, throttle, steering, targetX, targetY, fires } = this.controls;
+    exports.vale_pilot_turn(this.#handle, performance.now(), walkX, walkY, throttle, steering, targetX, targetY, fires ? 1 : 0);
   }
 
   #end() {

@@ -49,10 +49,7 @@ export class Walk {
   }
 
   /** The gun points there. */
-  aimAt({ x, y }) {
-    const own = this.#drawn.own;
-    if (own !== null) this.#pilot.controls.gunAngle = (Math.atan2(y - own.y, x - own.x) + 2 * Math.PI) % (2 * Math.PI);
-  }
+  aimAt({ x, y }) { [this.#pilot.controls.targetX, this.#pilot.controls.targetY] = [x, y]; }
 
   set fires(value) { this.#pilot.controls.fires = value; }
 

@@ -95,7 +95,7 @@ void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
         const float its = away(there, at);
         if (!moves || its >= least || its < 2) continue;
         least = its;
-        controls.gun_angle = vale::wrap_angle(std::atan2(there.y - at.y, there.x - at.x));
+        controls.target = there;
         controls.fires = true;
     }
 }

@@ -87,7 +87,7 @@ void Carts::input(Server& server, ObserverId observer, GroupState& group,
     step_.step(group, command);
     for (std::size_t member = 1; member < group.size(); ++member) {
         if (!group.is_owned(member) || !step_.has_fired(group, command, member)) continue;
-        shoot(server, observer, group.entity(0), group.get(member, schema_->gun)->angle,
+        shoot(server, observer, group.entity(0), group.get(member, schema_->gun)->target,
               command.view_tick());
     }
 }
@@ -108,13 +108,16 @@ bool Carts::hits_present(Server& server, ObserverId observer, EntityId cart, Vec
 }
 
 /// The same shot twice: in the world as the shooter saw it, which counts, and as it is now.
-void Carts::shoot(Server& server, ObserverId observer, EntityId cart, float angle,
+void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 target,
                   double view_tick) {
     World& world = server.world();
     Shot shot;
     shot.from = world.place_of(cart);
-    const auto [x, y] = direction(angle);
-    shot.to = {shot.from.x + x * shot_range_m, shot.from.y + y * shot_range_m, 0};
+    const float x = target.x - shot.from.x, y = target.y - shot.from.y;
+    const float away = std::hypot(x, y);
+    if (away < shot_radius_m) return;
+    const float share = shot_range_m / away;
+    shot.to = {shot.from.x + x * share, shot.from.y + y * share, 0};
     shot.hits_present = hits_present(server, observer, cart, shot.from, shot.to);
     if (const auto view = server.rewind(observer, view_tick)) {
         hits_.clear();
@@ -148,9 +151,9 @@ void Carts::carry(World& world) {
 }
 
 std::uint32_t Carts::driven() const noexcept {
-    return static_cast<std::uint32_t>(std::count_if(
-        carts_.begin(), carts_.end(),
-        [](const Cart& cart) { return cart.driver != ObserverId::none; }));
+    return static_cast<std::uint32_t>(
+        std::count_if(carts_.begin(), carts_.end(),
+                      [](const Cart& cart) { return cart.driver != ObserverId::none; }));
 }
 
 }  // namespace vale

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The carts of the vale: groups of a cart, its turret and its riders, and of whoever drives it. What
-// their guns hit is judged in the world as the shooter saw it.
+// The carts of the vale: groups of a cart, its turret and its riders, and of whoever drives it.
+// What their guns hit is judged in the world as the shooter saw it.
 #pragma once
 
 #include <vector>
@@ -50,9 +50,9 @@ class Carts {
     };
     void set_driver(purview::World& world, Cart& cart, purview::ObserverId driver);
     void shoot(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
-               float angle, double view_tick);
-    bool hits_present(purview::Server& server, purview::ObserverId observer,
-                      purview::EntityId cart, purview::Vec3 from, purview::Vec3 to);
+               purview::Vec3 target, double view_tick);
+    bool hits_present(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
+                      purview::Vec3 from, purview::Vec3 to);
 
     const Setup* setup_;
     const ValeSchema* schema_;

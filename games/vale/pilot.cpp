@@ -56,7 +56,7 @@ unsigned Pilot::turn(const Controls& controls, Micros now) {
         if (cart_ != no_ghost) {
             const DriveInput drive{controls.throttle, controls.steering};
             (void)prediction_->set_part(cart_, schema_.drive, drive);
-            const AimInput aim{wrap_angle(controls.gun_angle), controls.fires};
+            const AimInput aim{controls.target, controls.fires};
             (void)prediction_->set_part(turret_, schema_.aim, aim);
         } else if (player_ != no_ghost) {
             const float speed = walk_speed_max(setup_);

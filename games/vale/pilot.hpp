@@ -18,7 +18,7 @@ struct Controls {
     float walk_y = 0;
     float throttle = 0;
     float steering = 0;
-    float gun_angle = 0;
+    purview::Vec3 target;  ///< where the gun points
     bool fires = false;
 };
 

@@ -32,18 +32,19 @@ void vale_pilot_destroy(vale_pilot* pilot) {
 }
 
 uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float walk_y,
-                         float throttle, float steering, float gun_angle, uint32_t fires) {
+                         float throttle, float steering, float target_x, float target_y,
+                         uint32_t fires) {
     if (pilot == nullptr) return 0;
-    return pilot->pilot->turn({walk_x, walk_y, throttle, steering, gun_angle, fires != 0},
-                              micros_of(now_ms));
+    return pilot->pilot->turn(
+        {walk_x, walk_y, throttle, steering, {target_x, target_y, 0}, fires != 0},
+        micros_of(now_ms));
 }
 
 void vale_pilot_place(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms) {
     if (pilot == nullptr || client == nullptr) return;
     auto* instances = const_cast<pv_instance*>(pv_client_instances(client));
     for (uint32_t i = 0; i < count; ++i) {
-        const purview::Vec3 place =
-            pilot->pilot->place_of(instances[i].ghost, micros_of(now_ms));
+        const purview::Vec3 place = pilot->pilot->place_of(instances[i].ghost, micros_of(now_ms));
         instances[i].x = place.x;
         instances[i].y = place.y;
     }
@@ -69,7 +70,8 @@ const vale_pilot_state* vale_pilot_look(vale_pilot* pilot) {
         state.heading = engine->heading;
     }
     if (const vale::Gun* gun = its.gun()) {
-        state.gun_angle = gun->angle;
+        state.target_x = gun->target.x;
+        state.target_y = gun->target.y;
         state.cooldown = gun->cooldown;
         state.rounds = gun->rounds;
     }

@@ -73,8 +73,9 @@ ValeSchema::ValeSchema(const Setup& setup) {
     engine = schema.component<Engine>("engine")
                  .quantised("heading", &Engine::heading, {0, 6.2832, 0.0002})
                  .quantised("speed_mps", &Engine::speed_mps, {-8, 24, 0.01});
-    gun = schema.component<Gun>("gun")
-              .quantised("angle", &Gun::angle, {0, 6.2832, 0.002})
+    const auto its_gun = schema.component<Gun>("gun");
+    add_place(its_gun, schema, setup, offsetof(Gun, target), "x", "y");
+    gun = purview::ComponentBuilder<Gun>(its_gun)
               .integer("cooldown", &Gun::cooldown, 0, 20)
               .integer("rounds", &Gun::rounds, 0, 500);
     const double speed = walk_speed_max(setup);
@@ -84,9 +85,9 @@ ValeSchema::ValeSchema(const Setup& setup) {
     drive = schema.input<DriveInput>("drive")
                 .quantised("throttle", &DriveInput::throttle, {-1, 1, 1.0 / 128})
                 .quantised("steering", &DriveInput::steering, {-1, 1, 1.0 / 128});
-    aim = schema.input<AimInput>("aim")
-              .quantised("angle", &AimInput::angle, {0, 6.2832, 0.002})
-              .boolean("fires", &AimInput::fires);
+    const auto its_aim = schema.input<AimInput>("aim");
+    add_place(its_aim, schema, setup, offsetof(AimInput, target), "x", "y");
+    aim = purview::InputBuilder<AimInput>(its_aim).boolean("fires", &AimInput::fires);
     for (const ComponentId predicted : {place.id, engine.id, gun.id}) schema.predict(predicted);
     schema.rewind(place.id);
     player = schema.kind("player", {place.id, body.id}, 4);
@@ -121,8 +122,8 @@ std::optional<Setup> setup_like(const Schema& received) {
     const auto place = received.find_component("place");
     const auto body = received.find_component("body");
     const auto walk = received.find_input("walk");
-    if (place == ComponentId::none || body == ComponentId::none ||
-        walk == purview::InputId::none || received.kinds().size() < own_kinds) {
+    if (place == ComponentId::none || body == ComponentId::none || walk == purview::InputId::none ||
+        received.kinds().size() < own_kinds) {
         return {};
     }
     const auto& its_place = received.components()[index_of(place)].fields;

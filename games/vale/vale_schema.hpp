@@ -99,7 +99,7 @@ struct Engine {
 
 /// Of the turret on a cart.
 struct Gun {
-    float angle = 0;             ///< radians, 0..2 pi
+    purview::Vec3 target;        ///< where it points
     std::uint8_t cooldown = 0;   ///< ticks until it can fire
     std::uint16_t rounds = 500;  ///< that are left
 };
@@ -114,12 +114,12 @@ struct DriveInput {
     float steering = 0;  ///< -1..1, to the right
 };
 struct AimInput {
-    float angle = 0;
+    purview::Vec3 target;  ///< a place of the world
     bool fires = false;
 };
 
-/// A shot, to whoever knows of its cart: from where to where, whether it hit somebody in the world as
-/// the shooter saw it, and whether it would have in the server's present.
+/// A shot, to whoever knows of its cart: from where to where, whether it hit somebody in the world
+/// as the shooter saw it, and whether it would have in the server's present.
 struct Shot {
     purview::Vec3 from;
     purview::Vec3 to;
@@ -133,8 +133,8 @@ inline constexpr std::uint32_t team_members_max = 200;
 /// Two pi, rounded up to what the wire can say.
 inline constexpr double facing_max = 6.28;
 
-/// The schema that follows from a setup: `player`, `person`, `crate`, `cart`, `turret`, and the kinds
-/// of the setup.
+/// The schema that follows from a setup: `player`, `person`, `crate`, `cart`, `turret`, and the
+/// kinds of the setup.
 struct ValeSchema {
     explicit ValeSchema(const Setup& setup);
     purview::Schema schema;

@@ -97,10 +97,11 @@ void ValeStep::aim(GroupState& group, const GroupCommand& command, std::size_t m
     if (gun->cooldown > 0) --gun->cooldown;
     const AimInput* input = command.part(member, schema_->aim);
     if (input == nullptr) return;
-    gun->angle = wrap_angle(input->angle);
+    gun->target = input->target;
     if (!input->fires || gun->cooldown > 0) return;
     gun->cooldown = cooldown_ticks;
-    gun->rounds = gun->rounds > 0 ? static_cast<std::uint16_t>(gun->rounds - 1) : std::uint16_t{500};
+    gun->rounds =
+        gun->rounds > 0 ? static_cast<std::uint16_t>(gun->rounds - 1) : std::uint16_t{500};
 }
 
 bool ValeStep::has_fired(const GroupState& group, const GroupCommand& command,
