@@ -7,6 +7,8 @@ import { byId, make, put } from "./dom.mjs";
 
 const EVERY_MS = 100;
 const SHOTS_SHOWN = 8;
+/** From the middle of a turret. */
+const BARREL_M = 4;
 /** A shot is seen so long. */
 export const TRACER_MS = 350;
 
@@ -42,14 +44,31 @@ export class DrivePanel {
     setInterval(() => this.#count(), EVERY_MS);
   }
 
-  /** Draws the shots in sight. */
-  draw(view, now) {
+  /** Draws the barrels and shots in sight. */
+  draw(view, drawn, now) {
+    for (const turret of drawn.ghosts) {
+      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [0.9, 0.95, 1, 0.9]);
+    }
     this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);
     for (const shot of this.tracers) {
       const faint = 1 - (now - shot.at) / TRACER_MS;
       const color = shot.hits ? [1, 0.83, 0.23] : [0.72, 0.82, 0.9];
-      view.drawLine(shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)]);
+      view.drawLine(shot.own && drawn.own !== null ? drawn.own : shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)]);
     }
+  }
+
+  /** The end of a barrel that points to its target; the own one where the pointer is. */
+  #muzzle(turret) {
+    const { controls } = this.#pilot;
+    const [x, y] = turret.owned ? [controls.targetX, controls.targetY] : this.#target(turret.id);
+    const length = Math.hypot(x - turret.x, y - turret.y) || 1;
+    return { x: turret.x + (x - turret.x) / length * BARREL_M, y: turret.y + (y - turret.y) / length * BARREL_M };
+  }
+
+  #target(ghost) {
+    const { components } = this.#client.schema;
+    const gun = components.findIndex(({ name }) => name === "gun");
+    return ["x", "y"].map((name) => this.#client.value(ghost, gun, components[gun].fields.indexOf(name)));
   }
 
   #hear({ ghost, values }) {

@@ -103,7 +103,7 @@ function draw(now) {
   requestAnimationFrame(draw);
   walk.follow();
   scene.draw(now, radii());
-  drivePanel.draw(view, now);
+  drivePanel.draw(view, scene.drawn, now);
   operator?.draw(now);
 }
 
