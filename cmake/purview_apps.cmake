@@ -28,7 +28,9 @@ target_link_libraries(purview_net PUBLIC purview purview_record
   PRIVATE purview_options Boost::headers PkgConfig::sodium Threads::Threads)
 
 # Game code sees the public headers and nothing else.
-add_library(vale_game STATIC ${PROJECT_SOURCE_DIR}/games/vale/vale.cpp)
+file(GLOB vale_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/games/vale/*.cpp")
+list(FILTER vale_sources EXCLUDE REGEX "vale_client.cpp$")
+add_library(vale_game STATIC ${vale_sources})
 target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
 target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
 
@@ -41,7 +43,7 @@ ExternalProject_Add(purview_wasm
   CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
              -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
   BUILD_ALWAYS ON
-  BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm
+  BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm
   INSTALL_COMMAND ""
   USES_TERMINAL_BUILD OFF)
 
@@ -51,12 +53,12 @@ set(assets
   ${web_files}
   ${PROJECT_SOURCE_DIR}/worlds/vale/vale.toml ${PROJECT_SOURCE_DIR}/worlds/vale/vale.json
   ${DYGRAPHS_DIR}/dygraph.min.js ${DYGRAPHS_DIR}/dygraph.min.css
-  ${wasm_dir}/purview_client.wasm)
+  ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm)
 include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+set(app_sources main.cpp demo.cpp bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 function(purview_program name)
   add_executable(${name} ${app_sources})

@@ -55,12 +55,13 @@ add_test(NAME "readme: the sample compiles and runs"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/readme_test.sh ${PROJECT_BINARY_DIR})
 set_tests_properties("package: an installed Purview is found and used" "readme: the sample compiles and runs"
   PROPERTIES TIMEOUT 300 LABELS release-only)
-# The page. `page`: what it draws; `rules`, `why`: an operator's panels.
+# The page. `page`: what it draws; `rules`, `why`: an operator's panels; `drive`: prediction and rewind.
 set(browser ${CMAKE_CURRENT_SOURCE_DIR}/browser)
 set(browser_page "browser: the page shows what its client holds, and survives a restart")
 set(browser_rules "browser: half the radius on a slider is half the bytes, and revert brings them back")
 set(browser_why "browser: why one knows of another is told, for the seen, the far and the cloaked")
-foreach(case page rules why)
+set(browser_drive "browser: a cart is driven on a bad line without a visible correction, and shots hit what was seen")
+foreach(case page rules why drive)
   add_test(NAME "${browser_${case}}"
     COMMAND node ${browser}/${case}_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
   set_tests_properties("${browser_${case}}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)

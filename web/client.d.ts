@@ -29,6 +29,8 @@ export interface ClientOptions {
   role?: "player" | "spectator";
   /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
   digestEvery?: number;
+  /** Between two turns: commands and acknowledgements go out; default 50. */
+  turnMs?: number;
   /** For platforms without a global one. */
   WebSocket?: unknown;
 }
@@ -81,10 +83,14 @@ export class PurviewClient {
   /** "drop": a copy that was kept ends. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
+  /** Before what is due is sent. */
+  on(name: "turn", listener: () => void): () => void;
   /** A new connection with an empty world. */
   connect(): Promise<void>;
   leave(): void;
   readonly state: ClientState;
+  /** For a module with functions of its own beside those of purview.h. */
+  readonly native: { exports: WebAssembly.Exports; handle: number };
   readonly refuseReason: RefuseReason;
   readonly closeReason: CloseReason;
   readonly tickHz: number;

@@ -15,7 +15,7 @@ export const INSTANCE_WORDS = 8;
 export const INSTANCE = { x: 0, y: 1, z: 2, ghost: 3, kind: 4, parent: 5, owned: 6, updated: 7 };
 export const NO_GHOST = 0xffffffff;
 
-const TICK_MS = 50;
+const TURN_MS = 50;
 const EVENT_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
 const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
@@ -41,10 +41,10 @@ export class PurviewClient {
   /** See ClientOptions in client.d.ts. Nothing is opened before `connect()`. */
   constructor(module, options) {
     this.#module = module;
-    this.#options = { role: "player", digestEvery: 0, WebSocket: globalThis.WebSocket, ...options };
+    this.#options = { role: "player", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "call". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "call", "turn". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -58,6 +58,7 @@ export class PurviewClient {
     if (this.#handle === 0) this.#exports._initialize?.();
     const nonce = new Uint32Array(2);
     globalThis.crypto.getRandomValues(nonce);
+    if (this.#handle !== 0) this.#setState("connecting");  // whoever has a part of the old one lets go
     this.nonce = nonce[1].toString(16).padStart(8, "0") + nonce[0].toString(16).padStart(8, "0");
     if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
@@ -71,7 +72,7 @@ export class PurviewClient {
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
     socket.onclose = () => { if (socket === this.#socket) this.#end("closed"); };
     socket.onerror = () => {};
-    this.#timer = setInterval(() => this.#turn(), TICK_MS);
+    this.#timer = setInterval(() => this.#turn(), this.#options.turnMs);
   }
 
   /** Says good-bye. */
@@ -85,6 +86,8 @@ export class PurviewClient {
   }
 
   get state() { return this.#state; }
+  /** The module's exports and this client's handle, for a module with functions of its own. */
+  get native() { return { exports: this.#exports, handle: this.#handle }; }
   get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
   get closeReason() { return CLOSINGS[this.#number("pv_client_close_reason")] ?? "none"; }
   get tickHz() { return this.#number("pv_client_tick_hz"); }
@@ -226,6 +229,7 @@ export class PurviewClient {
 
   #turn() {
     if (this.#socket === null || this.#socket.readyState !== 1) return;
+    this.#emit("turn");
     this.#exports.pv_client_tick(this.#handle, performance.now());
     this.#takeCalls();
     this.#flush();

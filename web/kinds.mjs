@@ -13,6 +13,8 @@ const KIND_STYLES = {
   sheep: { size: 0.9, shape: SHAPE.disc, color: "#e9ecef" },
   deer: { size: 1.1, shape: SHAPE.disc, color: "#b98557" },
   wagon: { size: 2.2, shape: SHAPE.square, color: "#a9764a" },
+  cart: { size: 2.8, shape: SHAPE.square, color: "#5b8fb0" },
+  turret: { size: 0.8, shape: SHAPE.disc, color: "#12242e", inMiddle: true },
   crate: { size: 0.9, shape: SHAPE.square, color: "#dbb47c" },
   chest: { size: 0.9, shape: SHAPE.diamond, color: "#f2c14e" },
   thing: { size: 0.8, shape: SHAPE.diamond, color: "#7f8f99" },

@@ -3,11 +3,14 @@
 //
 // The page of the demo: joins as a player, draws what this client holds and nothing else, and, for an
 // operator, the server's truth underneath, the rules that run, and why anybody knows of anything.
+import { BadNetwork } from "./bad_network.mjs";
 import { PurviewClient, loadPurview } from "./client.mjs";
 import { byId } from "./dom.mjs";
+import { DrivePanel } from "./drive_panel.mjs";
 import { Figures, showFigures } from "./figures.mjs";
 import { KindStyles } from "./kinds.mjs";
 import { OperatorPage } from "./operator_page.mjs";
+import { Pilot } from "./pilot.mjs";
 import { Scene } from "./scene.mjs";
 import { Tabs } from "./tabs.mjs";
 import { View } from "./view.mjs";
@@ -19,11 +22,14 @@ const RECONNECT_MS = 1000;
 const view = new View(byId("view"));
 const socketBase = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`;
 const world = await (await fetch("world.json")).json();
-const client = new PurviewClient(await loadPurview("purview_client.wasm"), { url: `${socketBase}/play` });
+const network = new BadNetwork();
+const client = new PurviewClient(await loadPurview("vale_client.wasm"), { url: `${socketBase}/play`, turnMs: 20, WebSocket: network.WebSocket });
+const pilot = new Pilot(client);
 const styles = new KindStyles(client);
-const scene = new Scene(client, view, styles, world.tick_hz);
+const scene = new Scene(client, view, styles, world.tick_hz, pilot);
 const tabs = new Tabs(document.querySelector(".tabs"));
-const walk = new Walk(client);
+const walk = new Walk(client, pilot, scene.drawn);
+const drivePanel = new DrivePanel(client, pilot, network);
 const worldPanel = new WorldPanel(client, styles);
 const figures = new Figures(client);
 const drawFigures = showFigures(byId("figures"), figures, () => tabs.current === "rules");
@@ -76,7 +82,13 @@ view.canvas.addEventListener("pointerdown", (event) => {
   const bounds = view.canvas.getBoundingClientRect();
   const place = view.placeAt(event.clientX - bounds.left, event.clientY - bounds.top);
   if (isPicking()) void operator.pick(place);
+  else if (pilot.isDriving) walk.fires = true;
   else walk.to(place);
+});
+addEventListener("pointerup", () => { walk.fires = false; });
+view.canvas.addEventListener("pointermove", (event) => {
+  const bounds = view.canvas.getBoundingClientRect();
+  walk.aimAt(view.placeAt(event.clientX - bounds.left, event.clientY - bounds.top));
 });
 view.canvas.addEventListener("wheel", (event) => {
   event.preventDefault();
@@ -89,12 +101,14 @@ const radii = () => operator?.radii() ?? world.radii;
 
 function draw(now) {
   requestAnimationFrame(draw);
+  walk.follow();
   scene.draw(now, radii());
+  drivePanel.draw(view, scene.drawn, now);
   operator?.draw(now);
 }
 
 /** For whoever looks over the page's shoulder. */
-globalThis.purview = { client, view, drawn: scene.drawn, radii, figures, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
+globalThis.purview = { client, pilot, network, walk, shots: drivePanel, view, drawn: scene.drawn, radii, figures, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
 
 await client.connect();
 requestAnimationFrame(draw);

@@ -18,16 +18,18 @@ export class Scene {
   #view;
   #styles;
   #tickHz;
+  #pilot;
   #heard = 0;
   /** The server's tick at a time, as far as the arrival of snapshots tells. */
   #clock = { tick: 0, at: 0 };
   #fields = { component: -1, team: -1, cloaked: -1 };
 
-  constructor(client, view, styles, tickHz) {
+  constructor(client, view, styles, tickHz, pilot) {
     this.#client = client;
     this.#view = view;
     this.#styles = styles;
     this.#tickHz = tickHz;
+    this.#pilot = pilot;
   }
 
   /** `radii`: circles around the own player, [{enter, leave}]. */
@@ -37,7 +39,8 @@ export class Scene {
     if (this.#fields.component < 0) this.#findFields();
     const ghosts = this.#collect(now);
     const packet = client.newestPacket;
-    const own = ghosts.find((ghost) => ghost.owned) ?? null;
+    const { ownGhost } = this.#pilot.state;
+    const own = ghosts.find((ghost) => ghost.id === ownGhost) ?? ghosts.find((ghost) => ghost.owned) ?? null;
     this.#lookAt(own, ghosts);
     view.begin();
     if (this.truth !== null) this.#drawTruth(this.truth);
@@ -68,12 +71,13 @@ export class Scene {
 
   #collect(now) {
     const { count, floats, words } = this.#client.collect(this.#tickAt(now) - RENDER_DELAY_TICKS);
+    this.#pilot.place(count);
     const list = new Array(count);
     for (let i = 0; i < count; ++i) {
       const at = i * INSTANCE_WORDS;
       // Cargo lies around what carries it.
-      const offset = words[at + INSTANCE.parent] !== NO_GHOST ? 0.9 : 0;
       const style = this.#styles.of(words[at + INSTANCE.kind]);
+      const offset = words[at + INSTANCE.parent] !== NO_GHOST && !style.inMiddle ? 0.9 : 0;
       list[i] = { x: floats[at + INSTANCE.x] + offset * Math.cos(i), y: floats[at + INSTANCE.y] + offset * Math.sin(i),
                   id: words[at + INSTANCE.ghost], kind: style.name, style, owned: words[at + INSTANCE.owned] === 1 };
     }

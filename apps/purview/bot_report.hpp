@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bot_driver.hpp"
 #include "core/hash.hpp"
 
 namespace purview::app {
@@ -55,6 +56,8 @@ struct BotReport {
     std::uint64_t packets_malformed = 0;
     std::uint64_t order_violations = 0;
     double ghosts_mean = 0;
+    std::uint32_t drivers = 0;  ///< that are to drive
+    DriverCounts driven;        ///< of all of them; the largest of errors
     std::uint64_t samples = 0;
     std::array<Percentiles, sampled_count> percentiles{};  ///< by Sampled
     std::string trouble;  ///< the first thing that went wrong, if any

@@ -84,6 +84,7 @@ class Bot {
     Client client;
     SplitMix random;
     BotLegs legs;
+    std::unique_ptr<BotDriver> driver;  ///< null: it walks
     Reading reading = Reading::at_once;
     Micros next_read = 0;
     net::UdpSocket socket;
@@ -148,7 +149,10 @@ void BotCrew::Squad::turn(std::size_t index, const BotOptions& options, Micros n
         take(bot, at->bytes, now);
         at = bot.delayed.erase(at);
     }
-    bot.legs.turn(bot.client, bots[index - index % flock_size]->legs, now);
+    if (bot.driver != nullptr)
+        bot.driver->turn(bot.client, now);
+    else
+        bot.legs.turn(bot.client, bots[index - index % flock_size]->legs, now);
     bot.client.tick(now);
     std::span<const std::byte> out;
     while (bot.client.next_datagram(out)) {
@@ -209,6 +213,9 @@ void BotCrew::Squad::publish() {
         sum.packets_lost += stats.packets_lost;
         sum.packets_malformed += stats.packets_malformed;
         sum.order_violations += stats.order_violations;
+        if (bot->driver == nullptr) continue;
+        ++sum.drivers;
+        sum.driven += bot->driver->counts();
     }
     sum.ghosts_mean =
         bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
@@ -271,6 +278,8 @@ BotCrew::BotCrew(const BotOptions& options) : options_(options) {
         def.name = "bot " + std::to_string(i);
         def.digest_every = options.digest_every;
         auto bot = std::make_unique<Bot>(def, options.movement, random.next());
+        if (i + options.drivers >= options.clients)
+            bot->driver = std::make_unique<BotDriver>(mix64(i + options.seed));
         if (i < options.slow_readers)
             bot->reading =
                 i % pausing_share == pausing_share - 1 ? Reading::pausing : Reading::slow;
@@ -324,6 +333,8 @@ BotReport BotCrew::report() const {
         sum.packets_lost += part.packets_lost;
         sum.packets_malformed += part.packets_malformed;
         sum.order_violations += part.order_violations;
+        sum.drivers += part.drivers;
+        sum.driven += part.driven;
         ghosts += part.ghosts_mean * part.clients;
         for (std::size_t i = 0; i < sampled_count; ++i) {
             const auto& values = squad->samples[i].values();

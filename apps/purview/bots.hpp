@@ -33,6 +33,8 @@ struct BotOptions {
     /// So many, of all squads the first, read their sockets only now and then; every tenth of them
     /// pauses for five seconds at a time.
     std::uint32_t slow_readers = 0;
+    /// So many, the last ones, look for carts and drive them.
+    std::uint32_t drivers = 0;
 };
 
 class BotCrew {

@@ -112,10 +112,12 @@ class Judge {
         sample();
     }
 
-    json finish(const Proof& proof, double seconds, int node_exit, const json& node_report);
+    json finish(const Proof& proof, const BotReport& bots, double seconds, int node_exit,
+                const json& node_report);
     bool holds() const noexcept { return holds_; }
 
   private:
+    void require_driving(const BotReport& bots, double seconds);
     Mark mark(double seconds) const {
         const ServerStats stats = app_.server->stats();
         Mark mark;
@@ -179,7 +181,24 @@ class Judge {
     bool holds_ = true;
 };
 
-json Judge::finish(const Proof& proof, double seconds, int node_exit, const json& node_report) {
+/// Who drives must find carts, see his own cart where the server has it, and hit what he aims at,
+/// where he sees it.
+void Judge::require_driving(const BotReport& bots, double seconds) {
+    const DriverCounts& driven = bots.driven;
+    const auto share = [](std::uint64_t part, std::uint64_t whole) {
+        return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
+    };
+    require("carts driven at the end", driven.driving, ">=", 0.5 * bots.drivers);
+    require("shots", static_cast<double>(driven.shots), ">=", 0.2 * bots.drivers * seconds);
+    require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
+    require("of them without rewinding", share(driven.hits_present, driven.shots),
+            "<=", share(driven.hits, driven.shots));
+    require("visible corrections of a command",
+            share(driven.corrections - driven.invisible, driven.commands), "<=", 0.02);
+}
+
+json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, int node_exit,
+                   const json& node_report) {
     const net::LoopStats& loop = app_.loop->stats();
     const ServerStats stats = app_.server->stats();
     const ProofCounters& counted = proof.counters();
@@ -230,6 +249,7 @@ json Judge::finish(const Proof& proof, double seconds, int node_exit, const json
     if (options_.judge_pace)
         require("tick_overruns", static_cast<double>(loop.overruns),
                 "<=", 0.005 * static_cast<double>(loop.ticks));
+    if (bots.drivers > 0 && !is_trace) require_driving(bots, seconds);
     if (options_.with_node) {
         require("exit code of the WebAssembly client", node_exit, "<=", 0);
         require("digests of the WebAssembly client", node_report.value("digests", 0.0),
@@ -439,7 +459,7 @@ int run_demo(DemoOptions options) {
         return is_met(options.fail_if, bots) ? 3 : 0;
     }
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
-    json report = judge.finish(*proof, options.serve.seconds, node_exit, node_report);
+    json report = judge.finish(*proof, bots, options.serve.seconds, node_exit, node_report);
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
     if (!tell_bots(bots, report, options.json_path)) return 1;

@@ -125,6 +125,7 @@ void add_bots(CLI::App& command, BotOptions& bots, BotChoice& choice) {
         ->transform(CLI::CheckedTransformer(movements));
     command.add_option("--slow-readers", bots.slow_readers,
                        "so many read their sockets only now and then");
+    command.add_option("--drivers", bots.drivers, "so many get on carts, drive and shoot");
     command
         .add_option("--fail-if", choice.fail_if,
                     "exit code 3 if it is so at the end, such as 'bytes_p99 > 15000'; repeatable")
@@ -135,6 +136,7 @@ void add_bots(CLI::App& command, BotOptions& bots, BotChoice& choice) {
 /// False, and an error was logged: a usage error.
 bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailCondition>& out) {
     std::string wrong;
+    if (bots.drivers > bots.clients) wrong = "--drivers: there are not so many bots";
     if (bots.slow_readers > bots.clients) wrong = "--slow-readers: there are not so many bots";
     for (const std::string& text : choice.fail_if) {
         if (wrong.empty()) wrong = parse(text, out.emplace_back());
@@ -345,6 +347,8 @@ int main(int argc, char** argv) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
         if (demo.serve.seconds == 0) demo.serve.seconds = 20;
     }
+    if (demo_command->count("--drivers") == 0)
+        demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
     demo.serve.players_jump = demo.bots.movement != Movement::roam;

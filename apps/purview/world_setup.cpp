@@ -29,6 +29,7 @@ area_tiles = [34, 20]
 start_type = "start"
 [players]
 speed_mps = 5.0
+carts = 24
 [[interest.node]]
 name = "near or same team, not cloaked"
 steps = ["add within 45 leave 50", "add same team", "subtract flag cloaked"]
@@ -68,7 +69,8 @@ vale::Motion motion_of(scene::Motion motion) {
 }
 
 bool is_the_games_own(const std::string& kind) {
-    return kind == "player" || kind == "person" || kind == "crate";
+    return kind == "player" || kind == "person" || kind == "crate" || kind == "cart" ||
+           kind == "turret";
 }
 
 std::uint32_t kind_index(vale::Setup& setup, const std::string& name, vale::Motion otherwise) {
@@ -195,6 +197,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     setup.teams = world->file.teams;
     setup.player_speed_mps = world->file.player_speed_mps;
     setup.player_cloaked_share = world->file.player_cloaked_share;
+    setup.carts = world->file.carts;
     for (const scene::KindEntry& entry : world->file.kinds) {
         if (is_the_games_own(entry.name)) {
             if (!entry.game_key) continue;

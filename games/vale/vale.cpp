@@ -23,59 +23,16 @@ std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
 }
 
-float wrap_angle(float angle) {
-    const float two_pi = 2 * pi;
-    angle = std::fmod(angle, two_pi);
-    return angle < 0 ? angle + two_pi : angle;
-}
-
 float distance(Vec3 a, Vec3 b) {
     return std::hypot(a.x - b.x, a.y - b.y);
 }
 
 }  // namespace
 
-ValeSchema::ValeSchema(const Setup& setup) {
-    const double margin = 8;
-    place = schema.component<Place>("place");
-    purview::FieldDef x;
-    x.name = "x";
-    x.type = purview::FieldType::quantised;
-    x.size_bytes = 4;
-    x.min = setup.min.x - margin;
-    x.max = setup.max.x + margin;
-    x.step = 0.01;
-    purview::FieldDef y = x;
-    y.name = "y";
-    y.offset_bytes = 4;
-    y.min = setup.min.y - margin;
-    y.max = setup.max.y + margin;
-    schema.add_field(place.id, x);
-    schema.add_field(place.id, y);
-    schema.set_place(place.id);
-    body =
-        schema.component<Body>("body")
-            .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
-            .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
-            .boolean("cloaked", &Body::cloaked)
-            .integer("hp", &Body::hp, 0, 100);
-    player = schema.kind("player", {place.id, body.id}, 4);
-    person = schema.kind("person", {place.id, body.id});
-    crate = schema.kind("crate", {place.id});
-    for (const KindSetup& kind : setup.kinds) {
-        // What never moves and has no body costs its place, once.
-        kinds.push_back(kind.motion == Motion::rest
-                            ? schema.kind(kind.name, {place.id}, kind.urgency)
-                            : schema.kind(kind.name, {place.id, body.id}, kind.urgency));
-    }
-    cloaked = schema.flag("cloaked", body.id, "cloaked");
-    team = schema.key("team", body.id, "team");
-    hp = schema.value("hp", body.id, "hp");
-}
-
 Vale::Vale(const Setup& setup, const ValeSchema& schema)
     : setup_(&setup),
       schema_(&schema),
+      carts_(setup, schema),
       random_(setup.seed * 0x9E3779B97F4A7C15ULL + 1),
       tick_seconds_(1.0F / static_cast<float>(setup.tick_hz)),
       team_sizes_(setup.teams + 1, 0) {}
@@ -89,19 +46,6 @@ float Vale::unit() noexcept {
 }
 
 // -- ground -------------------------------------------------------------------------------------
-
-bool Vale::is_free(Vec3 at) const noexcept {
-    if (at.x < setup_->min.x || at.y < setup_->min.y || at.x > setup_->max.x ||
-        at.y > setup_->max.y) {
-        return false;
-    }
-    const Ground& ground = setup_->ground;
-    if (ground.blocked.empty()) return true;
-    const auto column =
-        std::min(static_cast<std::uint32_t>(at.x / ground.tile_m), ground.width - 1);
-    const auto row = std::min(static_cast<std::uint32_t>(at.y / ground.tile_m), ground.height - 1);
-    return ground.blocked[std::size_t{row} * ground.width + column] == 0;
-}
 
 Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
     Vec3 at;
@@ -176,6 +120,12 @@ void Vale::populate(World& world) {
             mover.aside = between(-3, 3);
             movers_.push_back(mover);
         }
+    }
+    for (std::uint32_t c = 0; c < setup_->carts && setup_->tracks.empty(); ++c) {
+        const SpawnSetup world_area{0, setup_->min, setup_->max};
+        const SpawnSetup& area =
+            setup_->starts.empty() ? world_area : setup_->starts[c % setup_->starts.size()];
+        carts_.add(world, free_place(area.min, area.max), between(0, 2 * pi));
     }
     people_.assign(setup_->tracks.size(), EntityId::none);
     track_at_.assign(setup_->tracks.size(), 0);
@@ -338,6 +288,7 @@ void Vale::left(purview::Server& server, ObserverId observer) {
     } else if (found->second.entity != EntityId::none) {
         const Body* body = server.world().get(found->second.entity, schema_->body);
         if (body != nullptr) --team_sizes_[body->team];
+        carts_.alight(server.world(), observer, found->second.entity);
         (void)server.world().despawn(found->second.entity);
     }
     guests_.erase(found);
@@ -395,8 +346,21 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
                 return;
             }
             break;
+        case CommandType::board:
+            if (data.size() == 1 && !guest.rides && !guest.spectates) {
+                guest.walk_x = guest.walk_y = 0;
+                guest.goal.reset();
+                carts_.board(server, observer, guest.entity);
+                return;
+            }
+            break;
     }
     ++bad_commands_;
+}
+
+void Vale::input(purview::Server& server, ObserverId observer, purview::GroupState& group,
+                 const purview::GroupCommand& command) {
+    carts_.input(server, observer, group, command);
 }
 
 void Vale::move_guests(purview::Server& server) {
@@ -404,6 +368,7 @@ void Vale::move_guests(purview::Server& server) {
     for (auto& [observer, guest] : guests_) {
         if (!setup_->tracks.empty()) ride(server, ObserverId{observer}, guest);
         if (!setup_->tracks.empty() || guest.spectates) continue;
+        if (world.parent_of(guest.entity) != EntityId::none) continue;  // it sits on a cart
         const float stride = setup_->player_speed_mps * tick_seconds_;
         float dx = guest.walk_x;
         float dy = guest.walk_y;
@@ -513,6 +478,7 @@ void Vale::simulate(purview::Server& server, purview::Tick tick) {
     hide_.clear();
     move_movers(server.world());
     move_guests(server);
+    carts_.carry(server.world());
 }
 
 bool Vale::is_hidden(KindId kind) const noexcept {

@@ -12,106 +12,18 @@
 #include <string>
 #include <vector>
 
-#include "purview/schema.hpp"
+#include "carts.hpp"
 #include "purview/server.hpp"
+#include "vale_schema.hpp"
 
 namespace vale {
 
-enum class Motion : std::uint8_t { rest, wander, herd, patrol };
-
-struct KindSetup {
-    std::string name;
-    Motion motion = Motion::wander;
-    float speed_mps = 1.5F;
-    float rest_share = 0.3F;
-    float cloaked_share = 0;
-    float urgency = 1;
-    std::uint32_t cargo = 0;  ///< crates attached to each
-    bool hidden = false;      ///< from everybody but owners: what only the game knows of
-};
-
-/// `count` entities somewhere in a rectangle, where they also live.
-struct SpawnSetup {
-    std::uint32_t kind = 0;  ///< into Setup::kinds
-    purview::Vec3 min;
-    purview::Vec3 max;
-    std::uint32_t count = 1;
-    std::uint32_t team = 0;  ///< 0: none
-};
-
-/// Tiles that cannot be walked on.
-struct Ground {
-    std::uint32_t width = 0;
-    std::uint32_t height = 0;
-    float tile_m = 1;
-    std::vector<std::uint8_t> blocked;  ///< [height][width]; empty: nothing blocks
-};
-
-struct TrackSample {
-    double seconds = 0;
-    purview::Vec3 place;
-    float facing = 0;
-};
-
-/// Somebody in a recorded crowd; exists from the first sample to the last.
-struct Track {
-    std::vector<TrackSample> samples;
-};
-
-struct Setup {
-    purview::Vec3 min;
-    purview::Vec3 max;
-    std::uint64_t seed = 1;
-    std::uint32_t tick_hz = 20;
-    std::uint32_t teams = 8;
-    float player_speed_mps = 6;
-    float player_cloaked_share = 0;
-    bool players_jump = false;  ///< for load tests: a stranger may be anywhere at once
-    std::vector<KindSetup> kinds;
-    std::vector<SpawnSetup> spawns;
-    std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
-    Ground ground;
-    std::vector<Track> tracks;
-    double trace_seconds = 0;  ///< length of the loop
-};
-
-struct Place {
-    purview::Vec3 at;
-};
-
-struct Body {
-    float facing = 0;  ///< radians, 0..2 pi
-    std::uint8_t team = 0;
-    bool cloaked = false;
-    std::uint8_t hp = 100;
-};
-
-/// Members of a team, patrols included; who comes later is in none.
-inline constexpr std::uint32_t team_members_max = 200;
-
-/// Two pi, rounded up to what the wire can say.
-inline constexpr double facing_max = 6.28;
-
-/// The schema that follows from a setup: `player`, `person`, `crate`, and the kinds of the setup.
-struct ValeSchema {
-    explicit ValeSchema(const Setup& setup);
-    purview::Schema schema;
-    purview::Component<Place> place;
-    purview::Component<Body> body;
-    purview::KindId player{};
-    purview::KindId person{};
-    purview::KindId crate{};
-    std::vector<purview::KindId> kinds;
-    purview::FlagId cloaked{};
-    purview::KeyDomain team{};
-    purview::ValueId hp{};
-};
-
 /// Commands of a client: one byte of type, then
 ///   walk {i8 x, i8 y}: direction and speed, 127 = full; go {f32 x, f32 y}: walk there and stop;
-///   cloak {u8 on}; jump {f32 x, f32 y}: be there at once, where Setup allows it.
-/// Anything else is ignored and counted.
-enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3, jump = 4 };
+///   cloak {u8 on}; jump {f32 x, f32 y}: be there at once, where Setup allows it;
+///   board {}: onto the nearest free cart, or off one's own.
+/// Anything else is ignored and counted. Whoever predicts says by input how he walks and drives.
+enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3, jump = 4, board = 5 };
 
 /// Where an observer looks from: for whoever checks the server.
 struct View {
@@ -132,12 +44,15 @@ class Vale final : public purview::Game {
     void left(purview::Server& server, purview::ObserverId observer) override;
     void command(purview::Server& server, purview::ObserverId observer,
                  std::span<const std::byte> data) override;
+    void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
+               const purview::GroupCommand& command) override;
     void simulate(purview::Server& server, purview::Tick tick) override;
 
     std::optional<View> view_of(purview::ObserverId observer) const;
     bool is_hidden(purview::KindId kind) const noexcept;
     std::uint64_t bad_commands() const noexcept { return bad_commands_; }
     std::uint32_t people_present() const noexcept { return people_present_; }
+    const Carts& carts() const noexcept { return carts_; }
 
   private:
     struct Guest {
@@ -168,7 +83,7 @@ class Vale final : public purview::Game {
     float unit() noexcept;
     float between(float low, float high) noexcept { return low + (high - low) * unit(); }
     bool chance(float probability) noexcept { return unit() < probability; }
-    bool is_free(purview::Vec3 at) const noexcept;
+    bool is_free(purview::Vec3 at) const noexcept { return vale::is_free(*setup_, at); }
     purview::Vec3 free_place(purview::Vec3 min, purview::Vec3 max) noexcept;
     /// The smallest team, or none when all are full.
     std::uint8_t pick_team() noexcept;
@@ -189,6 +104,7 @@ class Vale final : public purview::Game {
 
     const Setup* setup_;
     const ValeSchema* schema_;
+    Carts carts_;
     std::uint64_t random_;
     float tick_seconds_;
     std::vector<std::uint32_t> team_sizes_;  ///< [teams + 1] patrols and players

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "purview.h"
-#include "purview/client.hpp"
+#include "purview/c_client.hpp"
 
 using namespace purview;
 
@@ -53,6 +53,10 @@ ComponentId component_id(std::uint32_t component) {
 }
 
 }  // namespace
+
+Client* purview::client_of(pv_client* handle) noexcept {
+    return handle == nullptr ? nullptr : &handle->client;
+}
 
 pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
                             uint32_t digest_every) {

@@ -86,6 +86,7 @@ void read_players(const toml::table& table, WorldFile& world) {
     in.read_integer("teams", world.teams, 0, 1000);
     in.read_real("speed_mps", world.player_speed_mps, 0, 1000);
     in.read_real("cloaked_share", world.player_cloaked_share, 0, 1);
+    in.read_integer("carts", world.carts, 0, 10'000);
     in.finish();
 }
 

@@ -57,6 +57,7 @@ struct WorldFile {
     std::uint64_t seed = 1;
     std::uint32_t teams = 8;
     float player_speed_mps = 6;
+    std::uint32_t carts = 0;
     float player_cloaked_share = 0;
     std::optional<TileMap> map;
     std::optional<Trace> trace;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "bot_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "vale.hpp"
+
+namespace purview::app {
+
+namespace {
+
+constexpr float aim_range_m = vale::shot_range_m * 0.8F;
+/// Slower ones are at rest, and no question to anybody.
+constexpr float target_speed_mps = 1;
+constexpr Micros call_every_us = 1'000'000;
+
+float away(Vec3 a, Vec3 b) {
+    return std::hypot(a.x - b.x, a.y - b.y);
+}
+
+}  // namespace
+
+DriverCounts& DriverCounts::operator+=(const DriverCounts& other) noexcept {
+    driving += other.driving;
+    commands += other.commands;
+    corrections += other.corrections;
+    invisible += other.invisible;
+    largest_error_m = std::max(largest_error_m, other.largest_error_m);
+    shots += other.shots;
+    hits += other.hits;
+    hits_present += other.hits_present;
+    return *this;
+}
+
+GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
+    std::set<GhostId> taken;
+    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+        if (client.is_held(ghost) && client.kind_of(ghost) == pilot_->schema().player)
+            taken.insert(client.parent_of(ghost));
+    }
+    GhostId nearest = no_ghost;
+    float least = 1e9F;
+    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+        if (!client.is_held(ghost) || client.kind_of(ghost) != pilot_->schema().cart) continue;
+        const float its = away(client.place_of(ghost, client.newest_tick()), from);
+        if (taken.count(ghost) != 0 || its >= least) continue;
+        nearest = ghost;
+        least = its;
+    }
+    return nearest;
+}
+
+void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& controls) {
+    if (pilot_->player() == no_ghost) return;
+    const Vec3 at = pilot_->place_of(pilot_->player(), now);
+    const GhostId cart = nearest_free_cart(client, at);
+    if (cart == no_ghost) {  // somewhere else there may be one
+        controls.walk_x = std::cos(steering_ * 3);
+        controls.walk_y = std::sin(steering_ * 3);
+        return;
+    }
+    const Vec3 goal = client.place_of(cart, client.newest_tick());
+    const float distance = away(at, goal);
+    if (distance > 1) {
+        controls.walk_x = (goal.x - at.x) / distance;
+        controls.walk_y = (goal.y - at.y) / distance;
+    }
+    if (distance > vale::board_range_m * 0.7F || now < next_call_) return;
+    next_call_ = now + call_every_us;
+    const std::array command{static_cast<std::byte>(vale::CommandType::board)};
+    (void)client.send_command(command);
+}
+
+/// Curves of some seconds, and the gun on somebody who moves.
+void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
+    controls.throttle = 0.8F;
+    controls.steering = steering_;
+    const Vec3 at = pilot_->place_of(pilot_->cart(), now);
+    float least = aim_range_m;
+    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+        if (!client.is_held(ghost) || client.parent_of(ghost) != no_ghost) continue;
+        const KindId kind = client.kind_of(ghost);
+        const bool has_body = client.schema()->kinds()[index_of(kind)].components.size() == 2 &&
+                              kind != pilot_->schema().cart && kind != pilot_->schema().turret;
+        if (!has_body) continue;
+        const Vec3 there = pilot_->place_of(ghost, now);
+        Seen& before = seen_[ghost];
+        const float seconds = static_cast<float>(now - before.at) / 1e6F;
+        const bool moves = seconds < 0.2F && away(there, before.place) > target_speed_mps * seconds;
+        before = {there, now};
+        const float its = away(there, at);
+        if (!moves || its >= least || its < 2) continue;
+        least = its;
+        controls.target = there;
+        controls.fires = true;
+    }
+}
+
+void BotDriver::listen(Client& client) {
+    ReceivedRpc received;
+    while (client.next_rpc(received)) {
+        vale::Shot shot;
+        if (pilot_ == nullptr || received.ghost != pilot_->cart() || received.ghost == no_ghost ||
+            !Client::read_rpc(pilot_->schema().schema, pilot_->schema().shot, received, shot)) {
+            continue;
+        }
+        ++counts_.shots;
+        counts_.hits += shot.hits ? 1 : 0;
+        counts_.hits_present += shot.hits_present ? 1 : 0;
+    }
+}
+
+void BotDriver::turn(Client& client, Micros now) {
+    if (client.state() != ClientState::joined) return;
+    if (pilot_ == nullptr) pilot_ = vale::Pilot::create(client, true);
+    if (pilot_ == nullptr) return;
+    pilot_->find_own();
+    listen(client);
+    if (now >= next_curve_) {
+        next_curve_ = now + 1'000'000 + random_.below(3'000'000);
+        steering_ = random_.chance(0.3F) ? 0.0F : random_.between(-1, 1);
+    }
+    vale::Controls controls;
+    const bool is_driving = pilot_->cart() != no_ghost;
+    is_driving ? drive(client, now, controls) : walk_to_cart(client, now, controls);
+    counts_.commands += pilot_->turn(controls, now);
+    const PredictionStats stats = pilot_->prediction().stats();
+    counts_.driving = is_driving ? 1 : 0;
+    counts_.corrections = stats.corrections;
+    counts_.invisible = stats.invisible;
+    counts_.largest_error_m = stats.largest_error_m;
+}
+
+}  // namespace purview::app

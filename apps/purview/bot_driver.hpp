@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A bot that gets on the nearest free cart, drives it in curves, and shoots at what moves, at the
+// place where it sees it. It knows of the world what its client holds.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/hash.hpp"
+#include "pilot.hpp"
+
+namespace purview::app {
+
+/// Since the bot began.
+struct DriverCounts {
+    std::uint32_t driving = 0;  ///< now: 0 or 1
+    std::uint64_t commands = 0;
+    std::uint64_t corrections = 0;
+    std::uint64_t invisible = 0;  ///< of them
+    float largest_error_m = 0;    ///< of a correction while it drove
+    std::uint64_t shots = 0;      ///< whose outcome it has heard
+    std::uint64_t hits = 0;
+    std::uint64_t hits_present = 0;
+
+    DriverCounts& operator+=(const DriverCounts& other) noexcept;
+};
+
+class BotDriver {
+  public:
+    explicit BotDriver(std::uint64_t seed) : random_(seed) {}
+    /// Some twenty times a second, after what has arrived was received.
+    void turn(Client& client, Micros now);
+    const DriverCounts& counts() const noexcept { return counts_; }
+
+  private:
+    void walk_to_cart(Client& client, Micros now, vale::Controls& controls);
+    void drive(Client& client, Micros now, vale::Controls& controls);
+    void listen(Client& client);
+    GhostId nearest_free_cart(const Client& client, Vec3 from) const;
+
+    struct Seen {
+        Vec3 place;
+        Micros at = 0;
+    };
+    SplitMix random_;
+    std::unique_ptr<vale::Pilot> pilot_;
+    std::map<GhostId, Seen> seen_;  ///< where those were that we may shoot at
+    Micros next_call_ = 0;          ///< for a cart
+    Micros next_curve_ = 0;
+    float steering_ = 0;
+    DriverCounts counts_;
+};
+
+}  // namespace purview::app

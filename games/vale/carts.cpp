@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "carts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vale {
+
+using purview::EntityId;
+using purview::GroupCommand;
+using purview::GroupState;
+using purview::ObserverId;
+using purview::Server;
+using purview::Vec3;
+using purview::World;
+
+namespace {
+
+constexpr std::size_t riders_count = 2;
+constexpr int damage = 10;
+
+/// Square of the way from a place to a segment.
+float square_to(Vec3 at, Vec3 from, Vec3 to) noexcept {
+    const float dx = to.x - from.x, dy = to.y - from.y;
+    const float along = ((at.x - from.x) * dx + (at.y - from.y) * dy) / (dx * dx + dy * dy);
+    const float t = std::clamp(along, 0.0F, 1.0F);
+    const float x = from.x + t * dx - at.x, y = from.y + t * dy - at.y;
+    return x * x + y * y;
+}
+
+}  // namespace
+
+void Carts::add(World& world, Vec3 place, float heading) {
+    const auto cart = world.spawn(schema_->cart, place);
+    const auto turret = world.spawn(schema_->turret, place);
+    if (!cart || !turret) return;
+    world.edit(*cart, schema_->engine)->heading = wrap_angle(heading);
+    world.edit(*turret, schema_->gun)->rounds = 500;
+    (void)world.attach(*turret, *cart);
+    Cart made{*cart, *turret, {}, ObserverId::none};
+    for (std::size_t r = 0; r < riders_count; ++r) {
+        const auto rider = world.spawn(schema_->person, place);
+        if (!rider) continue;
+        world.edit(*rider, schema_->body)->hp = 100;
+        (void)world.attach(*rider, *cart);
+        made.riders.push_back(*rider);
+    }
+    carts_.push_back(std::move(made));
+}
+
+void Carts::set_driver(World& world, Cart& cart, ObserverId driver) {
+    cart.driver = driver;
+    (void)world.set_owner(cart.cart, driver);
+    (void)world.set_owner(cart.turret, driver);
+}
+
+void Carts::board(Server& server, ObserverId observer, EntityId player) {
+    World& world = server.world();
+    if (world.parent_of(player) != EntityId::none) return alight(world, observer, player);
+    const Vec3 at = world.place_of(player);
+    const auto away = [&](const Cart& cart) {
+        const Vec3 its = world.place_of(cart.cart);
+        return std::hypot(its.x - at.x, its.y - at.y);
+    };
+    Cart* nearest = nullptr;
+    for (Cart& cart : carts_) {
+        if (cart.driver != ObserverId::none || away(cart) > board_range_m) continue;
+        if (nearest == nullptr || away(cart) < away(*nearest)) nearest = &cart;
+    }
+    if (nearest == nullptr || world.attach(player, nearest->cart) != purview::Status::ok) return;
+    (void)world.move(player, world.place_of(nearest->cart));
+    set_driver(world, *nearest, observer);
+}
+
+void Carts::alight(World& world, ObserverId observer, EntityId player) {
+    for (Cart& cart : carts_) {
+        if (cart.driver != observer) continue;
+        set_driver(world, cart, ObserverId::none);
+        world.edit(cart.cart, schema_->engine)->speed_mps = 0;
+    }
+    (void)world.detach(player);
+}
+
+void Carts::input(Server& server, ObserverId observer, GroupState& group,
+                  const GroupCommand& command) {
+    step_.step(group, command);
+    for (std::size_t member = 1; member < group.size(); ++member) {
+        if (!group.is_owned(member) || !step_.has_fired(group, command, member)) continue;
+        shoot(server, observer, group.entity(0), group.get(member, schema_->gun)->target,
+              command.view_tick());
+    }
+}
+
+bool Carts::hits_present(Server& server, ObserverId observer, EntityId cart, Vec3 from, Vec3 to) {
+    in_reach_.clear();
+    const Vec3 low{std::min(from.x, to.x) - shot_radius_m, std::min(from.y, to.y) - shot_radius_m,
+                   0};
+    const Vec3 high{std::max(from.x, to.x) + shot_radius_m, std::max(from.y, to.y) + shot_radius_m,
+                    0};
+    server.interest().entities_in(low, high, in_reach_);
+    const World& world = server.world();
+    return std::any_of(in_reach_.begin(), in_reach_.end(), [&](EntityId entity) {
+        return world.is_alive(entity) && world.get(entity, schema_->body) != nullptr &&
+               world.root_of(entity) != cart && server.interest().is_relevant(observer, entity) &&
+               square_to(world.place_of(entity), from, to) <= shot_radius_m * shot_radius_m;
+    });
+}
+
+/// The same shot twice: in the world as the shooter saw it, which counts, and as it is now.
+void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 target,
+                  double view_tick) {
+    World& world = server.world();
+    Shot shot;
+    shot.from = world.place_of(cart);
+    const float x = target.x - shot.from.x, y = target.y - shot.from.y;
+    const float away = std::hypot(x, y);
+    if (away < shot_radius_m) return;
+    const float share = shot_range_m / away;
+    shot.to = {shot.from.x + x * share, shot.from.y + y * share, 0};
+    shot.hits_present = hits_present(server, observer, cart, shot.from, shot.to);
+    if (const auto view = server.rewind(observer, view_tick)) {
+        hits_.clear();
+        (void)view->find_along(shot.from, shot.to, shot_radius_m, hits_);
+        for (const purview::RewoundHit& hit : hits_) {
+            if (hit.root == cart || !world.is_alive(hit.entity)) continue;
+            Body* body = world.edit(hit.entity, schema_->body);
+            if (body == nullptr) continue;  // trees and the like let it through
+            body->hp = body->hp > damage ? static_cast<std::uint8_t>(body->hp - damage)
+                                         : std::uint8_t{100};
+            shot.hits = true;
+            shot.to = hit.place;
+            break;
+        }
+    }
+    ++counters_.shots;
+    counters_.hits += shot.hits ? 1 : 0;
+    counters_.hits_present += shot.hits_present ? 1 : 0;
+    (void)server.call(cart, schema_->shot, shot);
+}
+
+void Carts::carry(World& world) {
+    for (const Cart& cart : carts_) {
+        const Vec3 at = world.place_of(cart.cart);
+        if (cart.driver == ObserverId::none && world.place_of(cart.turret) != at)
+            (void)world.move(cart.turret, at);
+        for (const EntityId rider : cart.riders) {
+            if (world.place_of(rider) != at) (void)world.move(rider, at);
+        }
+    }
+}
+
+std::uint32_t Carts::driven() const noexcept {
+    return static_cast<std::uint32_t>(
+        std::count_if(carts_.begin(), carts_.end(),
+                      [](const Cart& cart) { return cart.driver != ObserverId::none; }));
+}
+
+}  // namespace vale

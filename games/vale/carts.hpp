@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The carts of the vale: groups of a cart, its turret and its riders, and of whoever drives it.
+// What their guns hit is judged in the world as the shooter saw it.
+#pragma once
+
+#include <vector>
+
+#include "purview/server.hpp"
+#include "vale_step.hpp"
+
+namespace vale {
+
+/// A shot reaches so far, and hits what is this near to its line.
+inline constexpr float shot_range_m = 50;
+inline constexpr float shot_radius_m = 0.4F;
+/// How near a cart must be to get on it.
+inline constexpr float board_range_m = 4;
+
+struct ShotCounters {
+    std::uint64_t shots = 0;
+    std::uint64_t hits = 0;          ///< as the shooter saw the world
+    std::uint64_t hits_present = 0;  ///< as the server has it now
+};
+
+class Carts {
+  public:
+    Carts(const Setup& setup, const ValeSchema& schema)
+        : setup_(&setup), schema_(&schema), step_(setup, schema) {}
+
+    void add(purview::World& world, purview::Vec3 place, float heading);
+    /// Gets on the nearest free cart in reach, or off the one that it drives.
+    void board(purview::Server& server, purview::ObserverId observer, purview::EntityId player);
+    /// Its cart is free again. Also for those who drive none.
+    void alight(purview::World& world, purview::ObserverId observer, purview::EntityId player);
+    void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
+               const purview::GroupCommand& command);
+    /// Whoever rides goes with his cart.
+    void carry(purview::World& world);
+    const ShotCounters& counters() const noexcept { return counters_; }
+    std::uint32_t driven() const noexcept;
+
+  private:
+    struct Cart {
+        purview::EntityId cart = purview::EntityId::none;
+        purview::EntityId turret = purview::EntityId::none;
+        std::vector<purview::EntityId> riders;
+        purview::ObserverId driver = purview::ObserverId::none;
+    };
+    void set_driver(purview::World& world, Cart& cart, purview::ObserverId driver);
+    void shoot(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
+               purview::Vec3 target, double view_tick);
+    bool hits_present(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
+                      purview::Vec3 from, purview::Vec3 to);
+
+    const Setup* setup_;
+    const ValeSchema* schema_;
+    ValeStep step_;
+    std::vector<Cart> carts_;
+    ShotCounters counters_;
+    std::vector<purview::RewoundHit> hits_;    ///< scratch
+    std::vector<purview::EntityId> in_reach_;  ///< scratch
+};
+
+}  // namespace vale

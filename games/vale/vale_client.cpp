@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "vale_client.h"
+
+#include "pilot.hpp"
+#include "purview/c_client.hpp"
+
+using purview::Micros;
+
+struct vale_pilot {
+    std::unique_ptr<vale::Pilot> pilot;
+    vale_pilot_state state{};
+};
+
+namespace {
+
+Micros micros_of(double ms) {
+    return ms > 0 ? static_cast<Micros>(ms * 1000) : 0;
+}
+
+}  // namespace
+
+vale_pilot* vale_pilot_create(pv_client* client, uint32_t predicts) {
+    purview::Client* its = purview::client_of(client);
+    if (its == nullptr) return nullptr;
+    auto pilot = vale::Pilot::create(*its, predicts != 0);
+    return pilot == nullptr ? nullptr : new vale_pilot{std::move(pilot)};
+}
+
+void vale_pilot_destroy(vale_pilot* pilot) {
+    delete pilot;
+}
+
+uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float walk_y,
+                         float throttle, float steering, float target_x, float target_y,
+                         uint32_t fires) {
+    if (pilot == nullptr) return 0;
+    return pilot->pilot->turn(
+        {walk_x, walk_y, throttle, steering, {target_x, target_y, 0}, fires != 0},
+        micros_of(now_ms));
+}
+
+void vale_pilot_place(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms) {
+    if (pilot == nullptr || client == nullptr) return;
+    auto* instances = const_cast<pv_instance*>(pv_client_instances(client));
+    for (uint32_t i = 0; i < count; ++i) {
+        const purview::Vec3 place = pilot->pilot->place_of(instances[i].ghost, micros_of(now_ms));
+        instances[i].x = place.x;
+        instances[i].y = place.y;
+    }
+}
+
+const vale_pilot_state* vale_pilot_look(vale_pilot* pilot) {
+    if (pilot == nullptr) return nullptr;
+    const vale::Pilot& its = *pilot->pilot;
+    const purview::PredictionStats stats = its.prediction().stats();
+    vale_pilot_state& state = pilot->state;
+    state.corrections = static_cast<double>(stats.corrections);
+    state.invisible = static_cast<double>(stats.invisible);
+    state.replayed = static_cast<double>(stats.replayed_commands);
+    state.largest_error_m = stats.largest_error_m;
+    state.last_error_m = stats.last_error_m;
+    state.starved = static_cast<double>(stats.starved);
+    state.waiting = stats.waiting;
+    state.rate = stats.rate;
+    state.cart = its.cart();
+    state.own_ghost = its.cart() != purview::no_ghost ? its.cart() : its.player();
+    if (const vale::Engine* engine = its.engine()) {
+        state.speed_mps = engine->speed_mps;
+        state.heading = engine->heading;
+    }
+    if (const vale::Gun* gun = its.gun()) {
+        state.target_x = gun->target.x;
+        state.target_y = gun->target.y;
+        state.cooldown = gun->cooldown;
+        state.rounds = gun->rounds;
+    }
+    state.newest_command = stats.newest_command;
+    return &state;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "vale_schema.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace vale {
+
+using purview::ComponentId;
+using purview::FieldDef;
+using purview::FieldType;
+using purview::Schema;
+using purview::Vec3;
+
+namespace {
+
+/// Places can be said a little beyond the world.
+constexpr double margin_m = 8;
+constexpr double place_step_m = 0.01;
+/// Kinds before those of the setup.
+constexpr std::size_t own_kinds = 5;
+
+/// Two coordinates of a Vec3 at an offset of their struct.
+template <class Builder>
+void add_place(Builder builder, Schema& schema, const Setup& setup, std::size_t offset,
+               const std::string& x_name, const std::string& y_name) {
+    FieldDef x;
+    x.name = x_name;
+    x.type = FieldType::quantised;
+    x.offset_bytes = static_cast<std::uint16_t>(offset);
+    x.size_bytes = 4;
+    x.min = setup.min.x - margin_m;
+    x.max = setup.max.x + margin_m;
+    x.step = place_step_m;
+    FieldDef y = x;
+    y.name = y_name;
+    y.offset_bytes = static_cast<std::uint16_t>(offset + 4);
+    y.min = setup.min.y - margin_m;
+    y.max = setup.max.y + margin_m;
+    schema.add_field(builder.id(), x);
+    schema.add_field(builder.id(), y);
+}
+
+}  // namespace
+
+bool is_free(const Setup& setup, Vec3 at) noexcept {
+    if (at.x < setup.min.x || at.y < setup.min.y || at.x > setup.max.x || at.y > setup.max.y)
+        return false;
+    const Ground& ground = setup.ground;
+    if (ground.blocked.empty()) return true;
+    const auto column =
+        std::min(static_cast<std::uint32_t>(at.x / ground.tile_m), ground.width - 1);
+    const auto row = std::min(static_cast<std::uint32_t>(at.y / ground.tile_m), ground.height - 1);
+    return ground.blocked[std::size_t{row} * ground.width + column] == 0;
+}
+
+float walk_speed_max(const Setup& setup) noexcept {
+    return std::max(0.1F, setup.player_speed_mps);
+}
+
+ValeSchema::ValeSchema(const Setup& setup) {
+    const auto its_place = schema.component<Place>("place");
+    place = its_place;
+    add_place(its_place, schema, setup, 0, "x", "y");
+    schema.set_place(place.id);
+    body =
+        schema.component<Body>("body")
+            .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
+            .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
+            .boolean("cloaked", &Body::cloaked)
+            .integer("hp", &Body::hp, 0, 100);
+    engine = schema.component<Engine>("engine")
+                 .quantised("heading", &Engine::heading, {0, 6.2832, 0.0002})
+                 .quantised("speed_mps", &Engine::speed_mps, {-8, 24, 0.01});
+    const auto its_gun = schema.component<Gun>("gun");
+    add_place(its_gun, schema, setup, offsetof(Gun, target), "x", "y");
+    gun = purview::ComponentBuilder<Gun>(its_gun)
+              .integer("cooldown", &Gun::cooldown, 0, 20)
+              .integer("rounds", &Gun::rounds, 0, 500);
+    const double speed = walk_speed_max(setup);
+    walk = schema.input<WalkInput>("walk")
+               .quantised("x_mps", &WalkInput::x_mps, {-speed, speed, speed / 128})
+               .quantised("y_mps", &WalkInput::y_mps, {-speed, speed, speed / 128});
+    drive = schema.input<DriveInput>("drive")
+                .quantised("throttle", &DriveInput::throttle, {-1, 1, 1.0 / 128})
+                .quantised("steering", &DriveInput::steering, {-1, 1, 1.0 / 128});
+    const auto its_aim = schema.input<AimInput>("aim");
+    add_place(its_aim, schema, setup, offsetof(AimInput, target), "x", "y");
+    aim = purview::InputBuilder<AimInput>(its_aim).boolean("fires", &AimInput::fires);
+    for (const ComponentId predicted : {place.id, engine.id, gun.id}) schema.predict(predicted);
+    schema.rewind(place.id);
+    player = schema.kind("player", {place.id, body.id}, 4);
+    person = schema.kind("person", {place.id, body.id});
+    crate = schema.kind("crate", {place.id});
+    cart = schema.kind("cart", {place.id, engine.id}, 4);
+    turret = schema.kind("turret", {place.id, gun.id}, 4);
+    schema.edit_kind(player).is_inner_root = true;
+    schema.take_input(player, walk.id);
+    schema.take_input(cart, drive.id);
+    schema.take_input(turret, aim.id);
+    for (const KindSetup& kind : setup.kinds) {
+        // What never moves and has no body costs its place, once.
+        kinds.push_back(kind.motion == Motion::rest
+                            ? schema.kind(kind.name, {place.id}, kind.urgency)
+                            : schema.kind(kind.name, {place.id, body.id}, kind.urgency));
+    }
+    cloaked = schema.flag("cloaked", body.id, "cloaked");
+    team = schema.key("team", body.id, "team");
+    hp = schema.value("hp", body.id, "hp");
+    purview::RpcDesc desc;
+    desc.delivery = purview::RpcDelivery::unreliable;
+    const auto its_shot = schema.rpc<Shot>("shot", desc);
+    add_place(its_shot, schema, setup, offsetof(Shot, from), "from_x", "from_y");
+    add_place(its_shot, schema, setup, offsetof(Shot, to), "to_x", "to_y");
+    shot = purview::RpcBuilder<Shot>(its_shot)
+               .boolean("hits", &Shot::hits)
+               .boolean("hits_present", &Shot::hits_present);
+}
+
+std::optional<Setup> setup_like(const Schema& received) {
+    const auto place = received.find_component("place");
+    const auto body = received.find_component("body");
+    const auto walk = received.find_input("walk");
+    if (place == ComponentId::none || body == ComponentId::none || walk == purview::InputId::none ||
+        received.kinds().size() < own_kinds) {
+        return {};
+    }
+    const auto& its_place = received.components()[index_of(place)].fields;
+    const auto& its_body = received.components()[index_of(body)].fields;
+    const auto& its_walk = received.inputs()[index_of(walk)].fields;
+    if (its_place.size() != 2 || its_body.size() != 4 || its_walk.size() != 2) return {};
+    Setup setup;
+    setup.min = {static_cast<float>(its_place[0].min + margin_m),
+                 static_cast<float>(its_place[1].min + margin_m), 0};
+    setup.max = {static_cast<float>(its_place[0].max - margin_m),
+                 static_cast<float>(its_place[1].max - margin_m), 0};
+    setup.teams = static_cast<std::uint32_t>(its_body[1].max);
+    setup.player_speed_mps = static_cast<float>(its_walk[0].max);
+    for (std::size_t k = own_kinds; k < received.kinds().size(); ++k) {
+        KindSetup kind;
+        kind.name = received.kinds()[k].name;
+        kind.motion = received.kinds()[k].components.size() == 1 ? Motion::rest : Motion::wander;
+        setup.kinds.push_back(kind);
+    }
+    return setup;
+}
+
+}  // namespace vale

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the vale consists of, and what its schema says of it: for the server, and for clients that
+// predict their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "purview/ids.hpp"
+#include "purview/schema.hpp"
+
+namespace vale {
+
+enum class Motion : std::uint8_t { rest, wander, herd, patrol };
+
+struct KindSetup {
+    std::string name;
+    Motion motion = Motion::wander;
+    float speed_mps = 1.5F;
+    float rest_share = 0.3F;
+    float cloaked_share = 0;
+    float urgency = 1;
+    std::uint32_t cargo = 0;  ///< crates attached to each
+    bool hidden = false;      ///< from everybody but owners: what only the game knows of
+};
+
+/// `count` entities somewhere in a rectangle, where they also live.
+struct SpawnSetup {
+    std::uint32_t kind = 0;  ///< into Setup::kinds
+    purview::Vec3 min;
+    purview::Vec3 max;
+    std::uint32_t count = 1;
+    std::uint32_t team = 0;  ///< 0: none
+};
+
+/// Tiles that cannot be walked on.
+struct Ground {
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    float tile_m = 1;
+    std::vector<std::uint8_t> blocked;  ///< [height][width]; empty: nothing blocks
+};
+
+struct TrackSample {
+    double seconds = 0;
+    purview::Vec3 place;
+    float facing = 0;
+};
+
+/// Somebody in a recorded crowd; exists from the first sample to the last.
+struct Track {
+    std::vector<TrackSample> samples;
+};
+
+struct Setup {
+    purview::Vec3 min;
+    purview::Vec3 max;
+    std::uint64_t seed = 1;
+    std::uint32_t tick_hz = 20;
+    std::uint32_t teams = 8;
+    float player_speed_mps = 6;
+    float player_cloaked_share = 0;
+    bool players_jump = false;  ///< for load tests: a stranger may be anywhere at once
+    std::uint32_t carts = 0;    ///< that players may drive
+    std::vector<KindSetup> kinds;
+    std::vector<SpawnSetup> spawns;
+    std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
+    Ground ground;
+    std::vector<Track> tracks;
+    double trace_seconds = 0;  ///< length of the loop
+};
+
+/// Nobody walks out of the world, or on blocked tiles.
+bool is_free(const Setup& setup, purview::Vec3 at) noexcept;
+
+/// Of a player; the wire can say no more.
+float walk_speed_max(const Setup& setup) noexcept;
+
+struct Place {
+    purview::Vec3 at;
+};
+
+struct Body {
+    float facing = 0;  ///< radians, 0..2 pi
+    std::uint8_t team = 0;
+    bool cloaked = false;
+    std::uint8_t hp = 100;
+};
+
+/// Of a cart.
+struct Engine {
+    float heading = 0;  ///< radians, 0..2 pi
+    float speed_mps = 0;
+};
+
+/// Of the turret on a cart.
+struct Gun {
+    purview::Vec3 target;        ///< where it points
+    std::uint8_t cooldown = 0;   ///< ticks until it can fire
+    std::uint16_t rounds = 500;  ///< that are left
+};
+
+/// What a player says of himself, of the cart that he drives, and of its turret.
+struct WalkInput {
+    float x_mps = 0;
+    float y_mps = 0;
+};
+struct DriveInput {
+    float throttle = 0;  ///< -1..1
+    float steering = 0;  ///< -1..1, to the right
+};
+struct AimInput {
+    purview::Vec3 target;  ///< a place of the world
+    bool fires = false;
+};
+
+/// A shot, to whoever knows of its cart: from where to where, whether it hit somebody in the world
+/// as the shooter saw it, and whether it would have in the server's present.
+struct Shot {
+    purview::Vec3 from;
+    purview::Vec3 to;
+    bool hits = false;
+    bool hits_present = false;
+};
+
+/// Members of a team, patrols included; who comes later is in none.
+inline constexpr std::uint32_t team_members_max = 200;
+
+/// Two pi, rounded up to what the wire can say.
+inline constexpr double facing_max = 6.28;
+
+/// The schema that follows from a setup: `player`, `person`, `crate`, `cart`, `turret`, and the
+/// kinds of the setup.
+struct ValeSchema {
+    explicit ValeSchema(const Setup& setup);
+    purview::Schema schema;
+    purview::Component<Place> place;
+    purview::Component<Body> body;
+    purview::Component<Engine> engine;
+    purview::Component<Gun> gun;
+    purview::Input<WalkInput> walk;
+    purview::Input<DriveInput> drive;
+    purview::Input<AimInput> aim;
+    purview::Rpc<Shot> shot;
+    purview::KindId player{};
+    purview::KindId person{};
+    purview::KindId crate{};
+    purview::KindId cart{};
+    purview::KindId turret{};
+    std::vector<purview::KindId> kinds;
+    purview::FlagId cloaked{};
+    purview::KeyDomain team{};
+    purview::ValueId hp{};
+};
+
+/// As much of the setup as a client can tell from the schema that it received: with it, ValeSchema
+/// has the same hash. Nothing: it is not a vale.
+std::optional<Setup> setup_like(const purview::Schema& received);
+
+}  // namespace vale

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "vale_step.hpp"
+
+#include <algorithm>
+
+namespace vale {
+
+using purview::GroupCommand;
+using purview::GroupState;
+using purview::Vec3;
+
+namespace {
+
+constexpr float pi = 3.14159265F;
+constexpr float two_pi = 2 * pi;
+
+constexpr float speed_max_mps = 16;
+constexpr float reverse_max_mps = 5;
+constexpr float acceleration = 8;  ///< m/s2
+constexpr float drag = 0.35F;      ///< of the speed, a second
+/// Radians a second at full steering, from some speed on.
+constexpr float turn_rate = 1.6F;
+constexpr float turn_speed_mps = 5;
+
+/// Of -pi/2..pi/2, within 1e-6.
+float sine(float x) noexcept {
+    const float s = x * x;
+    return x * (1 + s * (-1.0F / 6 + s * (1.0F / 120 + s * (-1.0F / 5040 + s * (1.0F / 362880)))));
+}
+
+}  // namespace
+
+float wrap_angle(float angle) noexcept {
+    while (angle >= two_pi) angle -= two_pi;
+    while (angle < 0) angle += two_pi;
+    return angle;
+}
+
+std::array<float, 2> direction(float angle) noexcept {
+    const auto sine_of = [](float a) {
+        a = wrap_angle(a);
+        if (a > pi + pi / 2) return sine(a - two_pi);
+        return a > pi / 2 ? sine(pi - a) : sine(a);
+    };
+    return {sine_of(angle + pi / 2), sine_of(angle)};
+}
+
+/// As far as the ground allows, along walls if need be.
+void ValeStep::go(Place& place, float dx, float dy) const {
+    const Vec3 from = place.at;
+    for (const Vec3 to : {Vec3{from.x + dx, from.y + dy, 0}, Vec3{from.x + dx, from.y, 0},
+                          Vec3{from.x, from.y + dy, 0}}) {
+        if (!is_free(*setup_, to)) continue;
+        place.at = to;
+        return;
+    }
+}
+
+void ValeStep::walk(GroupState& group, const GroupCommand& command) const {
+    const WalkInput* input = command.part(0, schema_->walk);
+    Place* place = group.edit(0, schema_->place);
+    if (input == nullptr || place == nullptr) return;
+    // A stranger's numbers: no faster than a player is, and no square root for it.
+    const float most = walk_speed_max(*setup_);
+    const float square = input->x_mps * input->x_mps + input->y_mps * input->y_mps;
+    const float share = square > most * most * 1.02F ? most * most / square : 1;
+    const float seconds = 1.0F / static_cast<float>(setup_->tick_hz);
+    go(*place, input->x_mps * share * seconds, input->y_mps * share * seconds);
+}
+
+void ValeStep::drive(GroupState& group, const GroupCommand& command) const {
+    Place* place = group.edit(0, schema_->place);
+    Engine* engine = group.edit(0, schema_->engine);
+    if (place == nullptr || engine == nullptr) return;
+    const DriveInput* input = command.part(0, schema_->drive);
+    const float throttle = input != nullptr ? std::clamp(input->throttle, -1.0F, 1.0F) : 0;
+    const float steering = input != nullptr ? std::clamp(input->steering, -1.0F, 1.0F) : 0;
+    const float seconds = 1.0F / static_cast<float>(setup_->tick_hz);
+    float speed = engine->speed_mps + throttle * acceleration * seconds;
+    if (throttle == 0) speed -= speed * drag * 4 * seconds;
+    speed = std::clamp(speed - speed * drag * seconds, -reverse_max_mps, speed_max_mps);
+    const float grip = std::clamp(speed / turn_speed_mps, -1.0F, 1.0F);
+    engine->heading = wrap_angle(engine->heading + steering * grip * turn_rate * seconds);
+    const auto [x, y] = direction(engine->heading);
+    const Vec3 before = place->at;
+    go(*place, x * speed * seconds, y * speed * seconds);
+    const float moved = (place->at.x - before.x) * x + (place->at.y - before.y) * y;
+    const float wanted = speed * seconds;
+    // Whoever runs into something stops.
+    engine->speed_mps = moved * wanted < wanted * wanted * 0.25F ? 0 : speed;
+}
+
+void ValeStep::aim(GroupState& group, const GroupCommand& command, std::size_t member) const {
+    Gun* gun = group.edit(member, schema_->gun);
+    if (gun == nullptr) return;
+    if (gun->cooldown > 0) --gun->cooldown;
+    const AimInput* input = command.part(member, schema_->aim);
+    if (input == nullptr) return;
+    gun->target = input->target;
+    if (!input->fires || gun->cooldown > 0) return;
+    gun->cooldown = cooldown_ticks;
+    gun->rounds =
+        gun->rounds > 0 ? static_cast<std::uint16_t>(gun->rounds - 1) : std::uint16_t{500};
+}
+
+bool ValeStep::has_fired(const GroupState& group, const GroupCommand& command,
+                         std::size_t member) const noexcept {
+    const Gun* gun = group.get(member, schema_->gun);
+    const AimInput* input = command.part(member, schema_->aim);
+    return gun != nullptr && input != nullptr && input->fires && gun->cooldown == cooldown_ticks;
+}
+
+/// The root by its own part, then what sits on it goes with it.
+void ValeStep::step(GroupState& group, const GroupCommand& command) {
+    if (group.size() == 0) return;
+    group.kind(0) == schema_->cart ? drive(group, command) : walk(group, command);
+    const Place* root = group.get(0, schema_->place);
+    for (std::size_t member = 1; member < group.size(); ++member) {
+        if (group.kind(member) == schema_->turret) aim(group, command, member);
+        if (Place* place = group.edit(member, schema_->place); place != nullptr && root != nullptr)
+            place->at = root->at;
+    }
+}
+
+}  // namespace vale

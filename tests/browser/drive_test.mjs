@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Driving on the page, in a real browser, on a line that has been made bad:
+//   node drive_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
+// The own cart moves at once and hardly ever has to be put right; shots are judged by what was seen.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until } from "./browser.mjs";
+
+const [binary, artifacts] = process.argv.slice(2);
+mkdirSync(artifacts, { recursive: true });
+const log = (text) => console.log(`drive test: ${text}`);
+
+const server = await startServer(binary);
+const browser = await openBrowser();
+try {
+  const { page, complaints } = await newPage(browser);
+  await enterWorld(page, server.address);
+  await page.click("#tab-drive");
+  const look = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
+                                            own: globalThis.purview.drawn.own, counts: globalThis.purview.shots.counts }));
+
+  // To the nearest cart that stands free, and onto it; bots want carts, too.
+  await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
+  let tries = 0;
+  while (!(await look()).isDriving) {
+    assert.ok(++tries < 60, "a cart is found within a minute");
+    await page.evaluate(() => {
+      const { drawn, walk } = globalThis.purview;
+      const at = (ghost) => Math.hypot(ghost.x - drawn.own.x, ghost.y - drawn.own.y);
+      const isTaken = (cart) => drawn.ghosts.some((g) => g.kind === "player" && !g.owned && Math.hypot(g.x - cart.x, g.y - cart.y) < 1.5);
+      const cart = drawn.ghosts.filter((g) => g.kind === "cart" && !isTaken(g)).sort((a, b) => at(a) - at(b))[0];
+      if (cart !== undefined) walk.to(cart);
+      if (cart !== undefined && at(cart) < 3) walk.board();
+    });
+    await sleep(1000);
+  }
+  log(`on a cart after ${tries} s`);
+
+  // 150 ms more, jitter of 20 ms, 5 % lost each way.
+  for (const [id, value] of [["line-delay", 150], ["line-jitter", 20], ["line-loss", 5]]) {
+    await page.locator(`#${id}`).fill(String(value));
+  }
+  await sleep(2500);  // the clock finds its new lead
+  const before = await look();
+  await page.keyboard.down("w");
+  const start = performance.now();
+  await until("the cart moves on the page", async () => {
+    const { own } = await look();
+    return Math.hypot(own.x - before.own.x, own.y - before.own.y) > 0.1;
+  });
+  const answer = performance.now() - start;
+  let way = 0;
+  let last = (await look()).own;
+  for (let turn = 0; turn < 8; ++turn) {
+    await page.keyboard[turn % 2 === 0 ? "down" : "up"](turn % 4 < 2 ? "d" : "a");
+    await page.mouse.move(450 + 40 * turn, 250 + 30 * turn);
+    await page.mouse[turn % 3 === 0 ? "up" : "down"]();
+    await sleep(700);
+    const { own } = await look();
+    way += Math.hypot(own.x - last.x, own.y - last.y);
+    last = own;
+  }
+  await page.screenshot({ path: join(artifacts, "drive.png") });
+  await page.mouse.up();
+  for (const key of ["w", "a", "d"]) await page.keyboard.up(key);
+  const after = await look();
+  const commands = after.newestCommand - before.newestCommand;
+  const visible = (after.corrections - after.invisible) - (before.corrections - before.invisible);
+  log(`moved after ${answer.toFixed(0)} ms, drove ${way.toFixed(0)} m with ${commands} commands, ${visible} visible corrections, ` +
+      `largest error ${(after.largestErrorM * 100).toFixed(0)} cm; ${JSON.stringify(after.counts)}`);
+  assert.ok(way > 20, `drove ${way.toFixed(1)} m`);
+  assert.ok(visible <= commands * 0.05, `${visible} visible corrections in ${commands} commands`);
+  assert.ok(after.counts.shots > 0, "shots were heard of");
+  const lines = await page.evaluate(() => [document.querySelectorAll("#shots li").length, globalThis.purview.shots.counts.shots]);
+  assert.equal(lines[0], Math.min(8, lines[1]));
+
+  // Without prediction the server's word is what is drawn, and nothing is there to correct.
+  await page.uncheck("#predicts");
+  await until("a pilot that does not predict", async () => (await look()).newestCommand > 0);
+  assert.equal((await look()).corrections, 0);
+  await page.keyboard.press("e");
+  await until("on foot again", async () => !(await look()).isDriving);
+  assert.deepEqual(complaints, [], "the page complained");
+} finally {
+  await browser.close();
+  await stopServer(server);
+}
+log("passed");

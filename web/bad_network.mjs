@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A WebSocket with a bad line before it: what comes and goes is late, or lost. For looking at what
+// that does.
+
+/** How bad: `delayMs` to both ways together, `jitterMs` on top of each, `loss` a share of each way. */
+export class BadNetwork {
+  delayMs = 0;
+  jitterMs = 0;
+  loss = 0;
+
+  /** Calls `deliver` later, in the order of the calls of one `line`, or never. */
+  pass(line, deliver) {
+    if (Math.random() < this.loss) return;
+    const due = performance.now() + this.delayMs / 2 + Math.random() * this.jitterMs;
+    if (this.delayMs === 0 && this.jitterMs === 0 && line.due <= performance.now()) return deliver();
+    line.due = Math.max(line.due, due);
+    setTimeout(deliver, line.due - performance.now());
+  }
+
+  /** A class like WebSocket whose sockets all have this line before them. */
+  get WebSocket() {
+    const network = this;
+    return class {
+      onopen = () => {};
+      onmessage = () => {};
+      onclose = () => {};
+      onerror = () => {};
+      #socket;
+      #up = { due: 0 };
+      #down = { due: 0 };
+
+      constructor(url) {
+        this.#socket = new WebSocket(url);
+        this.#socket.binaryType = "arraybuffer";
+        this.#socket.onopen = (event) => this.onopen(event);
+        this.#socket.onclose = (event) => this.onclose(event);
+        this.#socket.onerror = (event) => this.onerror(event);
+        this.#socket.onmessage = ({ data }) => network.pass(this.#down, () => this.onmessage({ data }));
+      }
+
+      get readyState() { return this.#socket.readyState; }
+      send(bytes) { network.pass(this.#up, () => { if (this.readyState === 1) this.#socket.send(bytes); }); }
+      close() { this.#socket.close(); }
+    };
+  }
+}

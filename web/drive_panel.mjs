@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The panel of driving: a line that can be made worse, how well the prediction does on it, and what
+// shots hit with and without going back to what the shooter saw.
+import { byId, make, put } from "./dom.mjs";
+
+const EVERY_MS = 100;
+const SHOTS_SHOWN = 8;
+/** From the middle of a turret. */
+const BARREL_M = 4;
+/** A shot is seen so long. */
+export const TRACER_MS = 350;
+
+const SLIDERS = [
+  { id: "line-delay", set: (network, value) => { network.delayMs = value; }, words: (value) => `${value} ms` },
+  { id: "line-jitter", set: (network, value) => { network.jitterMs = value; }, words: (value) => `${value} ms` },
+  { id: "line-loss", set: (network, value) => { network.loss = value / 100; }, words: (value) => `${value} %` },
+];
+
+export class DrivePanel {
+  /** Shots of all carts in sight: {from, to, hits, at, own}, oldest first. */
+  tracers = [];
+  /** Of the own ones. */
+  counts = { shots: 0, hits: 0, hitsPresent: 0 };
+  #client;
+  #pilot;
+
+  constructor(client, pilot, network) {
+    this.#client = client;
+    this.#pilot = pilot;
+    for (const { id, set, words } of SLIDERS) {
+      const slider = byId(id);
+      const follow = () => {
+        set(network, Number(slider.value));
+        byId(`${id}-words`).textContent = words(slider.value);
+      };
+      slider.addEventListener("input", follow);
+      follow();
+    }
+    byId("predicts").addEventListener("change", (event) => { pilot.predicts = event.target.checked; });
+    client.on("call", (call) => { if (call.name === "shot") this.#hear(call); });
+    client.on("state", (state) => { if (state === "joined") this.#forget(); });
+    setInterval(() => this.#count(), EVERY_MS);
+  }
+
+  /** Draws the barrels and shots in sight. */
+  draw(view, drawn, now) {
+    for (const turret of drawn.ghosts) {
+      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [0.9, 0.95, 1, 0.9]);
+    }
+    this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);
+    for (const shot of this.tracers) {
+      const faint = 1 - (now - shot.at) / TRACER_MS;
+      const color = shot.hits ? [1, 0.83, 0.23] : [0.72, 0.82, 0.9];
+      view.drawLine(shot.own && drawn.own !== null ? drawn.own : shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)]);
+    }
+  }
+
+  /** The end of a barrel that points to its target; the own one where the pointer is. */
+  #muzzle(turret) {
+    const { controls } = this.#pilot;
+    const [x, y] = turret.owned ? [controls.targetX, controls.targetY] : this.#target(turret.id);
+    const length = Math.hypot(x - turret.x, y - turret.y) || 1;
+    return { x: turret.x + (x - turret.x) / length * BARREL_M, y: turret.y + (y - turret.y) / length * BARREL_M };
+  }
+
+  #target(ghost) {
+    const { components } = this.#client.schema;
+    const gun = components.findIndex(({ name }) => name === "gun");
+    return ["x", "y"].map((name) => this.#client.value(ghost, gun, components[gun].fields.indexOf(name)));
+  }
+
+  #hear({ ghost, values }) {
+    const own = ghost === this.#pilot.state.cart;
+    const [hits, hitsPresent] = [values.hits !== 0, values.hits_present !== 0];
+    this.tracers.push({ from: { x: values.from_x, y: values.from_y }, to: { x: values.to_x, y: values.to_y }, hits, own, at: performance.now() });
+    if (!own) return;
+    ++this.counts.shots;
+    this.counts.hits += hits ? 1 : 0;
+    this.counts.hitsPresent += hitsPresent ? 1 : 0;
+    const cell = (hit) => make("span", { className: hit ? "hit" : "miss" }, hit ? "hit" : "missed");
+    byId("shots").prepend(make("li", {}, make("span", {}, `shot ${this.counts.shots}`), cell(hits), cell(hitsPresent)));
+    while (byId("shots").children.length > SHOTS_SHOWN) byId("shots").lastChild.remove();
+  }
+
+  #forget() {
+    this.counts = { shots: 0, hits: 0, hitsPresent: 0 };
+    this.tracers = [];
+    byId("shots").replaceChildren();
+  }
+
+  #count() {
+    if (byId("panel-drive").hidden) return;
+    const state = this.#pilot.state;
+    const text = (id, words) => put(byId(id), "textContent", String(words));
+    text("drive-state", !this.#pilot.isReady ? "Nothing to drive in this world." : this.#pilot.isDriving
+      ? `Driving, ${state.speedMps.toFixed(1)} m/s, ${Math.round(state.rounds)} rounds left.`
+      : "On foot. Walk up to a cart and press E to get on.");
+    text("drive-visible", state.corrections - state.invisible);
+    text("drive-corrections", state.corrections);
+    text("drive-error", `${Math.round(state.largestErrorM * 100)}`);
+    text("drive-waiting", state.waiting);
+    text("drive-rate", `${((state.rate - 1) * 100).toFixed(1)}`);
+    text("drive-rtt", this.#client.stats.rttMs > 0 ? this.#client.stats.rttMs.toFixed(0) : "–");
+    const share = (part) => (this.counts.shots === 0 ? "–" : `${Math.round(part / this.counts.shots * 100)} %`);
+    text("shots-fired", this.counts.shots);
+    text("shots-rewound", share(this.counts.hits));
+    text("shots-present", share(this.counts.hitsPresent));
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The player's own walking, driving and shooting, predicted by the same C++ as on the server:
+// games/vale/vale_client.h. Needs a client made from vale_client.wasm.
+import { NO_GHOST } from "./client.mjs";
+
+const STATE = ["corrections", "invisible", "replayed", "largestErrorM", "lastErrorM", "starved", "waiting", "rate",
+               "ownGhost", "cart", "speedMps", "heading", "targetX", "targetY", "cooldown", "rounds", "newestCommand"];
+
+export class Pilot {
+  /** What the player wants: a direction, pedals and wheel, the gun. */
+  controls = { walkX: 0, walkY: 0, throttle: 0, steering: 0, targetX: 0, targetY: 0, fires: false };
+  #client;
+  #handle = 0;
+  #predicts = true;
+
+  constructor(client) {
+    this.#client = client;
+    client.on("state", (state) => { if (state !== "joined") this.#end(); });
+    client.on("turn", () => this.#turn());
+  }
+
+  get predicts() { return this.#predicts; }
+  set predicts(value) {
+    this.#predicts = value;
+    this.#end();
+  }
+
+  /** Whether there is one: joined, and in a vale. */
+  get isReady() { return this.#handle !== 0; }
+  get isDriving() { return this.state.cart !== NO_GHOST; }
+
+  /** Numbers of the prediction, the cart and the gun. */
+  get state() {
+    if (this.#handle === 0) return { ...Object.fromEntries(STATE.map((name) => [name, 0])), ownGhost: NO_GHOST, cart: NO_GHOST, rate: 1 };
+    const { exports } = this.#client.native;
+    const values = new Float64Array(exports.memory.buffer, exports.vale_pilot_look(this.#handle), STATE.length);
+    return Object.fromEntries(STATE.map((name, i) => [name, values[i]]));
+  }
+
+  /** Puts the instances of the last `collect` where they are to be drawn. */
+  place(count) {
+    const { exports, handle } = this.#client.native;
+    if (this.#handle !== 0) exports.vale_pilot_place(this.#handle, handle, count, performance.now());
+  }
+
+  #turn() {
+    const { exports, handle } = this.#client.native;
+    if (this.#client.state !== "joined" || exports.vale_pilot_create === undefined) return;
+    if (this.#handle === 0) this.#handle = exports.vale_pilot_create(handle, this.#predicts ? 1 : 0);
+    const { walkX, walkY, throttle, steering, targetX, targetY, fires } = this.controls;
+    exports.vale_pilot_turn(this.#handle, performance.now(), walkX, walkY, throttle, steering, targetX, targetY, fires ? 1 : 0);
+  }
+
+  #end() {
+    if (this.#handle !== 0) this.#client.native.exports.vale_pilot_destroy(this.#handle);
+    this.#handle = 0;
+  }
+}
