@@ -24,18 +24,6 @@ float away(Vec3 a, Vec3 b) {
 
 }  // namespace
 
-DriverCounts& DriverCounts::operator+=(const DriverCounts& other) noexcept {
-    driving += other.driving;
-    commands += other.commands;
-    corrections += other.corrections;
-    invisible += other.invisible;
-    largest_error_m = std::max(largest_error_m, other.largest_error_m);
-    shots += other.shots;
-    hits += other.hits;
-    hits_present += other.hits_present;
-    return *this;
-}
-
 GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
     std::set<GhostId> taken;
     for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {

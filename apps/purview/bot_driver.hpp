@@ -8,24 +8,11 @@
 #include <map>
 #include <memory>
 
+#include "bot_report.hpp"
 #include "core/hash.hpp"
 #include "pilot.hpp"
 
 namespace purview::app {
-
-/// Since the bot began.
-struct DriverCounts {
-    std::uint32_t driving = 0;  ///< now: 0 or 1
-    std::uint64_t commands = 0;
-    std::uint64_t corrections = 0;
-    std::uint64_t invisible = 0;  ///< of them
-    float largest_error_m = 0;    ///< of a correction while it drove
-    std::uint64_t shots = 0;      ///< whose outcome it has heard
-    std::uint64_t hits = 0;
-    std::uint64_t hits_present = 0;
-
-    DriverCounts& operator+=(const DriverCounts& other) noexcept;
-};
 
 class BotDriver {
   public:

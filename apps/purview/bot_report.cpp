@@ -70,6 +70,18 @@ double percentile(std::vector<double> values, double share) {
     return values[static_cast<std::size_t>(at)];
 }
 
+DriverCounts& DriverCounts::operator+=(const DriverCounts& other) noexcept {
+    driving += other.driving;
+    commands += other.commands;
+    corrections += other.corrections;
+    invisible += other.invisible;
+    largest_error_m = std::max(largest_error_m, other.largest_error_m);
+    shots += other.shots;
+    hits += other.hits;
+    hits_present += other.hits_present;
+    return *this;
+}
+
 json json_of(const BotReport& report) {
     json out{{"clients", report.clients},
              {"joined", report.joined},

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "bot_driver.hpp"
 #include "core/hash.hpp"
 
 namespace purview::app {
@@ -39,6 +38,20 @@ struct Percentiles {
     double p50 = 0;
     double p90 = 0;
     double p99 = 0;
+};
+
+/// Of a bot that drives, since it began.
+struct DriverCounts {
+    std::uint32_t driving = 0;  ///< now: 0 or 1
+    std::uint64_t commands = 0;
+    std::uint64_t corrections = 0;
+    std::uint64_t invisible = 0;  ///< of them
+    float largest_error_m = 0;    ///< of a correction while it drove
+    std::uint64_t shots = 0;      ///< whose outcome it has heard
+    std::uint64_t hits = 0;
+    std::uint64_t hits_present = 0;
+
+    DriverCounts& operator+=(const DriverCounts& other) noexcept;
 };
 
 /// Sums over all bots.

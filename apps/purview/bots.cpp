@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "bot_driver.hpp"
 #include "core/hash.hpp"
 #include "net/system.hpp"
 #include "net/udp_socket.hpp"

@@ -236,7 +236,7 @@ class ClientGhosts {
     std::vector<std::uint64_t> moving_;  ///< ghosts whose motion does not stand, a bit each
     Tick tick_ = 0;                      ///< the newest of a snapshot; 0: none yet
     Tick baseline_ = 0;                  ///< of the differences that are read; 0: none
-    std::vector<LocalId> waiting_;  ///< in the order of their arrival
+    std::vector<LocalId> waiting_;       ///< in the order of their arrival
     std::vector<GhostRelation> relations_;
     bool are_links_new_ = false;
     std::vector<GhostEvent> events_;

@@ -22,9 +22,9 @@ LocalId GhostTable::take_lane() {
         if (room != 0) column.reserve(room);
         column.resize(lanes, value);
     };
-    for (Words* words : {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_,
-                         &ever_sent_, &restricted_, &owed_, &awaited_, &lingering_, &away_,
-                         &shared_}) {
+    for (Words* words :
+         {&used_, &live_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
+          &restricted_, &owed_, &awaited_, &lingering_, &away_, &shared_}) {
         if (room != 0) words->reserve(room / bits_per_word);
         words->push_back(0);
     }
