@@ -197,10 +197,9 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
     });
 }
 
-/// For the sections of the next tick.
+/// For the sections of the next tick; also where there are none yet, because rules change.
 void Proof::remember_values() {
     values_before_.clear();
-    if (!server_->data().shared().is_used()) return;
     server_->world().for_each([&](EntityId entity) {
         values_before_[static_cast<std::uint64_t>(entity)] = values_of(entity);
     });
