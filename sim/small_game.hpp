@@ -107,7 +107,11 @@ struct SmallScale {
 class SmallGame final : public Game {
   public:
     SmallGame(const SmallSchema& schema, std::uint64_t seed, SmallScale scale = {})
-        : schema_(&schema), scale_(scale), random_(seed), call_random_(mix64(seed)) {}
+        : schema_(&schema),
+          scale_(scale),
+          random_(seed),
+          call_random_(mix64(seed)),
+          herd_random_(mix64(seed + 1)) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
@@ -130,6 +134,10 @@ class SmallGame final : public Game {
 
   private:
     void make_calls(Server& server);
+    void live_herd(World& world);
+    Vec3 place_of_herd() {
+        return {herd_random_.between(0, side_m), herd_random_.between(0, side_m), 0};
+    }
     void give_tag(World& world, EntityId entity);
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     EntityId anybody();
@@ -138,6 +146,7 @@ class SmallGame final : public Game {
     SmallScale scale_;
     SplitMix random_;
     SplitMix call_random_;
+    SplitMix herd_random_;
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
     std::vector<EntityId> herd_;
