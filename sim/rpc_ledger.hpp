@@ -69,6 +69,7 @@ class RpcLedger final : public ReplicationTap {
     void call_written(const Session& session, std::uint32_t sequence,
                       const OutgoingRpc& call) override;
     void session_closed(const Session& session) override;
+    void tick_done() override { inner_->tick_done(); }
 
   private:
     struct Call {

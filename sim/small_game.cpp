@@ -170,7 +170,7 @@ void SmallGame::populate(World& world) {
         movers.push_back(animal);
     }
     for (std::uint32_t i = 0; i < 2 * scale_.herd; ++i) {
-        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, random_place()));
+        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, place_of_herd()));
         give_tag(world, herd_.back());
     }
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
@@ -275,18 +275,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (random_.chance(0.1F)) think(world, entity);
         go_on(world, entity);
     }
-    for (EntityId& entity : herd_) {
-        if (random_.chance(0.5F)) wander(entity, 2);
-        Body* body = world.edit(entity, schema_->body);
-        if (random_.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random_.below(1000));
-        if (random_.chance(0.005F)) body->cloaked = !body->cloaked;
-        if (random_.chance(0.002F)) {
-            const KindId kind = world.kind_of(entity);
-            (void)world.despawn(entity);
-            entity = *world.spawn(kind, random_place());
-            give_tag(world, entity);
-        }
-    }
+    live_herd(world);
     for (auto& [observer, player] : players) {
         wander(player, 3);
         Body* body = world.edit(player, schema_->body);
@@ -342,6 +331,27 @@ void SmallGame::change_rules(Server& server) {
     }
     if (server.set_rules(rules) != Status::ok) std::abort();
     ++rule_changes;
+}
+
+/// By chance of its own, so that whether there is one changes nothing for the others.
+void SmallGame::live_herd(World& world) {
+    SplitMix& random = herd_random_;
+    for (EntityId& entity : herd_) {
+        if (random.chance(0.5F)) {
+            Vec3 at = world.place_of(entity);
+            at.x = std::clamp(at.x + random.between(-2, 2), 0.0F, side_m);
+            at.y = std::clamp(at.y + random.between(-2, 2), 0.0F, side_m);
+            (void)world.move(entity, at);
+        }
+        Body* body = world.edit(entity, schema_->body);
+        if (random.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random.below(1000));
+        if (random.chance(0.005F)) body->cloaked = !body->cloaked;
+        if (!random.chance(0.002F)) continue;
+        const KindId kind = world.kind_of(entity);
+        (void)world.despawn(entity);
+        entity = *world.spawn(kind, place_of_herd());
+        give_tag(world, entity);
+    }
 }
 
 void SmallGame::give_tag(World& world, EntityId entity) {

@@ -122,7 +122,8 @@ class SmallGame final : public Game {
           scale_(scale),
           random_(seed),
           call_random_(mix64(seed)),
-          rule_random_(mix64(seed + 1)) {}
+          rule_random_(mix64(seed + 1)),
+          herd_random_(mix64(seed + 2)) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
@@ -149,6 +150,10 @@ class SmallGame final : public Game {
   private:
     void make_calls(Server& server);
     void change_rules(Server& server);
+    void live_herd(World& world);
+    Vec3 place_of_herd() {
+        return {herd_random_.between(0, side_m), herd_random_.between(0, side_m), 0};
+    }
     void give_tag(World& world, EntityId entity);
     Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
     EntityId anybody();
@@ -159,6 +164,7 @@ class SmallGame final : public Game {
     SplitMix random_;
     SplitMix call_random_;
     SplitMix rule_random_;
+    SplitMix herd_random_;
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
     std::vector<EntityId> herd_;

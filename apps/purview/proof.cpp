@@ -238,10 +238,9 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
     });
 }
 
-/// For the sections of the next tick.
-void Proof::remember_values() {
+/// For the sections of the next tick; also where there are none yet, because rules change.
+void Proof::tick_done() {
     values_before_.clear();
-    if (!server_->data().shared().is_used()) return;
     server_->world().for_each([&](EntityId entity) {
         values_before_[static_cast<std::uint64_t>(entity)] = values_of(entity);
     });
@@ -391,7 +390,6 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
 
 void Proof::check_tick() {
     const Tick tick = server_->current_tick();
-    remember_values();
     if (rules_revision_ != server_->rules_revision()) {
         rules_revision_ = server_->rules_revision();
         oracle_.set_rules(server_->rules());

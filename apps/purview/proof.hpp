@@ -60,6 +60,7 @@ class Proof final : public ReplicationTap {
     void check_tick();
     void packet_sent(const Session& session, const PacketRecord& record) override;
     void packet_resolved(const Session& session, DeliveryNotice notice) override;
+    void tick_done() override;
     void digest_received(const Session& session, std::uint32_t sequence,
                          std::uint64_t digest) override;
     void state_received(const Session& session, std::span<const std::byte> state) override;
@@ -77,7 +78,6 @@ class Proof final : public ReplicationTap {
     /// Components that he is told, by the schema's word, a bit each.
     std::uint32_t told_components(const Session& session, EntityId entity) const;
     void add_sections(const Session& session, check::Manifest& manifest);
-    void remember_values();
     void record_truth(Tick tick);
     void check_truth(const Session& session, Tick tick);
     void check_ghosts(const Session& session, Tick tick);

@@ -24,6 +24,7 @@ constexpr Scene scenes[] = {
     {"crowd", scene_crowd, figures_of_crowd},
     {"cubes", scene_cubes, figures_of_cubes},
     {"asteroids", scene_asteroids, figures_of_asteroids},
+    {"shared", scene_shared, figures_of_shared},
     {"alloc", scene_alloc, figures_of_alloc},
 };
 

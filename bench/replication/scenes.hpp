@@ -26,6 +26,9 @@ void figures_of_cubes(Report& report);
 void scene_asteroids(Report& report, const Options& options);
 void figures_of_asteroids(Report& report);
 
+void scene_shared(Report& report, const Options& options);
+void figures_of_shared(Report& report);
+
 /// Comes last: it looks at what the others have measured.
 void scene_alloc(Report& report, const Options& options);
 void figures_of_alloc(Report& report);

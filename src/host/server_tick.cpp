@@ -53,6 +53,7 @@ void ServerData::tick(Server& server, Micros now) {
     send();  // datagrams wait for their carrier
     profile.send_us = took();
     in_tick_ = false;
+    if (tap != nullptr) tap->tick_done();
 }
 
 void ServerData::simulate(Server& server) {

@@ -27,6 +27,8 @@ class ReplicationTap {
                               const OutgoingRpc& call) {
         (void)session, (void)sequence, (void)call;
     }
+    /// A tick has ended; the world is still as its packets have it.
+    virtual void tick_done() {}
     virtual void session_closed(const Session& session) = 0;
 };
 

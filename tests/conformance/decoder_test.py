@@ -14,8 +14,8 @@ import fields  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 from schema import Component, Kind  # noqa: E402
-from snapshot import (Enter, Leave, Link, Plain, Snapshot, Verbose, read_changes,  # noqa: E402
-                      read_leave)
+from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
+                      read_leave, read_roster)
 
 
 def bits(text):
@@ -184,6 +184,19 @@ class Reading(unittest.TestCase):
         self.assertIsNone(ghosts.held[2].parent)
         self.assertEqual(ghosts.digest, combine(combine(combine(mix(2), 0), 0), 6))
 
+    def test_a_shared_section_tells_of_whom_the_roster_names(self):
+        ghosts = Ghosts([make_kind([fields.Number(9, 4)]), make_kind([fields.Number(9, 4)])])
+        ghosts.apply(snapshot(enters=[enter(1, 5), enter(2, 6)]))
+        before = ghosts.digest
+        ghosts.apply(snapshot(shared=[Shared(7, 0, [(0, (1,))])]))  # not held: read past
+        self.assertEqual(ghosts.digest, before)
+        ghosts.apply(snapshot(plain=[Plain(1, 0, [(0, (9,))])], shared=[Shared(1, 0, [(0, (3,))])]))
+        self.assertEqual(ghosts.held[1].values[0], (9,))  # its own part has it all
+        ghosts.apply(snapshot(shared=[Shared(1, 0, [(0, (3,))])], rosters={5: [(1, 0)]}))
+        self.assertEqual(ghosts.held[1].values[0], (3,))
+        self.assertEqual(ghosts.rosters, {5: [(1, 0)]})
+        self.refuses("its roster says", lambda: ghosts.apply(snapshot(shared=[Shared(1, 1, [])])))
+
     def test_a_part_is_told_whole_or_not_at_all(self):
         for keeps in (False, True):
             ghosts = Ghosts([make_kind([fields.Number(9, 4), fields.Number(9, 4)], True, keeps)])
@@ -239,7 +252,7 @@ def enter(local_id, number, parent=None):
 
 def snapshot(**sections):
     made = Snapshot.__new__(Snapshot)
-    made.leaves, made.enters, made.verbose, made.plain = [], [], [], []
+    made.leaves, made.enters, made.verbose, made.plain, made.shared, made.rosters = [], [], [], [], [], {}
     for name, items in sections.items():
         setattr(made, name, items)
     return made

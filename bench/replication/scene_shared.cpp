@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Entities in cells, and observers who are told of the cells around theirs, in the three modes of
+// the node: each on its own, update many, read many. A change is a step of at most two metres and
+// other health of one entity, a read is one observer's tick; the ratio of the two is the scene's.
+// Where there are more changes in a tick than entities, the last of each counts.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "replication/check.hpp"
+#include "replication/scenes.hpp"
+
+namespace purview::bench {
+
+namespace {
+
+constexpr std::uint32_t observers = 200, entities = 400;
+constexpr float side_m = 299, cell_m = 60, step_m = 2;
+
+struct Place {
+    Vec3 at;
+};
+struct Body {
+    std::uint16_t health = 0;
+};
+
+struct Ratio {
+    const char* name;
+    std::uint32_t changes;  ///< in a tick
+};
+constexpr Ratio ratios[] = {{"1:100", observers / 100},
+                            {"1:10", observers / 10},
+                            {"1:1", observers},
+                            {"10:1", observers * 10}};
+
+struct Way {
+    const char* name;
+    NodeMode mode;
+};
+constexpr Way ways[] = {{"alone", NodeMode::per_observer},
+                        {"update many", NodeMode::update_many},
+                        {"read many", NodeMode::read_many}};
+
+struct CellSchema {
+    CellSchema() {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.02, 0};
+        FieldDef y = x;
+        y.name = "y";
+        y.offset_bytes = 4;
+        schema.add_field(place.id, x);
+        schema.add_field(place.id, y);
+        body = schema.component<Body>("body").integer("health", &Body::health, 0, 1'000);
+        schema.set_place(place.id);
+        kind = schema.kind("one", {place.id, body.id});
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Body> body;
+    KindId kind{};
+};
+
+/// One server in one mode; the same seed makes the same world for each of them.
+class Cells {
+  public:
+    Cells(NodeMode mode, std::uint32_t changes) : changes_(changes), random_(7) {
+        StageDef def;
+        def.server.schema = &schema_.schema;
+        def.server.rules.bounds_max = {side_m, side_m, 0};
+        def.server.rules.entities_expected = entities;
+        NodeDesc node;
+        node.name = "cells";
+        node.type = NodeType::grid;
+        node.mode = mode;
+        node.steps = {{StepOp::add, {KernelType::neighbourhood}}};
+        node.steps.front().kernel.cells = {cell_m, cell_m, 0, 1};
+        def.server.rules.nodes = {node};
+        def.server.entities_max = 1U << 13;
+        def.clients = observers;
+        def.watchers = 4;
+        def.ack_ticks = 2;
+        Script script;
+        script.populate = [this](World& world) { populate(world); };
+        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
+            (void)server.interest().set_main_entity(o, all_[c]);
+        };
+        script.simulate = [this](Server& server, Tick) { live(server.world()); };
+        stage = std::make_unique<Stage>(def, std::move(script));
+    }
+    std::unique_ptr<Stage> stage;
+    Meter meter;
+    std::vector<double> replication_ms;  ///< of each tick: diff to encode
+
+  private:
+    void populate(World& world) {
+        for (std::uint32_t i = 0; i < entities; ++i) {
+            const Vec3 at{random_.between(0, side_m), random_.between(0, side_m), 0};
+            all_.push_back(world.spawn(schema_.kind, at).value());
+        }
+    }
+    void live(World& world) {
+        for (std::uint32_t i = 0; i < changes_; ++i) {
+            const EntityId entity = all_[random_.below(entities)];
+            Vec3 at = world.place_of(entity);
+            at.x = std::clamp(at.x + random_.between(-step_m, step_m), 0.0F, side_m);
+            at.y = std::clamp(at.y + random_.between(-step_m, step_m), 0.0F, side_m);
+            (void)world.move(entity, at);
+            world.edit(entity, schema_.body)->health =
+                static_cast<std::uint16_t>(random_.below(1'001));
+        }
+    }
+
+    std::uint32_t changes_;
+    CellSchema schema_;
+    SplitMix random_;
+    std::vector<EntityId> all_;  ///< the first ones stand for observers
+};
+
+}  // namespace
+
+void scene_shared(Report& report, const Options& options) {
+    const std::uint32_t rounds = 3, ticks = ticks_of(options, 60, 300);
+    for (const Ratio& ratio : ratios) {
+        const std::string scene = std::string("shared, ") + ratio.name;
+        std::vector<std::unique_ptr<Cells>> sides;
+        say_progress(scene, "joining");
+        for (const Way& way : ways) {
+            sides.push_back(std::make_unique<Cells>(way.mode, ratio.changes));
+            if (!sides.back()->stage->join()) {
+                report.does_not_count(scene + ", joined", false, 1, 1, "not all clients joined");
+                return;
+            }
+            for (int i = 0; i < 60; ++i) sides.back()->stage->step();
+        }
+        for (std::uint32_t r = 0; r < rounds; ++r) {
+            say_progress(scene, "round " + std::to_string(r + 1) + " of 3");
+            for (auto& side : sides) side->meter.begin_round();
+            for (std::uint32_t i = 0; i < ticks; ++i) {  // A B C A B C
+                for (auto& side : sides) {
+                    const TickCost cost = side->stage->step();
+                    const TickProfile& p = cost.profile;
+                    side->meter.add(cost);
+                    side->replication_ms.push_back((p.diff_us + p.prioritise_us + p.encode_us) /
+                                                   1'000.0);
+                }
+            }
+        }
+        std::vector<Row> rows;
+        for (std::size_t w = 0; w < sides.size(); ++w) {
+            rows.push_back(sides[w]->meter.row(scene, ways[w].name, observers));
+            const Checked checked = settle_and_check(*sides[w]->stage);
+            const ServerStats stats = sides[w]->stage->server().stats();
+            rows.back().checked = checked.values;
+            rows.back().wrong = checked.wrong;
+            rows.back().more["changes"] = ratio.changes;
+            rows.back().more["replication_ms_p10"] = percentile(sides[w]->replication_ms, 0.1);
+            rows.back().more["replication_ms_p50"] = median(sides[w]->replication_ms);
+            rows.back().more["sections"] = static_cast<double>(stats.sections);
+            rows.back().more["section_copies"] = static_cast<double>(stats.section_copies);
+            rows.back().more["sections_left_out"] = static_cast<double>(stats.sections_left_out);
+        }
+        add_rows(report, rows);
+    }
+}
+
+void figures_of_shared(Report& report) {
+    double wrong = 0;
+    for (const Ratio& ratio : ratios) {
+        const std::string scene = std::string("shared, ") + ratio.name;
+        const Row* alone = report.find(scene, "alone");
+        if (alone == nullptr) return;
+        for (const Way& way : ways) {
+            const Row* row = report.find(scene, way.name);
+            wrong += static_cast<double>(row->wrong);
+            if (way.mode == NodeMode::per_observer) continue;
+            const auto ms = [](const Row& of) { return of.more.at("replication_ms_p10"); };
+            report.aim_at_most(scene + ", " + way.name + "/alone, diff to encode",
+                               ms(*row) / ms(*alone), 1);
+            report.aim_at_most(scene + ", " + way.name + "/alone, bytes", row->bytes / alone->bytes,
+                               1);
+        }
+    }
+    report.at_most("shared, mismatches", wrong, 0, 0);
+}
+
+}  // namespace purview::bench
