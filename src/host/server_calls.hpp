@@ -41,6 +41,7 @@ struct ServerCalls {
     std::vector<RpcCulled> culled;  ///< of all reports, one after another
     std::vector<RpcLateCull> late;
     std::vector<ObserverId> covering;  ///< scratch: who covers the place of a call
+    std::vector<std::size_t> first_culled;  ///< scratch: by report
     RpcCounters counters;
 };
 
