@@ -154,7 +154,9 @@ TEST_CASE("predicted: what flies straight is right in every tick and seldom told
     fly(-0.5F, 0.3F, 8, false);  // it was hit
     fly(-0.5F, 0.3F, 100, true);
     CHECK(told < 20);
-    fly(0, 0, 8, false);
+    told = 0;
+    fly(0, 0, 8, true);
+    CHECK(told == 1);  // at once, and that it stands
     told = 0;
     fly(0, 0, 50, true);
     CHECK(told == 0);  // it rests, and nobody is told again
