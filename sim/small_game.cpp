@@ -316,7 +316,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
 /// Another radius and other steps in the same node, or a second node beside it.
 void SmallGame::change_rules(Server& server) {
     if (ticks_between_rules == 0 || rule_random_.below(ticks_between_rules) != 0) return;
-    InterestRules rules = small_rules(*schema_);
+    InterestRules rules = scale_.herd > 0 ? shared_rules(*schema_) : small_rules(*schema_);
     std::vector<StepDesc>& steps = rules.nodes[0].steps;
     steps[0].kernel.enter_m = rule_random_.between(25, 45);
     steps[0].kernel.leave_m = steps[0].kernel.enter_m + rule_random_.between(0, 6);

@@ -73,7 +73,8 @@ void ServerData::decide_calls() {
         release_held(*session);
     }
     expire_held();
-    std::vector<std::size_t> first_culled;
+    std::vector<std::size_t>& first_culled = calls.first_culled;
+    first_culled.clear();
     for (WantedCall& wanted : calls.wanted) {
         wanted.made = tick_number;
         first_culled.push_back(calls.culled.size());

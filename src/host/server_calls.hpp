@@ -40,7 +40,8 @@ struct ServerCalls {
     std::vector<RpcReport> reports;
     std::vector<RpcCulled> culled;  ///< of all reports, one after another
     std::vector<RpcLateCull> late;
-    std::vector<ObserverId> covering;  ///< scratch: who covers the place of a call
+    std::vector<ObserverId> covering;       ///< scratch: who covers the place of a call
+    std::vector<std::size_t> first_culled;  ///< scratch: by report
     RpcCounters counters;
 };
 

@@ -78,7 +78,7 @@ float priority_of(std::uint64_t key) noexcept {
 /// The update of a ghost with predicted fields: differences where the observer has what they are
 /// against, whole values where he has not, or where it came to rest. False as for make_item.
 bool make_predicted(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
-                    SnapshotItem& item, std::vector<Motion>& motions) {
+                    SnapshotItem& item, SnapshotPlan& plan) {
     const LocalId lane = item.lane;
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = input.fields.layout(ghosts.kind(lane));
@@ -90,23 +90,23 @@ bool make_predicted(const ReplicationInput& input, const GhostTable& ghosts, Fie
         ghosts.motions().shown_tick(lane) != ghosts.motions().acknowledged_tick(lane);
     if (mask == 0 && !item.relink && !is_wrong && !is_called) return false;
     item.references = mask & layout.references;
-    item.motions = static_cast<std::uint32_t>(motions.size());
+    plan.begin_motions(lane);
     if (!item.relink && has_baseline(ghosts, lane, input.tick) &&
         !(is_wrong && has_come_to_rest(input.fields, ghosts, lane, input.tick))) {
         item.type = ItemType::plain;
-        item.body =
-            encode_differences(input.fields, ghosts, lane, mask, input.tick, input.cache, motions);
+        item.body = encode_differences(input.fields, ghosts, lane, mask, input.tick, input.cache,
+                                       plan.motions);
     } else {
         item.type = ItemType::verbose;
         item.body = input.cache.update(index, ghosts.kind(lane), mask | layout.predicted);
-        append_still(input.fields, index, layout, motions);
+        append_still(input.fields, index, layout, plan.motions);
     }
     return true;
 }
 
 /// False when there is nothing to tell after all.
 bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
-               SnapshotItem& item, std::vector<Motion>& motions) {
+               SnapshotItem& item, SnapshotPlan& plan) {
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindId kind = ghosts.kind(lane);
     item = SnapshotItem{};
@@ -124,8 +124,8 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
             input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
         item.references = told & layout.references;
         if (layout.predicted != 0) {
-            item.motions = static_cast<std::uint32_t>(motions.size());
-            append_still(input.fields, index, layout, motions);
+            plan.begin_motions(lane);
+            append_still(input.fields, index, layout, plan.motions);
         }
         item.bits += kind_bits(input.schema) + link_bits;
     } else {
@@ -139,7 +139,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
         if (layout.predicted != 0) {
-            if (!make_predicted(input, ghosts, mask, item, motions)) return false;
+            if (!make_predicted(input, ghosts, mask, item, plan)) return false;
         } else {
             if (mask == 0 && !item.relink) return false;
             // A body of one part cannot say that nothing changed.
@@ -216,7 +216,7 @@ class Planner {
     bool add_one(LocalId lane, float priority) {
         if (plan_.item_of_lane[lane] != 0) return true;
         SnapshotItem item;
-        if (!make_item(input_, ghosts_, lane, item, plan_.motions)) {
+        if (!make_item(input_, ghosts_, lane, item, plan_)) {
             ghosts_.settle(lane);
             return false;
         }

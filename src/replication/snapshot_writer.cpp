@@ -248,10 +248,12 @@ std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
 
 std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTable& ghosts,
                                    const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
-    if (item.motions == SnapshotItem::no_motions) return {};
+    if (item.type == ItemType::leave) return {};
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    if (layout.predicted == 0) return {};
     return std::span(plan.motions)
-        .subspan(item.motions, static_cast<std::size_t>(std::popcount(layout.predicted)));
+        .subspan(plan.motions_of_lane[item.lane],
+                 static_cast<std::size_t>(std::popcount(layout.predicted)));
 }
 
 }  // namespace
@@ -304,11 +306,12 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
                                     : out.varint(item.lane - expected);
             expected = item.lane + 1;
             write_item(input, ghosts, plan, item, out);
-            ghosts.sent(record, item.lane,
-                        type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
-                        : type == ItemType::enter ? SentAs::enter
-                                                  : SentAs::update,
-                        motions_of(input, ghosts, plan, item));
+            ghosts.sent(
+                record, item.lane,
+                type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
+                : type == ItemType::enter ? SentAs::enter
+                                          : SentAs::update,
+                names_baseline ? motions_of(input, ghosts, plan, item) : std::span<const Motion>{});
         }
     }
     out.boolean(has_sections);

@@ -31,10 +31,8 @@ struct SnapshotItem {
     LocalId lane = 0;
     LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
     EncodedFields body;
-    FieldMask references = 0;            ///< follow the body
-    std::uint32_t bits = 0;              ///< what it costs at most, its place among the lanes aside
-    std::uint32_t motions = no_motions;  ///< first of SnapshotPlan::motions
-    static constexpr std::uint32_t no_motions = ~std::uint32_t{0};
+    FieldMask references = 0;  ///< follow the body
+    std::uint32_t bits = 0;    ///< what it costs at most, its place among the lanes aside
     std::uint32_t packet = 0;  ///< that took it, from 1 on in each tick; 0: none yet
     float priority = 0;
     ItemType type = ItemType::plain;
@@ -44,17 +42,18 @@ struct SnapshotItem {
 
 /// One observer's list for one tick; reused, so that it does not allocate.
 struct SnapshotPlan {
-    std::vector<SnapshotItem> items;          ///< in send order
-    std::vector<Motion> motions;              ///< that the items tell of predicted fields
-    std::vector<std::uint32_t> item_of_lane;  ///< lane -> index + 1, for the parent gate
-    std::size_t next = 0;                     ///< first item that may not be taken yet
-    std::uint32_t packet = 0;                 ///< the one being filled
-    bool is_over_budget = false;              ///< it is sorted: not everything fits
-    std::uint32_t item_bits = 64;             ///< an item's, by the last list
-    float likely_priority = 0;                ///< that will be enough for the next list; 0: any
-    std::vector<std::uint64_t> keys;          ///< scratch: what waits, by priority
-    std::vector<std::uint64_t> chosen;        ///< scratch of one packet, in wire order
-    std::vector<LocalId> first;               ///< lanes whose items the next packet takes first
+    std::vector<SnapshotItem> items;             ///< in send order
+    std::vector<Motion> motions;                 ///< that items tell of predicted fields
+    std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
+    std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
+    std::size_t next = 0;                        ///< first item that may not be taken yet
+    std::uint32_t packet = 0;                    ///< the one being filled
+    bool is_over_budget = false;                 ///< it is sorted: not everything fits
+    std::uint32_t item_bits = 64;                ///< an item's, by the last list
+    float likely_priority = 0;                   ///< that will be enough for the next list; 0: any
+    std::vector<std::uint64_t> keys;             ///< scratch: what waits, by priority
+    std::vector<std::uint64_t> chosen;           ///< scratch of one packet, in wire order
+    std::vector<LocalId> first;                  ///< lanes whose items the next packet takes first
 
     /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
@@ -62,6 +61,12 @@ struct SnapshotPlan {
         return at == 0 ? nullptr : &items[at - 1];
     }
 
+    /// The motions that are appended from now on are the lane's.
+    void begin_motions(LocalId lane) {
+        if (motions_of_lane.size() < item_of_lane.size())
+            motions_of_lane.resize(item_of_lane.size());
+        motions_of_lane[lane] = static_cast<std::uint32_t>(motions.size());
+    }
     void skip_taken() noexcept {
         while (next < items.size() && items[next].packet != 0) ++next;
     }

@@ -11,11 +11,12 @@ sys.dont_write_bytecode = True
 
 from bits import BitReader, Mismatch, combine, expand, hash_bytes, mix  # noqa: E402
 import fields  # noqa: E402
+import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 from schema import Component, Kind  # noqa: E402
 from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
-                      read_leave, read_roster)
+                      read_differences, read_leave, read_roster)
 
 
 def bits(text):
@@ -212,6 +213,36 @@ class Reading(unittest.TestCase):
             ghosts.apply(snapshot(verbose=[Verbose(1, 0, Link(None, 0), [])]))
             self.assertEqual(ghosts.state()[1][3], ((1,), (2,)) if keeps else ((4,), (4,)))
 
+    def test_a_motion_is_as_the_paper_reckons(self):
+        start = motion.still(100)
+        self.assertEqual(motion.value_after(start, 5, 1000), 100)
+        self.assertEqual(motion.parameter(start), 2)
+        moved = motion.following(start, 4, 110, 1000)  # a new line, from the baseline
+        self.assertEqual(moved, motion.Motion(7040, 163840, 4, 192))
+        self.assertEqual(motion.value_after(moved, 4, 1000), 120)
+        self.assertEqual(motion.value_after(moved, 9999, 1000), 1000)
+        near = motion.following(moved, 2, 116, 1000)  # one more than it said: corrected to 3/8 below
+        self.assertEqual(near, motion.Motion(7400, 163840 + (7602176 - 24576 - 7536640) // 6, 6, 112))
+        self.assertEqual(motion.value_after(near, 0, 1000), 116)
+        back = motion.following(start, 3, 99, 1000)
+        self.assertEqual(back.speed, -13653)  # towards zero
+        for text, k, value in (("0", 0, 0), ("10", 0, -1), ("1100", 0, 1), ("11101", 0, 2), ("011", 2, -2)):
+            self.assertEqual(bits(text).difference(k), value)
+
+    def test_differences_are_told_to_what_the_client_has(self):
+        numbers = [fields.quantised(0, 1000, 1), fields.Number(1, 0)]
+        numbers[0].predicted = True
+        component = Component(False, False)
+        component.fields = numbers
+        kind = Kind(b"thing", [component])
+        before = (7, {0: motion.still(100)})
+        changes, motions = read_differences(bits("0001"), kind, before, 9)
+        self.assertEqual(changes, [(0, (101,))])
+        self.assertEqual(motions[0].span, 2)
+        self.refuses("a difference to nothing", lambda: read_differences(bits("0010"), kind, None, 9))
+        low = (7, {0: motion.still(0)})
+        self.refuses("a predicted number", lambda: read_differences(bits("0010"), kind, low, 9))
+
     def test_a_copy_that_is_kept_goes_on_or_ends(self):
         ghosts = Ghosts(2 * [make_kind([fields.Number(9, 0)])])
         ghosts.apply(snapshot(enters=[enter(1, 5), enter(2, 6, parent=1)]))
@@ -252,6 +283,7 @@ def enter(local_id, number, parent=None):
 
 def snapshot(**sections):
     made = Snapshot.__new__(Snapshot)
+    made.tick = 1
     made.leaves, made.enters, made.verbose, made.plain, made.shared, made.rosters = [], [], [], [], [], {}
     for name, items in sections.items():
         setattr(made, name, items)

@@ -154,11 +154,52 @@ TEST_CASE("predicted: what flies straight is right in every tick and seldom told
     fly(-0.5F, 0.3F, 8, false);  // it was hit
     fly(-0.5F, 0.3F, 100, true);
     CHECK(told < 20);
-    fly(0, 0, 8, false);
+    told = 0;
+    fly(0, 0, 8, true);
+    CHECK(told == 1);  // at once, and that it stands
     told = 0;
     fly(0, 0, 50, true);
     CHECK(told == 0);  // it rests, and nobody is told again
     CHECK(compared > 700);
+}
+
+TEST_CASE("predicted: what was lost is told again, whether it moves, jumps or rests (O29)") {
+    FlightSchema schema;
+    SplitMix random(7);
+    std::uint64_t compared = 0;
+    for (int round = 0; round < 12; ++round) {
+        Stage stage(schema.schema, 1);
+        std::vector<EntityId> things;
+        for (int i = 0; i < 20; ++i) {
+            things.push_back(stage.spawn(schema.kind));
+            REQUIRE(stage.interest().allow(stage.observers[0], things.back(), true) == Status::ok);
+        }
+        stage.step(10);
+        const auto fly = [&](std::uint32_t ticks, float loss) {
+            stage.loss = loss;
+            for (std::uint32_t tick = 0; tick < ticks; ++tick) {
+                for (std::size_t i = 0; i < things.size(); ++i) {
+                    Flight* flight = stage.world().edit(things[i], schema.flight);
+                    if (i % 3 == 0) flight->x += 0.05F * static_cast<float>(i);
+                    if (i % 3 == 1 && random.chance(0.05F)) flight->x = random.between(-900, 900);
+                }
+                stage.step();
+            }
+        };
+        const auto wrong = [&] {
+            const Session& session = *stage.server->data().find_session(stage.observers[0]);
+            return count_wrong(session, stage.client(), stage.world(), true, compared);
+        };
+        fly(20 + random.below(20), 0.5F);
+        stage.step(random.below(4));  // what moved rests now, and much is lost still
+        stage.loss = 0;
+        stage.step(6);
+        CHECK(wrong() == 0);
+        fly(3, 0);
+        CHECK(wrong() == 0);
+        CHECK(stage.client().ghost_count() == things.size());
+    }
+    CHECK(compared > 900);
 }
 
 TEST_CASE("predicted: on a good network clients hold the world in every tick, whatever moves") {
