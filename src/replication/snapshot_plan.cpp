@@ -202,9 +202,10 @@ class Planner {
     bool add_pending(LocalId lane, float priority) {
         const bool is_new = ghosts_.needs_enter(lane);
         if (!add_one(lane, priority)) return false;
+        if (!is_new) return true;
         const WorldData& world = input_.world;
         const std::uint32_t root = index_of(world.root_at(ghosts_.entity_index(lane)));
-        if (!is_new || world.members_at(root) == 1) return true;
+        if (world.members_at(root) == 1) return true;
         world.for_each_in_group(root, [&](EntityId member) {
             const LocalId its = ghosts_.find(member);
             if (its != no_local_id && ghosts_.is_pending(its) && ghosts_.needs_enter(its))

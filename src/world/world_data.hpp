@@ -96,7 +96,8 @@ class WorldData {
     }
     void mark_dirty(std::uint32_t index, ComponentId component) noexcept {
         columns_[index_of(component)].dirty.set(index);
-        if (component == schema().place()) entities_[index].keeps_local = false;
+        if (has_relative_places_ && component == schema().place())
+            entities_[index].keeps_local = false;
     }
     Vec3 place_at(std::uint32_t index) const noexcept;
     bool is_placed(std::uint32_t index) const noexcept {

@@ -103,7 +103,7 @@ class OfCalls(Refusing):
         def name(text):
             return little(len(text), 8) + "".join(little(byte, 8) for byte in text)
 
-        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k")
+        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k") + "0"
         h = combine(combine(combine(0, 0), 65535), hash_bytes(b"k", 0))
         self.assertEqual(Schema(bits(kinds + little(0, 8))).hash, h)
         one = name(b"boom") + "0" + little(0, 2) + little(2, 2) + little(1, 2) + little(0, 2) + little(20, 16)
