@@ -125,7 +125,8 @@ void inputs(Bytes bytes) {
         write_inputs(schema, frames, packet.has_digests, packet.corrections, out);
         require(out.ok(), "inputs that were read cannot be written");
         BitReader second(out.written());
-        require(second.boolean() && read_inputs(schema, second, again), "inputs cannot be read again");
+        require(second.boolean() && read_inputs(schema, second, again),
+                "inputs cannot be read again");
         require(again.count == packet.count, "frames are lost");
         for (std::size_t f = 0; f < again.count; ++f) {
             require(again.frames[f].says_same(packet.frames[f]), "a command changes on its way");

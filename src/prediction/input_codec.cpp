@@ -76,8 +76,8 @@ void write_view(const InputFrame& frame, const InputFrame* before, BitWriter& ou
 }
 
 std::uint32_t read_view(const InputFrame* before, BitReader& in) noexcept {
-    const auto step = before == nullptr ? view_step_whole
-                                        : static_cast<std::uint32_t>(in.bits(view_step_bits));
+    const auto step =
+        before == nullptr ? view_step_whole : static_cast<std::uint32_t>(in.bits(view_step_bits));
     if (step == view_step_whole) return static_cast<std::uint32_t>(in.bits(view_bits));
     return (before->view_low + step) & view_mask;
 }

@@ -173,10 +173,9 @@ bool ClientGhosts::read(BitReader& in) {
 void ClientGhosts::accept(Tick& newest) {
     const auto ahead = static_cast<std::int16_t>(tick_low_ - static_cast<std::uint16_t>(newest));
     const Tick tick = newest + static_cast<Tick>(ahead);
-    const bool relates =
-        std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
-            return edit.type != Edit::Type::update || edit.relink;
-        });
+    const bool relates = std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
+        return edit.type != Edit::Type::update || edit.relink;
+    });
     apply(tick);
     revision_ += relates ? 1 : 0;
     newest = std::max(newest, tick);

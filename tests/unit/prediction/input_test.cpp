@@ -20,7 +20,9 @@ InputFrame frame_of(CommandTick tick) {
 
 }  // namespace
 
-TEST_CASE("input queue: over any time no more commands are consumed than there were ticks, and it equals the obvious model") {
+TEST_CASE(
+    "input queue: over any time no more commands are consumed than there were ticks, and it equals "
+    "the obvious model") {
     SplitMix random(7);
     for (int round = 0; round < 200; ++round) {
         InputSettings settings;
@@ -39,11 +41,12 @@ TEST_CASE("input queue: over any time no more commands are consumed than there w
         bool began = false;
         for (int tick = 0; tick < 300; ++tick) {
             for (std::uint32_t n = random.below(random.chance(0.1F) ? 12 : 3); n > 0; --n) {
-                const CommandTick pushed = random.chance(0.1F) ? 1 + random.below(next + 5) : next++;
+                const CommandTick pushed =
+                    random.chance(0.1F) ? 1 + random.below(next + 5) : next++;
                 InputFrame frame = frame_of(pushed);
                 const Status status = queue.push(frame, settings, counters);
                 const bool is_there = std::find(waits.begin(), waits.end(), pushed) != waits.end();
-                const Status expected = pushed <= consumed || is_there ? Status::duplicate
+                const Status expected = pushed <= consumed || is_there          ? Status::duplicate
                                         : pushed > consumed + settings.lead_max ? Status::capacity
                                                                                 : Status::ok;
                 REQUIRE(status == expected);
@@ -80,7 +83,9 @@ TEST_CASE("input queue: over any time no more commands are consumed than there w
     }
 }
 
-TEST_CASE("input queue: a command that is too far ahead, is over, or is too large is refused by name and changes nothing") {
+TEST_CASE(
+    "input queue: a command that is too far ahead, is over, or is too large is refused by name and "
+    "changes nothing") {
     const InputSettings settings;
     InputQueue queue;
     InputCounters counters;
@@ -104,7 +109,9 @@ TEST_CASE("input queue: a command that is too far ahead, is over, or is too larg
     CHECK(counters.repeated == 2);
 }
 
-TEST_CASE("input: the root's components, then plain children depth first, then inner roots with their own (O16)") {
+TEST_CASE(
+    "input: the root's components, then plain children depth first, then inner roots with their "
+    "own (O16)") {
     for (const InputOrder order : {InputOrder::depth_first, InputOrder::breadth_first}) {
         ServerDef def;
         def.input.order = order;
@@ -150,7 +157,9 @@ TEST_CASE("input: members are walked when a relation has changed, and never for 
     CHECK(world.server->input_counters().members_walked == walked + 5);
 }
 
-TEST_CASE("input: one command per owner, group and tick, with the parts of the members that he owns (O11 O17)") {
+TEST_CASE(
+    "input: one command per owner, group and tick, with the parts of the members that he owns (O11 "
+    "O17)") {
     DriveWorld world(2);
     const auto& s = world.schema;
     const ObserverId driver = world.player(0).observer;
@@ -174,8 +183,8 @@ TEST_CASE("input: one command per owner, group and tick, with the parts of the m
         CHECK(group.entity(2) == pack);
         CHECK(group.edit(1, s.aim) == (who == 1 ? group.get(1, s.aim) : nullptr));
         for (std::size_t m = 0; m < 3; ++m) {
-            const bool has = command.part(m, s.drive) != nullptr ||
-                             command.part(m, s.turn) != nullptr;
+            const bool has =
+                command.part(m, s.drive) != nullptr || command.part(m, s.turn) != nullptr;
             seen[who].parts += has;
             seen[who].foreign += has && !group.is_owned(m);
         }
@@ -202,7 +211,9 @@ TEST_CASE("input: one command per owner, group and tick, with the parts of the m
     CHECK(world.player(1).prediction->stats().corrections == 0);
 }
 
-TEST_CASE("input: parts for what the sender does not own, holds or commands are refused and counted, the others count (O17)") {
+TEST_CASE(
+    "input: parts for what the sender does not own, holds or commands are refused and counted, the "
+    "others count (O17)") {
     DriveWorld world(2);
     const auto& s = world.schema;
     const ObserverId mine = world.player(0).observer;
@@ -280,7 +291,9 @@ TEST_CASE("input: parts for what the sender does not own, holds or commands are 
     CHECK(parts == 0);
 }
 
-TEST_CASE("input: a member can be switched out of input and back at run time, and its owner is told (O20 O43)") {
+TEST_CASE(
+    "input: a member can be switched out of input and back at run time, and its owner is told (O20 "
+    "O43)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const EntityId car = world.spawn(s.vehicle, {}, world.player().observer);
@@ -317,7 +330,9 @@ TEST_CASE("input: a client with a fast clock is given no more than one command a
     DriveWorld world(2);
     const auto& s = world.schema;
     EntityId car[2];
-    for (std::size_t i = 0; i < 2; ++i) car[i] = world.spawn(s.vehicle, {0, 10.0F * static_cast<float>(i), 0}, world.player(i).observer);
+    for (std::size_t i = 0; i < 2; ++i)
+        car[i] =
+            world.spawn(s.vehicle, {0, 10.0F * static_cast<float>(i), 0}, world.player(i).observer);
     world.run(20);
     for (std::size_t i = 0; i < 2; ++i) {
         world.player(i).control = [&, i](auto& player, CommandTick) {

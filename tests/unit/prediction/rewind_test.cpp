@@ -27,7 +27,9 @@ struct Victim {
 
 }  // namespace
 
-TEST_CASE("rewind: the history equals a plain copy of every tick, and a write into the past is refused (O19)") {
+TEST_CASE(
+    "rewind: the history equals a plain copy of every tick, and a write into the past is refused "
+    "(O19)") {
     const DriveSchema s;
     World world = World::create({.schema = &s.schema}).value();
     History history(world.data(), 22, 8);
@@ -102,7 +104,9 @@ TEST_CASE("rewind: the history equals a plain copy of every tick, and a write in
     CHECK_FALSE(history.place_at(alive.front(), 300, place));
 }
 
-TEST_CASE("rewind: a shield is rewound with its body, and what the client saw is what the shot meets (O19, the RFC's bug 2)") {
+TEST_CASE(
+    "rewind: a shield is rewound with its body, and what the client saw is what the shot meets "
+    "(O19, the RFC's bug 2)") {
     DriveWorld world(1, Faults{.loss = 0.02F, .delay_us = 70'000, .jitter_us = 10'000});
     const auto& s = world.schema;
     const EntityId shooter = world.spawn(s.vehicle, {0, -50, 0}, world.player().observer);
@@ -115,7 +119,8 @@ TEST_CASE("rewind: a shield is rewound with its body, and what the client saw is
     world.on_simulate = [&](Server& server, Tick tick) {
         const Vec3 at = server.world().place_of(target.body);
         (void)server.world().move(target.body, {at.x + 20.0F / 60, at.y, at.z});
-        server.world().edit(target.shield, s.shield)->strength = 1000 - static_cast<int>(tick) % 900;
+        server.world().edit(target.shield, s.shield)->strength =
+            1000 - static_cast<int>(tick) % 900;
         strength_at[tick] = 1000 - static_cast<int>(tick) % 900;
     };
     world.run(90);
@@ -151,19 +156,21 @@ TEST_CASE("rewind: a shield is rewound with its body, and what the client saw is
         ++shots;
         const Vec3 then = view->place_of(target.body);
         if (std::abs(then.x - aim.x) > worst_miss)
-            MESSAGE("DBG shown " << aim.x << " tick " << ticks[command.tick()] << " got " << command.view_tick() << " place " << then.x << " now " << server.current_tick());
+            MESSAGE("DBG shown " << aim.x << " tick " << ticks[command.tick()] << " got "
+                                 << command.view_tick() << " place " << then.x << " now "
+                                 << server.current_tick());
         worst_miss = std::max(worst_miss, std::abs(then.x - aim.x));
         hits += !found.empty() && found.front().entity == target.body &&
                 found.front().root == target.body;
         const Vec3 now = server.world().place_of(target.body);
-        hits_in_present += distance_to(from, {2 * aim.x - from.x, 2 * aim.y - from.y, 0}, now) <= 0.5F;
+        hits_in_present +=
+            distance_to(from, {2 * aim.x - from.x, 2 * aim.y - from.y, 0}, now) <= 0.5F;
         // The shield is that of the body's tick, not of now.
         const Shield* shield = view->get(target.shield, s.shield);
         REQUIRE(shield != nullptr);
         const auto tick = static_cast<Tick>(view->tick());
         wrong_strength += shield->strength != strength_at[tick];
-        CHECK(server.world().get(target.shield, s.shield)->strength !=
-              strength_at[tick]);
+        CHECK(server.world().get(target.shield, s.shield)->strength != strength_at[tick]);
         CHECK(view->write(target.shield, s.shield.id) == Status::refused);
     };
     world.run(600);
@@ -206,7 +213,8 @@ TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)")
     CHECK(world.server->rewind(ObserverId{999}, now).error() == Status::stale_id);
 }
 
-TEST_CASE("rewind: what was not relevant to the client then is not there, whatever it is now (O19)") {
+TEST_CASE(
+    "rewind: what was not relevant to the client then is not there, whatever it is now (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const ObserverId observer = world.player().observer;
@@ -228,8 +236,7 @@ TEST_CASE("rewind: what was not relevant to the client then is not there, whatev
         for (const RewoundHit& hit : found) out.push_back(hit.entity);
         std::sort(out.begin(), out.end());
         for (const EntityId entity : {seen, late, gone}) {
-            CHECK(view->sees(entity) ==
-                  (std::find(out.begin(), out.end(), entity) != out.end()));
+            CHECK(view->sees(entity) == (std::find(out.begin(), out.end(), entity) != out.end()));
         }
         return out;
     };
