@@ -221,7 +221,8 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
                 {"us_per_packet_received", receive_ms * 1000 / players / ticks},
                 {"members_walked", walked},
                 {"allocations", allocations}});
-    if (commands < players * ticks * 0.9 || after.parts - warm.parts < commands * 5) {
+    if (commands < players * ticks * 0.9 ||
+        static_cast<double>(after.parts - warm.parts) < commands * 5) {
         report.does_not_count("command: members walked", true, 0, 0, "commands were not given");
         return;
     }
