@@ -34,7 +34,7 @@ std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
 EntityId ServerData::resolve_named(const Session& session, LocalId ghost) const noexcept {
     const bool is_known = ghost < session.ghosts.lane_end() && session.ghosts.is_held(ghost) &&
                           session.ghosts.is_live(ghost);
-    return PURVIEW_GUARD(command_ghost, is_known) ? session.ghosts.entity(ghost) : EntityId::none;
+    return is_known ? session.ghosts.entity(ghost) : EntityId::none;
 }
 
 double ServerData::bounded_view(const Session& session, std::uint32_t view_low) {
