@@ -39,7 +39,7 @@ SmallSchema::SmallSchema() {
     course = schema.component<Course>("course")
                  .quantised("heading", &Course::heading, {-50, 50, 0.01})
                  .integer("cargo", &Course::cargo, -3000, 70'000)
-                 .predicted()
+                 .extrapolated()
                  .integer("gear", &Course::gear, 0, 5);
     audience->body = body;
     player = schema.kind("player", {place.id, body.id, pack.id, orders.id, rumour.id}, 4);

@@ -61,7 +61,7 @@ struct Scent {
 struct Course {
     float heading = 0;
     std::int32_t cargo = 0;
-    std::uint8_t gear = 0;  ///< of another kind: it is not predicted
+    std::uint8_t gear = 0;  ///< of another kind: it is not extrapolated
 };
 
 /// Changes its mind with the tick and with what the animal is.

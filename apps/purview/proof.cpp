@@ -131,12 +131,12 @@ bool has_its_turn(const Session& session, const World& world, EntityId entity,
 
 std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lane) const {
     std::vector<check::Course> courses;
-    if (!session.ghosts.motions().is_predicted(lane)) return courses;
+    if (!session.ghosts.motions().is_extrapolated(lane)) return courses;
     const auto shown = session.ghosts.motions().shown(lane);
     std::size_t word = 0;
     for (const KindField& field :
          server_->data().fields().layout(session.ghosts.kind(lane)).fields) {
-        if (field.def->predicted) {
+        if (field.def->extrapolated) {
             const Motion& motion = shown[courses.size()];
             courses.push_back({word, motion.at, motion.speed, field.largest});
         }

@@ -34,14 +34,14 @@ struct AsteroidSchema {
             FieldDef f{names[i], FieldType::quantised, 0, 4, true, -half_m, half_m, 0.01, 0};
             f.offset_bytes = static_cast<std::uint16_t>(4 * i);
             schema.add_field(place.id, f);
-            schema.predict(place.id, f.name);
+            schema.extrapolate(place.id, f.name);
         }
         const RealRange angle{-pi, pi, 0.001};
         turn = schema.component<Turn>("turn")
                    .quantised("yaw", &Turn::yaw, angle)
                    .quantised("pitch", &Turn::pitch, angle)
                    .quantised("roll", &Turn::roll, angle)
-                   .predicted();
+                   .extrapolated();
         schema.set_place(place.id);
         body = schema.kind("body", {place.id, turn.id});
     }

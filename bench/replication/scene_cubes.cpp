@@ -42,14 +42,14 @@ struct CubeSchema {
         z.max = 32 - step;
         for (const FieldDef& f : {x, y, z}) {
             schema.add_field(place.id, f);
-            schema.predict(place.id, f.name);
+            schema.extrapolate(place.id, f.name);
         }
         turn = schema.component<Turn>("turn")
                    .integer("largest", &Turn::largest, 0, 3)
                    .integer("a", &Turn::a, 0, 511)
                    .integer("b", &Turn::b, 0, 511)
                    .integer("c", &Turn::c, 0, 511);
-        for (const char* part : {"a", "b", "c"}) schema.predict(turn.id, part);
+        for (const char* part : {"a", "b", "c"}) schema.extrapolate(turn.id, part);
         touch = schema.component<Touch>("touch").boolean("interacting", &Touch::interacting);
         schema.set_place(place.id);
         cube = schema.kind("cube", {place.id, turn.id, touch.id});

@@ -14,11 +14,11 @@ constexpr std::uint64_t ghosts_max = 1U << 20;
 WireMeter::WireMeter(const Schema& schema)
     : schema_(&schema), kind_bits_(bits_for(schema.kinds().size() - 1)) {
     for (const KindLayout& layout : layouts_of(schema)) {
-        if (layout.predicted != 0 && !ghosts_) ghosts_.emplace(schema);
+        if (layout.extrapolated != 0 && !ghosts_) ghosts_.emplace(schema);
     }
 }
 
-void WireMeter::read_predicted(BitReader& in) {
+void WireMeter::read_extrapolated(BitReader& in) {
     const std::size_t before = in.bits_read();
     if (!ghosts_->read(in)) return in.fail();
     ghosts_->accept(newest_);
@@ -148,7 +148,7 @@ void WireMeter::read(std::span<const std::byte> datagram) {
         (void)in.bytes(in.bits(10));
     }
     bits_.stream += static_cast<double>(in.bits_read() - before - 1);
-    if (in.boolean()) ghosts_ ? read_predicted(in) : read_snapshot(in);
+    if (in.boolean()) ghosts_ ? read_extrapolated(in) : read_snapshot(in);
     (void)in.boolean();  // no calls
     bits_.header += static_cast<double>(in.bits_left());
     ++bits_.packets;

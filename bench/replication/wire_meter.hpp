@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Where the bits of one client's packets go. Reads them as PROTOCOL.md has them, with code of its
-// own, and keeps nothing but counts and the kind of every ghost. Where fields are predicted it lets
-// the library read, and all bits of a snapshot but its tick count as values.
+// own, and keeps nothing but counts and the kind of every ghost. Where fields are extrapolated it
+// lets the library read, and all bits of a snapshot but its tick count as values.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class WireMeter {
     void read_fields(BitReader& in, std::uint32_t kind);
     void read_link(BitReader& in);
     void read_snapshot(BitReader& in);
-    void read_predicted(BitReader& in);
+    void read_extrapolated(BitReader& in);
     void read_updates(BitReader& in, bool verbose);
     std::uint64_t full_bits(std::uint32_t kind) const;
     std::uint32_t& kind_of(std::uint64_t lane);
@@ -51,7 +51,7 @@ class WireMeter {
     const Schema* schema_;
     unsigned kind_bits_;
     std::vector<std::uint32_t> kinds_;    ///< by ghost
-    std::optional<ClientGhosts> ghosts_;  ///< where fields are predicted
+    std::optional<ClientGhosts> ghosts_;  ///< where fields are extrapolated
     Tick newest_ = 0;
     WireBits bits_;
 };

@@ -46,7 +46,7 @@ struct FieldDef {
     double step = 0;             ///< quantised only
     std::uint8_t wire_bits = 0;  ///< derived: at most so many; a reference: beside its ghost's id
     std::uint8_t words = 1;      ///< derived: of 32 bits, as comparisons and digests see it
-    bool predicted = false;      ///< Schema::predict
+    bool extrapolated = false;   ///< Schema::extrapolate
 };
 
 /// Who is told a component of an entity that is relevant to him (Fusion's ReplicateTo). It decides
@@ -168,7 +168,7 @@ class Schema {
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
     static constexpr std::size_t rpcs_max = 128;
-    static constexpr unsigned predicted_bits_max = 24;  ///< of one field
+    static constexpr unsigned extrapolated_bits_max = 24;  ///< of one field
     static constexpr std::size_t inputs_max = 32;
 
     /// Declares a component that is the struct T (trivially copyable). Fields are added to the
@@ -196,7 +196,7 @@ class Schema {
     /// does not say, and nothing while the line is right (docs/adr/0014). Costs memory and time for
     /// each observer. Integers and quantised fields of at most 24 bits, in components that everyone
     /// is told. Clients hold the same values in the same ticks as without.
-    void predict(ComponentId component, std::string_view field);
+    void extrapolate(ComponentId component, std::string_view field);
 
     /// `field` of `component` answers yes when it is not zero.
     FlagId flag(std::string_view name, ComponentId component, std::string_view field);
@@ -330,10 +330,10 @@ class ComponentBuilder {
         return add(name, member, FieldType::reference, {});
     }
 
-    /// The fields that were added so far are predicted (Schema::predict).
-    ComponentBuilder& predicted() requires std::is_same_v<Id, ComponentId> {
+    /// The fields that were added so far are extrapolated (Schema::extrapolate).
+    ComponentBuilder& extrapolated() requires std::is_same_v<Id, ComponentId> {
         for (std::size_t f = 0; f < schema_->components()[index_of(id_)].fields.size(); ++f)
-            schema_->predict(id_, schema_->components()[index_of(id_)].fields[f].name);
+            schema_->extrapolate(id_, schema_->components()[index_of(id_)].fields[f].name);
         return *this;
     }
 

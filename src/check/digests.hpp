@@ -33,7 +33,7 @@ struct NamedEntity {
 };
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
-/// How a predicted field goes on after the tick in which it was told (PROTOCOL.md, "Motion"): as
+/// How a extrapolated field goes on after the tick in which it was told (PROTOCOL.md, "Motion"): as
 /// the server believes that the client has it. What becomes of it is reckoned here.
 struct Course {
     std::size_t word = 0;    ///< among wire_values
@@ -59,7 +59,7 @@ struct ManifestItem {
     std::shared_ptr<const std::vector<std::uint32_t>> before = nullptr;
     /// Components that the observer is told, a bit each by schema.
     std::uint32_t told = ~std::uint32_t{0};
-    std::vector<Course> courses;  ///< of all predicted fields
+    std::vector<Course> courses;  ///< of all extrapolated fields
 };
 
 struct Manifest {

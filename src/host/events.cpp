@@ -61,8 +61,8 @@ void ServerData::apply_events(Session& session) {
 void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
     if (layout.audience != 0) ghosts.set_restricted(lane);
-    if (layout.predicted != 0)
-        ghosts.set_predicted(lane, static_cast<unsigned>(std::popcount(layout.predicted)));
+    if (layout.extrapolated != 0)
+        ghosts.set_extrapolated(lane, static_cast<unsigned>(std::popcount(layout.extrapolated)));
 }
 
 /// The client is told once when all that was relevant at its join has arrived.

@@ -62,8 +62,8 @@ std::string problem_of_sharing(const ServerDef& def) {
                 if (part.audience.type != AudienceType::everyone)
                     return what + "has the component '" + part.name + "', which is for some only";
                 if (std::any_of(part.fields.begin(), part.fields.end(),
-                                [](const FieldDef& field) { return field.predicted; })) {
-                    return what + "has predicted fields, of which each observer has his own";
+                                [](const FieldDef& field) { return field.extrapolated; })) {
+                    return what + "has extrapolated fields, of which each observer has his own";
                 }
             }
         }

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "host/server_data.hpp"
-#include "replication/predicted_fields.hpp"
+#include "replication/extrapolated_fields.hpp"
 
 namespace purview {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Ghosts with predicted fields, on the client: differences are read against the motion that the
+// Ghosts with extrapolated fields, on the client: differences are read against the motion that the
 // server knows to be here, and no other; and from one snapshot to the next, ghosts go on.
 #include <algorithm>
 #include <bit>
@@ -24,11 +24,11 @@ void ClientGhosts::read_baseline(BitReader& in) {
     baseline_ = back == 0 || tick_ == 0 || tick <= back ? 0 : tick - back;
 }
 
-/// Fields that are not predicted, with what says which; their words are staged.
+/// Fields that are not extrapolated, with what says which; their words are staged.
 FieldMask ClientGhosts::decode_others(BitReader& in, const KindLayout& layout) {
     FieldMask mask = 0;
     for (const KindLayout::Part& part : layout.parts) {
-        const FieldMask others = part.fields & ~layout.predicted;
+        const FieldMask others = part.fields & ~layout.extrapolated;
         if (others == 0 || !in.boolean()) continue;
         FieldMask fields = others;
         if (std::popcount(others) > 1 && !in.boolean()) {
@@ -53,19 +53,19 @@ bool ClientGhosts::decode_differences(BitReader& in, Edit& edit) {
         return false;
     }
     const Tick ticks = completed_tick(tick_) - of;
-    edit.mask = its.predicted;
-    if (its.all != its.predicted && in.boolean()) edit.mask |= decode_others(in, its);
+    edit.mask = its.extrapolated;
+    if (its.all != its.extrapolated && in.boolean()) edit.mask |= decode_others(in, its);
     other_words_.assign(staged_words_.begin() + edit.words_at, staged_words_.end());
     staged_words_.resize(edit.words_at);
     const std::uint32_t* other = other_words_.data();
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
         const KindField& field = its.fields[f];
-        if ((its.predicted >> f & 1U) == 0) {  // has been read
+        if ((its.extrapolated >> f & 1U) == 0) {  // has been read
             staged_words_.insert(staged_words_.end(), other, other + field.def->words);
             other += field.def->words;
             return;
         }
-        const std::int64_t value = std::int64_t{predicted_value(*before, ticks, field.largest)} +
+        const std::int64_t value = std::int64_t{extrapolated_value(*before, ticks, field.largest)} +
                                    read_difference(difference_parameter(*before), in);
         if (value < 0 || value > field.largest) in.fail();
         if (!in.ok()) return;
@@ -86,7 +86,7 @@ void ClientGhosts::apply_motions(const Edit& edit, Tick tick) {
     const Motion* told =
         edit.motions_at == no_motions ? nullptr : staged_motions_.data() + edit.motions_at;
     bool moves = false;
-    for_each_bit(its.predicted, 0, [&](std::size_t f) {
+    for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
         const auto word = edit.ghost * stride_ + word_at_[index_of(ghost.kind)][f];
         *motion = told != nullptr ? *told++ : motion_at(words_[word]);
         moves |= motion++->speed != 0;
@@ -108,7 +108,7 @@ void ClientGhosts::end_motions(LocalId ghost) {
     ghosts_[ghost].motions = ClientMotions::no_slot;
 }
 
-/// What was not told is as predicted.
+/// What was not told is as extrapolated.
 void ClientGhosts::go_on(Tick tick) {
     for (std::size_t w = 0; w < moving_.size(); ++w) {
         for_each_bit(moving_[w], w * bits_per_word, [&](std::size_t g) {
@@ -118,10 +118,10 @@ void ClientGhosts::go_on(Tick tick) {
             const Motion* motion = motions_.newest(ghosts_[ghost].motions, of);
             if (motion == nullptr || of >= tick) return;
             bool moved = false;
-            for_each_bit(its.predicted, 0, [&](std::size_t f) {
+            for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
                 const KindField& field = its.fields[f];
                 std::uint32_t& word = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
-                const std::uint32_t now = predicted_value(*motion++, tick - of, field.largest);
+                const std::uint32_t now = extrapolated_value(*motion++, tick - of, field.largest);
                 moved |= word != now && field.component == schema_.place();
                 word = now;
             });

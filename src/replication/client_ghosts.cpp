@@ -19,7 +19,7 @@ ClientGhosts::ClientGhosts(Schema schema)
       layouts_(layouts_of(schema_)),
       kind_bits_(bits_for(schema_.kinds().size() - 1)) {
     const std::array<std::byte, 256> zeros{};
-    int predicted = 0;
+    int extrapolated = 0;
     for (const KindLayout& layout : layouts_) {
         auto& defaults = defaults_.emplace_back();
         auto& word_at = word_at_.emplace_back();
@@ -30,10 +30,10 @@ ClientGhosts::ClientGhosts(Schema schema)
         }
         stride_ = std::max(stride_, layout.words);
         has_references_ |= layout.references != 0;
-        has_predicted_ |= layout.predicted != 0;
-        predicted = std::max(predicted, std::popcount(layout.predicted));
+        has_extrapolated_ |= layout.extrapolated != 0;
+        extrapolated = std::max(extrapolated, std::popcount(layout.extrapolated));
     }
-    motions_.set_fields(static_cast<std::size_t>(predicted));
+    motions_.set_fields(static_cast<std::size_t>(extrapolated));
 }
 
 // -- decode: bytes to edits, nothing applied ----------------------------------------------------
@@ -99,8 +99,8 @@ bool ClientGhosts::decode_update(BitReader& in, Edit& edit) {
         decode_fields(in, fields, its);
         edit.mask |= fields;
     }
-    // What is predicted is told by differences, or all of it.
-    if ((edit.mask & its.predicted) != its.predicted) in.fail();
+    // What is extrapolated is told by differences, or all of it.
+    if ((edit.mask & its.extrapolated) != its.extrapolated) in.fail();
     decode_references(in, edit, its);
     return in.ok();
 }
@@ -113,7 +113,7 @@ bool ClientGhosts::decode(BitReader& in) {
         // An item has at least four bits before its body: no count can be larger than that.
         const auto count = in.varint_max(in.bits_left() / 2 + 1);
         const auto k = plain && count > 0 ? static_cast<unsigned>(in.bits(4)) : 0U;
-        if (plain && count > 0 && has_predicted_) read_baseline(in);
+        if (plain && count > 0 && has_extrapolated_) read_baseline(in);
         LocalId expected = 0;
         for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
             const auto gap = plain ? in.rice(k, local_ids_max) : in.varint_max(local_ids_max);
@@ -164,8 +164,8 @@ bool ClientGhosts::decode(BitReader& in) {
                 return false;
             }
             edit.kind = kind(edit.ghost);
-            return layout(edit.kind).predicted != 0 ? decode_differences(in, edit)
-                                                    : decode_update(in, edit);
+            return layout(edit.kind).extrapolated != 0 ? decode_differences(in, edit)
+                                                       : decode_update(in, edit);
         },
         true);
     sections_.begin();
@@ -275,7 +275,7 @@ void ClientGhosts::resume(const Edit& edit, Tick tick) {
     Ghost& its = ghosts_[edit.ghost];
     its.held = its.resumes = true;
     its.samples = 0;  // wherever it was in the meantime
-    if (layout(its.kind).predicted != 0) its.motions = motions_.take();
+    if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
     arrive(edit.ghost, edit.whole, tick);
 }
 
@@ -298,7 +298,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ghost.owned = edit.owned;
     ghost.parent = edit.parent;
     ghost.told = edit.told;
-    if (layout(edit.kind).predicted != 0) ghost.motions = motions_.take();
+    if (layout(edit.kind).extrapolated != 0) ghost.motions = motions_.take();
     arrive(edit.ghost, edit.whole, tick);
     apply_values(edit, tick);
 }
@@ -326,7 +326,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     });
     // It stood still until the tick before: interpolation must not smear the pause.
     const bool rested = !is_moving(edit.ghost) && ghost.updated + 1 < tick;
-    if (its.predicted != 0) apply_motions(edit, tick);
+    if (its.extrapolated != 0) apply_motions(edit, tick);
     if (moved && has_place(edit.ghost)) note_place(edit.ghost, tick, rested);
     ghost.updated = tick;
     ghost.packet = packets_;

@@ -179,7 +179,7 @@ class ClientGhosts {
     void decode_sections(BitReader& in);
     void decode_fields(BitReader& in, FieldMask mask, const KindLayout& layout);
     void decode_references(BitReader& in, const Edit& edit, const KindLayout& layout);
-    // client_differences.cpp: ghosts with predicted fields
+    // client_differences.cpp: ghosts with extrapolated fields
     Tick completed_tick(Tick newest) const noexcept;
     void read_baseline(BitReader& in);
     bool decode_differences(BitReader& in, Edit& edit);
@@ -219,7 +219,7 @@ class ClientGhosts {
     std::vector<std::vector<std::uint32_t>> defaults_;  ///< by kind: the words of what is all zeros
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
-    bool has_predicted_ = false;
+    bool has_extrapolated_ = false;
     unsigned kind_bits_;
     std::size_t stride_ = 1;
     std::vector<Ghost> ghosts_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The motions of a client's ghosts with predicted fields: of each the newest, by which it is shown,
-// and those before it, against which differences may still be told. A ghost has a slot while it is
-// held, so what is kept is bounded by what was told.
+// The motions of a client's ghosts with extrapolated fields: of each the newest, by which it is
+// shown, and those before it, against which differences may still be told. A ghost has a slot while
+// it is held, so what is kept is bounded by what was told.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class ClientMotions {
     /// Whatever a server may name: one for each tick back, and the one that is named.
     static constexpr std::size_t kept_max = baseline_ticks_max + 1;
 
-    /// The most predicted fields of any kind; before the first slot is taken.
+    /// The most extrapolated fields of any kind; before the first slot is taken.
     void set_fields(std::size_t fields) noexcept { stride_ = fields; }
 
     Slot take();

@@ -21,7 +21,7 @@ FieldStore::FieldStore(const Schema& schema) : schema_(&schema), layouts_(layout
     for (const KindLayout& layout : layouts_) {
         PURVIEW_ASSERT(layout.fields.size() <= Schema::kind_fields_max);
         has_references_ |= layout.references != 0;
-        has_predicted_ |= layout.predicted != 0;
+        has_extrapolated_ |= layout.extrapolated != 0;
     }
     for (const ComponentDef& component : schema.components()) {
         Column& column = columns_.emplace_back();

@@ -49,7 +49,7 @@ class FieldStore {
         return reference_changes_;
     }
     bool has_references() const noexcept { return has_references_; }
-    bool has_predicted() const noexcept { return has_predicted_; }
+    bool has_extrapolated() const noexcept { return has_extrapolated_; }
     /// Appends the entities that name this one in a reference, each once.
     void referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out);
     /// Tick of the last change of its parent within its group; 0: never.
@@ -88,7 +88,7 @@ class FieldStore {
     std::vector<KindLayout> layouts_;
     std::vector<Column> columns_;
     bool has_references_ = false;
-    bool has_predicted_ = false;
+    bool has_extrapolated_ = false;
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
     std::vector<ReferenceChange> reference_changes_;

@@ -48,9 +48,9 @@ LocalId GhostTable::take_lane() {
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!test(live_, lane));
-    if (motions_.is_predicted(lane)) {
+    if (motions_.is_extrapolated(lane)) {
         motions_.end(lane);
-        reset(predicted_, lane);
+        reset(extrapolated_, lane);
     }
     for (Words* words : {&used_, &held_, &pending_, &needs_enter_, &needs_leave_, &ever_sent_,
                          &restricted_, &owed_, &awaited_, &lingering_, &away_, &shared_}) {
@@ -211,10 +211,10 @@ void GhostTable::set_told(LocalId lane, std::uint32_t told, Tick now) {
     want(lane, now);
 }
 
-void GhostTable::set_predicted(LocalId lane, unsigned fields) {
-    if (motions_.is_predicted(lane)) return;  // its copy was kept
-    if (predicted_.size() < used_.size()) predicted_.resize(used_.size(), 0);
-    set(predicted_, lane);
+void GhostTable::set_extrapolated(LocalId lane, unsigned fields) {
+    if (motions_.is_extrapolated(lane)) return;  // its copy was kept
+    if (extrapolated_.size() < used_.size()) extrapolated_.resize(used_.size(), 0);
+    set(extrapolated_, lane);
     motions_.begin(lane, fields);
 }
 

@@ -109,8 +109,8 @@ class GhostTable {
     void touch_references(EntityId entity, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
     void named(LocalId lane) noexcept { set(ever_sent_, lane); }
-    /// The kind has so many predicted fields.
-    void set_predicted(LocalId lane, unsigned fields);
+    /// The kind has so many extrapolated fields.
+    void set_extrapolated(LocalId lane, unsigned fields);
     const LaneMotions& motions() const noexcept { return motions_; }
     /// Everything that was sent in this tick or before has a known fate: differences are told
     /// against what arrived up to it.
@@ -119,10 +119,9 @@ class GhostTable {
     }
     /// pending |= live & changed; of restricted lanes only those for which is_told(lane): what
     /// changed is something that the observer is told. A change that he is not told must not even
-    /// send again what is under way. Of predicted lanes those that is_off(lane): the observer does
-    /// not see them as they are.
-    /// `covered`: lanes whose changes of this tick go in shared sections, if there are any; fewer
-    /// words than lanes: the rest are not.
+    /// send again what is under way. Of extrapolated lanes those that is_off(lane): the observer
+    /// does not see them as they are. `covered`: lanes whose changes of this tick go in shared
+    /// sections, if there are any; fewer words than lanes: the rest are not.
     template <class IsTold, class IsOff>
     void gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
                 IsTold&& is_told, IsOff&& is_off);
@@ -221,7 +220,7 @@ class GhostTable {
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
     const PacketRecord& last_record() const noexcept { return records_[records_.end() - 1]; }
-    /// `motions`: of all predicted fields, where there are any and they are told.
+    /// `motions`: of all extrapolated fields, where there are any and they are told.
     void sent(PacketRecord& record, LocalId lane, SentAs as, std::span<const Motion> motions = {});
     /// visit(SentItem), in the order of the packet.
     template <class Visit>
@@ -321,7 +320,7 @@ class GhostTable {
     Fifo<std::uint32_t> sent_items_;  ///< of all records: lane, has_motions and SentAs
     Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
-    Words predicted_;  ///< of a kind with predicted fields; as long as there are such lanes
+    Words extrapolated_;  ///< of a kind with extrapolated fields; as long as there are such lanes
     LaneMotions motions_;
     std::vector<LocalId> held_back_;
 };
@@ -361,9 +360,9 @@ void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::ui
         if (w < covered.size()) asked &= ~covered[w];
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
-        const std::uint64_t predicted = w < predicted_.size() ? predicted_[w] : 0;
-        if (predicted != 0) {
-            for_each_bit(asked & predicted, w * bits_per_word, [&](std::size_t l) {
+        const std::uint64_t extrapolated = w < extrapolated_.size() ? extrapolated_[w] : 0;
+        if (extrapolated != 0) {
+            for_each_bit(asked & extrapolated, w * bits_per_word, [&](std::size_t l) {
                 const std::uint64_t bit = std::uint64_t{1} << (l % bits_per_word);
                 const auto lane = static_cast<LocalId>(l);
                 if ((wanted & bit) == 0 && !motions_.is_moving(lane)) return;
@@ -371,7 +370,7 @@ void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::ui
             });
         }
         for_each_bit(
-            wanted & restricted_[w] & ~predicted, w * bits_per_word, [&](std::size_t lane) {
+            wanted & restricted_[w] & ~extrapolated, w * bits_per_word, [&](std::size_t lane) {
                 if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });

@@ -12,7 +12,7 @@ constexpr std::size_t lanes_at_once = 64;
 
 }  // namespace
 
-/// Entries become as long as those of the kind with the most predicted fields.
+/// Entries become as long as those of the kind with the most extrapolated fields.
 void LaneMotions::widen(unsigned fields) {
     std::vector<Motion> wider(lanes_.size() * 2 * fields);
     for (std::size_t entry = 0; entry < lanes_.size() * 2; ++entry) {
@@ -40,7 +40,7 @@ void LaneMotions::end(Lane lane) noexcept {
 }
 
 void LaneMotions::stop(Lane lane) noexcept {
-    if (!is_predicted(lane)) return;
+    if (!is_extrapolated(lane)) return;
     lanes_[lane].is_stopped = true;
     set_moves(lane, false);
 }
@@ -59,7 +59,7 @@ void LaneMotions::look_whether_it_moves(Lane lane) noexcept {
 }
 
 void LaneMotions::sent(Lane lane, Tick tick, std::span<const Motion> motions) {
-    PURVIEW_ASSERT(is_predicted(lane) && motions.size() == lanes_[lane].fields);
+    PURVIEW_ASSERT(is_extrapolated(lane) && motions.size() == lanes_[lane].fields);
     for (const Motion& motion : motions) under_way_.push(motion);
     std::copy(motions.begin(), motions.end(), shown_of(lane));
     lanes_[lane].shown = tick;
@@ -68,7 +68,7 @@ void LaneMotions::sent(Lane lane, Tick tick, std::span<const Motion> motions) {
 }
 
 void LaneMotions::delivered(Lane lane, Tick tick, bool counts) {
-    PURVIEW_ASSERT(is_predicted(lane));
+    PURVIEW_ASSERT(is_extrapolated(lane));
     const std::size_t fields = lanes_[lane].fields;
     if (counts) {
         for (std::size_t f = 0; f < fields; ++f)
@@ -80,7 +80,7 @@ void LaneMotions::delivered(Lane lane, Tick tick, bool counts) {
 }
 
 void LaneMotions::lost(Lane lane, bool was_newest) noexcept {
-    PURVIEW_ASSERT(is_predicted(lane));
+    PURVIEW_ASSERT(is_extrapolated(lane));
     under_way_.drop_before(under_way_.begin() + lanes_[lane].fields);
     if (under_way_.empty()) under_way_.clear();
     if (!was_newest) return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Of the ghosts of one observer that have predicted fields: what he goes by, as far as the server
-// knows. Acknowledged motions are what differences are told against: he has them for certain. Shown
-// motions are those of the newest packet that is not known to be lost: as long as they are right
-// there is nothing to tell. One entry a lane and one for each packet under way, and nothing at all
-// where no field is predicted. Must not know: worlds, bytes.
+// Of the ghosts of one observer that have extrapolated fields: what he goes by, as far as the
+// server knows. Acknowledged motions are what differences are told against: he has them for
+// certain. Shown motions are those of the newest packet that is not known to be lost: as long as
+// they are right there is nothing to tell. One entry a lane and one for each packet under way, and
+// nothing at all where no field is extrapolated. Must not know: worlds, bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ class LaneMotions {
   public:
     using Lane = std::uint32_t;
 
-    /// The lane's ghost has so many predicted fields; nothing is known of it.
+    /// The lane's ghost has so many extrapolated fields; nothing is known of it.
     void begin(Lane lane, unsigned fields);
     void end(Lane lane) noexcept;
     /// It is not shown any more, or only as it was.
     void stop(Lane lane) noexcept;
 
-    bool is_predicted(Lane lane) const noexcept {
+    bool is_extrapolated(Lane lane) const noexcept {
         return lane < lanes_.size() && lanes_[lane].fields != 0;
     }
-    bool is_moving(Lane lane) const noexcept { return is_predicted(lane) && lanes_[lane].moves; }
+    bool is_moving(Lane lane) const noexcept { return is_extrapolated(lane) && lanes_[lane].moves; }
     /// Some ghost does not stand still, so the observer must be told every tick.
     bool is_any_moving() const noexcept { return moving_ != 0; }
     bool is_used() const noexcept { return stride_ != 0; }

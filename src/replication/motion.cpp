@@ -18,7 +18,8 @@ constexpr std::int64_t leeway = 3 * (std::int64_t{1} << 16) / 8;
 Motion next_motion(const Motion& before, Tick ticks, std::uint32_t value,
                    std::uint32_t largest) noexcept {
     PURVIEW_ASSERT(ticks > 0);
-    const std::int64_t difference = std::int64_t{value} - predicted_value(before, ticks, largest);
+    const std::int64_t difference =
+        std::int64_t{value} - extrapolated_value(before, ticks, largest);
     const std::int64_t told = std::int64_t{value} * 65536;
     const std::int64_t reached = reach_of(before, ticks);
     std::int64_t at = told, speed = 0, span = ticks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How a predicted field goes on: a straight line, in integers alone, so that both sides see the
+// How a extrapolated field goes on: a straight line, in integers alone, so that both sides see the
 // same (PROTOCOL.md, "Motion"). It is made from the motion before it and the value that was told,
 // and so is the parameter of the code for the next difference: nothing else is in it.
 #pragma once
@@ -40,8 +40,8 @@ constexpr std::int64_t reach_of(const Motion& motion, Tick ticks) noexcept {
 }
 
 /// The value so many ticks after the one that the motion is of.
-constexpr std::uint32_t predicted_value(const Motion& motion, Tick ticks,
-                                        std::uint32_t largest) noexcept {
+constexpr std::uint32_t extrapolated_value(const Motion& motion, Tick ticks,
+                                           std::uint32_t largest) noexcept {
     const std::int64_t steps = (reach_of(motion, ticks) + (1 << 15)) >> 16;
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(steps, 0, largest));
 }

@@ -46,7 +46,7 @@ bool has_range(const FieldDef& field) noexcept {
            field.type == FieldType::ranged;
 }
 
-/// It may be predicted.
+/// It may be extrapolated.
 bool is_number(FieldType type) noexcept {
     return type == FieldType::integer || type == FieldType::quantised;
 }
@@ -78,7 +78,7 @@ void write_field(const FieldDef& field, bool of_place, BitWriter& out) noexcept 
         out.u64(std::bit_cast<std::uint64_t>(field.max));
     }
     if (field.type == FieldType::quantised) out.u64(std::bit_cast<std::uint64_t>(field.step));
-    if (is_number(field.type)) out.boolean(field.predicted);
+    if (is_number(field.type)) out.boolean(field.extrapolated);
 }
 
 FieldDef read_field(BitReader& in, bool of_place) {
@@ -97,7 +97,7 @@ FieldDef read_field(BitReader& in, bool of_place) {
         field.max = std::bit_cast<double>(in.u64());
     }
     if (field.type == FieldType::quantised) field.step = std::bit_cast<double>(in.u64());
-    if (is_number(field.type)) field.predicted = in.boolean();
+    if (is_number(field.type)) field.extrapolated = in.boolean();
     field.is_signed = field.type == FieldType::integer && field.min < 0;
     return field;
 }
@@ -274,8 +274,8 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
             if (field.type == FieldType::reference) layout.references |= bit;
             layout.fields.push_back({component, static_cast<std::uint16_t>(f),
                                      static_cast<std::uint16_t>(part.words), &field});
-            if (field.predicted) {
-                layout.predicted |= bit;
+            if (field.extrapolated) {
+                layout.extrapolated |= bit;
                 layout.fields.back().largest = wire_max(field);
                 layout.body_bits_max += difference_bits_max;
             }

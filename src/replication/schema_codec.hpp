@@ -24,7 +24,7 @@ struct KindField {
     std::uint16_t field = 0;
     std::uint16_t word = 0;  ///< its first, within the component
     const FieldDef* def = nullptr;
-    std::uint32_t largest = 0;  ///< word of a field that is predicted
+    std::uint32_t largest = 0;  ///< word of a field that is extrapolated
 };
 
 /// A kind as replication sees it. Valid while its schema is.
@@ -44,7 +44,7 @@ struct KindLayout {
     std::size_t words = 0;          ///< of all fields
     FieldMask all = 0;
     FieldMask references = 0;
-    FieldMask predicted = 0;     ///< numbers of one word
+    FieldMask extrapolated = 0;  ///< numbers of one word
     std::uint32_t audience = 0;  ///< parts that only some are told, a bit each
     std::uint32_t in_turn = 0;   ///< of these, those that wait for each other
     std::size_t body_bits_max = 0;

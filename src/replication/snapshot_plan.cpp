@@ -8,7 +8,7 @@
 
 #include "core/mutate.hpp"
 #include "purview/link.hpp"
-#include "replication/predicted_fields.hpp"
+#include "replication/extrapolated_fields.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
@@ -75,14 +75,14 @@ float priority_of(std::uint64_t key) noexcept {
     return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
 }
 
-/// The update of a ghost with predicted fields: differences where the observer has what they are
+/// The update of a ghost with extrapolated fields: differences where the observer has what they are
 /// against, whole values where he has not, or where it came to rest. False as for make_item.
-bool make_predicted(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
-                    SnapshotItem& item, SnapshotPlan& plan) {
+bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
+                       SnapshotItem& item, SnapshotPlan& plan) {
     const LocalId lane = item.lane;
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = input.fields.layout(ghosts.kind(lane));
-    mask &= ~layout.predicted;
+    mask &= ~layout.extrapolated;
     const bool is_wrong = shows_wrong(input.fields, ghosts, lane, input.tick);
     // A call goes with all that is not known to have arrived.
     const bool is_called =
@@ -98,7 +98,7 @@ bool make_predicted(const ReplicationInput& input, const GhostTable& ghosts, Fie
                                        plan.motions);
     } else {
         item.type = ItemType::verbose;
-        item.body = input.cache.update(index, ghosts.kind(lane), mask | layout.predicted);
+        item.body = input.cache.update(index, ghosts.kind(lane), mask | layout.extrapolated);
         append_still(input.fields, index, layout, plan.motions);
     }
     return true;
@@ -123,7 +123,7 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         item.body =
             input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
         item.references = told & layout.references;
-        if (layout.predicted != 0) {
+        if (layout.extrapolated != 0) {
             plan.begin_motions(lane);
             append_still(input.fields, index, layout, plan.motions);
         }
@@ -138,8 +138,8 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId 
         mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
         item.relink =
             input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
-        if (layout.predicted != 0) {
-            if (!make_predicted(input, ghosts, mask, item, plan)) return false;
+        if (layout.extrapolated != 0) {
+            if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
         } else {
             if (mask == 0 && !item.relink) return false;
             // A body of one part cannot say that nothing changed.

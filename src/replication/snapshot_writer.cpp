@@ -250,10 +250,10 @@ std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTab
                                    const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
     if (item.type == ItemType::leave) return {};
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
-    if (layout.predicted == 0) return {};
+    if (layout.extrapolated == 0) return {};
     return std::span(plan.motions)
         .subspan(plan.motions_of_lane[item.lane],
-                 static_cast<std::size_t>(std::popcount(layout.predicted)));
+                 static_cast<std::size_t>(std::popcount(layout.extrapolated)));
 }
 
 }  // namespace
@@ -261,7 +261,7 @@ std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTab
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
                     BitWriter& out) {
-    const bool names_baseline = input.fields.has_predicted();
+    const bool names_baseline = input.fields.has_extrapolated();
     const std::uint64_t baseline = names_baseline ? baseline_bits : 0;
     if (capacity_bits < empty_bits + baseline) return false;
     Filling filling(capacity_bits - baseline, shared != nullptr ? shared->bits() : 0,
@@ -278,7 +278,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
         (void)choose(input, ghosts, plan, i, filling, empty);
     }
-    // What moves as predicted is not told; in which tick it is, is.
+    // What moves as extrapolated is not told; in which tick it is, is.
     const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
     if (plan.chosen.empty() && !has_sections && !must_tell_tick) return false;
     if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))

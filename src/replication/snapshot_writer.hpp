@@ -43,7 +43,7 @@ struct SnapshotItem {
 /// One observer's list for one tick; reused, so that it does not allocate.
 struct SnapshotPlan {
     std::vector<SnapshotItem> items;             ///< in send order
-    std::vector<Motion> motions;                 ///< that items tell of predicted fields
+    std::vector<Motion> motions;                 ///< that items tell of extrapolated fields
     std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
     std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
     std::size_t next = 0;                        ///< first item that may not be taken yet

@@ -32,7 +32,7 @@ std::uint64_t hash_fields(std::uint64_t hash, const ComponentDef& owner) noexcep
         if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
         if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
         if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
-        if (field.predicted) hash = combine64(hash, 1);
+        if (field.extrapolated) hash = combine64(hash, 1);
     }
     if (owner.audience.type != AudienceType::everyone)
         hash = combine64(hash, owner.audience.keeps_values ? 2 : 1);
@@ -111,9 +111,9 @@ std::string derive_width(FieldDef& field) {
 }
 
 /// Whoever is told it must have been told its past.
-bool can_be_predicted(const FieldDef& field, const ComponentDef& owner) noexcept {
+bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexcept {
     return (field.type == FieldType::integer || field.type == FieldType::quantised) &&
-           field.wire_bits <= Schema::predicted_bits_max &&
+           field.wire_bits <= Schema::extrapolated_bits_max &&
            owner.audience.type == AudienceType::everyone;
 }
 
@@ -168,20 +168,21 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
     if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
         return fail(where + " lies outside its struct");
     }
-    if (field.predicted && !can_be_predicted(field, owner))
-        return fail(where + " cannot be predicted");
+    if (field.extrapolated && !can_be_extrapolated(field, owner))
+        return fail(where + " cannot be extrapolated");
     owner.fields.push_back(std::move(field));
 }
 
-void Schema::predict(ComponentId component, std::string_view field) {
+void Schema::extrapolate(ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
-    if (at == fields_max) return fail("prediction of '" + std::string(field) + "': unknown field");
+    if (at == fields_max)
+        return fail("extrapolation of '" + std::string(field) + "': unknown field");
     ComponentDef& owner = components_[index_of(component)];
-    if (!can_be_predicted(owner.fields[at], owner)) {
+    if (!can_be_extrapolated(owner.fields[at], owner)) {
         return fail("field '" + owner.fields[at].name + "' of component '" + owner.name +
-                    "' cannot be predicted");
+                    "' cannot be extrapolated");
     }
-    owner.fields[at].predicted = true;
+    owner.fields[at].extrapolated = true;
 }
 
 void Schema::audience(ComponentId component, const AudienceDef& audience) {
@@ -195,8 +196,8 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
         return fail(where + ": nobody to ask");
     const auto& fields = components_[index_of(component)].fields;
     if (audience.type != AudienceType::everyone &&
-        std::any_of(fields.begin(), fields.end(), [](const FieldDef& f) { return f.predicted; }))
-        return fail(where + ": what is predicted is for everyone");
+        std::any_of(fields.begin(), fields.end(), [](const FieldDef& f) { return f.extrapolated; }))
+        return fail(where + ": what is extrapolated is for everyone");
     components_[index_of(component)].audience = audience;
     if (audience.type == AudienceType::in_turn)
         components_[index_of(component)].audience.keeps_values = true;

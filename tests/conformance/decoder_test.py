@@ -231,7 +231,7 @@ class Reading(unittest.TestCase):
 
     def test_differences_are_told_to_what_the_client_has(self):
         numbers = [fields.quantised(0, 1000, 1), fields.Number(1, 0)]
-        numbers[0].predicted = True
+        numbers[0].extrapolated = True
         component = Component(False, False)
         component.fields = numbers
         kind = Kind(b"thing", [component])
@@ -241,7 +241,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(motions[0].span, 2)
         self.refuses("a difference to nothing", lambda: read_differences(bits("0010"), kind, None, 9))
         low = (7, {0: motion.still(0)})
-        self.refuses("a predicted number", lambda: read_differences(bits("0010"), kind, low, 9))
+        self.refuses("a extrapolated number", lambda: read_differences(bits("0010"), kind, low, 9))
 
     def test_a_copy_that_is_kept_goes_on_or_ends(self):
         ghosts = Ghosts(2 * [make_kind([fields.Number(9, 0)])])

@@ -19,9 +19,9 @@ DATAGRAM_BYTES = range(5, 1201)
 TOLD_MAX = 10  # mismatches in words
 # Values that are not zeros, by type; references that ended because their ghost left; parts that began or
 # ceased to be told, or were not from the enter on; copies that were kept, went on, ended; updates out of shared
-# sections; rosters of those; updates told as differences; values that went on as predicted without a word.
+# sections; rosters of those; updates told as differences; values that went on as extrapolated without a word.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
-             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "predicted")
+             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated")
 # Calls to observers by delivery; numbers that were given up; forced ones without a ghost.
 OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
 

@@ -19,7 +19,7 @@ class Field:
     """`read` gives the words; a reference is read behind the fields, with `read_reference`."""
 
     name = "field"
-    predicted = False
+    extrapolated = False
 
     def __init__(self, zero, words=1):
         self.zero = zero

@@ -82,7 +82,7 @@ class Ghosts:
         self.rehash(touched)
 
     def go_on(self, touched):
-        """What was not told is as predicted."""
+        """What was not told is as extrapolated."""
         for local_id in self.moving:
             ghost = self.held[local_id]
             tick, motions = ghost.history.kept[-1]
@@ -92,21 +92,21 @@ class Ghosts:
                 if now != ghost.values[field]:
                     ghost.values[field] = now
                     touched.add(local_id)
-                    self.counts["predicted"] += 1
+                    self.counts["extrapolated"] += 1
 
     def motions_until(self, local_id, tick):
         """Of a ghost that is held, the newest told up to this tick: (tick, by field), or None."""
         return self.held[local_id].history.until(tick)
 
     def learn_motions(self, item, ghost):
-        predicted = self.kinds[ghost.kind].predicted
-        if not predicted:
+        extrapolated = self.kinds[ghost.kind].extrapolated
+        if not extrapolated:
             return
         motions = getattr(item, "motions", None)
         if motions:
             self.counts["differences"] += 1
         else:
-            motions = {field: still(ghost.values[field][0]) for field in predicted}
+            motions = {field: still(ghost.values[field][0]) for field in extrapolated}
         ghost.history.add(self.tick, motions)
         moves = any(its.speed for its in motions.values())
         (self.moving.add if moves else self.moving.discard)(item.id)

@@ -83,7 +83,7 @@ def read_correction(reader, schema):
             kind = schema.kinds[schema.read_kind(reader)]
             reader.u(1)
             if reader.u(1):
-                for field in kind.corrected:
+                for field in kind.predicted:
                     field.read(reader)
     return members
 

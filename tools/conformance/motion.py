@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Motion": how a predicted field goes on, and what it becomes with the next value."""
+"""PROTOCOL.md, "Motion": how a extrapolated field goes on, and what it becomes with the next value."""
 
 from collections import namedtuple
 

@@ -12,7 +12,7 @@ from calls import CallType
 RELATIVE_PLACE = 0x10000
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
-PREDICTED_BITS_MAX = 24
+EXTRAPOLATED_BITS_MAX = 24
 INPUTS_MAX = 32
 NO_INPUT = 255
 
@@ -48,7 +48,7 @@ class Kind:
                 self.parts.append(Part(component, len(self.fields)))
                 self.fields += component.fields
         self.references = [i for i, field in enumerate(self.fields) if field.name == "reference"]
-        self.predicted = [i for i, field in enumerate(self.fields) if field.predicted]
+        self.extrapolated = [i for i, field in enumerate(self.fields) if field.extrapolated]
         self.zeros = [field.zero for field in self.fields]
         self.for_some = [i for i, part in enumerate(self.parts) if part.for_some]
         self.told_all = sum(1 << i for i in self.for_some)
@@ -83,7 +83,7 @@ class Schema:
             self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
-        self.predicts = any(kind.predicted for kind in self.kinds)
+        self.extrapolates = any(kind.extrapolated for kind in self.kinds)
         self.kind_bits = (len(self.kinds) - 1).bit_length()
         count = reader.u(8)
         if count > RPCS_MAX:
@@ -109,8 +109,8 @@ class Schema:
         count = reader.u(5)
         self.mix_in(count)
         component.fields = [self.read_field(reader, of_place) for _ in range(count)]
-        if for_some and any(field.predicted for field in component.fields):
-            raise reader.wrong("what is predicted is not for everyone")
+        if for_some and any(field.extrapolated for field in component.fields):
+            raise reader.wrong("what is extrapolated is not for everyone")
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
@@ -125,8 +125,8 @@ class Schema:
         made.fields = [self.read_field(reader, False) for _ in range(count)]
         if any(field.name == "reference" for field in made.fields):
             raise reader.wrong("a reference among the arguments of a call")
-        if any(field.predicted for field in made.fields):
-            raise reader.wrong("an argument of a call that is predicted")
+        if any(field.extrapolated for field in made.fields):
+            raise reader.wrong("an argument of a call that is extrapolated")
         return made
 
     def read_inputs(self, reader, components):
@@ -155,7 +155,7 @@ class Schema:
             component.is_predicted = reader.u(1) == 1
             self.mix_in(1 if component.is_predicted else 0)
         for kind in self.kinds:
-            kind.corrected = [field for component in kind.components if component.is_predicted
+            kind.predicted = [field for component in kind.components if component.is_predicted
                               for field in component.fields]
 
     def read_field(self, reader, of_place):
@@ -190,11 +190,11 @@ class Schema:
             if step <= 0:
                 raise reader.wrong("a step that is not above zero")
             field = types.quantised(low, high, step)
-        field.predicted = reader.u(1) == 1
-        if field.predicted:
+        field.extrapolated = reader.u(1) == 1
+        if field.extrapolated:
             self.mix_in(1)
-            if field.width > PREDICTED_BITS_MAX:
-                raise reader.wrong(f"a predicted field of {field.width} bits")
+            if field.width > EXTRAPOLATED_BITS_MAX:
+                raise reader.wrong(f"a extrapolated field of {field.width} bits")
         return field
 
     def read_double(self, reader):

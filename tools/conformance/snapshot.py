@@ -16,7 +16,7 @@ Link = namedtuple("Link", "parent told owned", defaults=(None, 0, 0))
 # `changes` are (field, words); all that are told in an enter.
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
-# `motions`: of the predicted fields, by field; of all of them or none.
+# `motions`: of the extrapolated fields, by field; of all of them or none.
 Plain = namedtuple("Plain", "id kind changes motions", defaults=({},))
 Shared = namedtuple("Shared", "id kind changes")
 
@@ -49,13 +49,13 @@ class Snapshot:
             self.verbose.append(Verbose(local_id, index, link, read_changes(reader, kind)))
         count = reader.varint()
         k = reader.u(4) if count else 0
-        back = reader.u(5) if count and schema.predicts else 0
+        back = reader.u(5) if count and schema.extrapolates else 0
         for local_id in ids(reader, count, k):
             index = kind_of.get(local_id)
             if index is None:
                 raise reader.wrong(f"a plain update of {local_id}, whose enter is not acknowledged")
             kind = schema.kinds[index]
-            if kind.predicted:
+            if kind.extrapolated:
                 before = ghosts.motions_until(local_id, tick - back) if back else None
                 self.plain.append(Plain(local_id, index, *read_differences(reader, kind, before, tick)))
             else:
@@ -161,8 +161,8 @@ def read_changes(reader, kind, references=True):
         words.update(read_values(reader, kind, here))
     if not references and not set(chosen).isdisjoint(kind.references):
         raise reader.wrong("a reference in a shared section")
-    if not set(chosen).issuperset(kind.predicted):
-        raise reader.wrong("a predicted field that is left out")
+    if not set(chosen).issuperset(kind.extrapolated):
+        raise reader.wrong("a extrapolated field that is left out")
     return with_references(reader, kind, chosen, words)
 
 
@@ -172,7 +172,7 @@ def read_differences(reader, kind, before, tick):
         raise reader.wrong("a difference to nothing")
     chosen = []
     words = {}
-    others = [[i for i in part.fields() if i not in kind.predicted] for part in kind.parts]
+    others = [[i for i in part.fields() if i not in kind.extrapolated] for part in kind.parts]
     if any(others) and reader.u(1):
         for fields in others:
             if not fields or not reader.u(1):
@@ -186,14 +186,14 @@ def read_differences(reader, kind, before, tick):
             raise reader.wrong("others have changed, and none of them")
     ticks = tick - before[0]
     motions = {}
-    for i in kind.predicted:
+    for i in kind.extrapolated:
         its, largest = before[1][i], kind.fields[i].largest
         value = motion.value_after(its, ticks, largest) + reader.difference(motion.parameter(its))
         if not 0 <= value <= largest:
-            raise reader.wrong(f"a predicted number {value}, at most {largest}")
+            raise reader.wrong(f"a extrapolated number {value}, at most {largest}")
         words[i] = (value,)
         motions[i] = motion.following(its, ticks, value, largest)
-    return with_references(reader, kind, sorted([*chosen, *kind.predicted]), words), motions
+    return with_references(reader, kind, sorted([*chosen, *kind.extrapolated]), words), motions
 
 
 def read_fields(reader, kind, chosen):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "replication/predicted_fields.hpp"
+#include "replication/extrapolated_fields.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,9 +18,9 @@ bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lan
     const Tick ticks = tick - ghosts.motions().shown_tick(lane);
     const Motion* motion = shown.data();
     bool wrong = false;
-    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+    for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
         const KindField& field = layout.fields[f];
-        wrong |= predicted_value(*motion++, ticks, field.largest) != *fields.words(index, field);
+        wrong |= extrapolated_value(*motion++, ticks, field.largest) != *fields.words(index, field);
     });
     return wrong;
 }
@@ -31,8 +31,8 @@ bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Ti
     if (!fields.changed().test(index)) return false;
     const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = fields.layout(kind);
-    return fields.has_changed(index, kind, layout.fields_of(ghosts.told(lane)) & ~layout.predicted,
-                              tick);
+    return fields.has_changed(index, kind,
+                              layout.fields_of(ghosts.told(lane)) & ~layout.extrapolated, tick);
 }
 
 bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
@@ -48,7 +48,7 @@ bool has_come_to_rest(const FieldStore& fields, const GhostTable& ghosts, LocalI
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields.layout(ghosts.kind(lane));
     Tick changed = 0;
-    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+    for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
         changed = std::max(changed, fields.changed_tick(index, layout.fields[f]));
     });
     const auto shown = ghosts.motions().shown(lane);
@@ -60,7 +60,7 @@ bool has_come_to_rest(const FieldStore& fields, const GhostTable& ghosts, LocalI
 
 void append_still(const FieldStore& fields, std::uint32_t entity_index, const KindLayout& layout,
                   std::vector<Motion>& motions) {
-    for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+    for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
         motions.push_back(motion_at(*fields.words(entity_index, layout.fields[f])));
     });
 }
@@ -72,11 +72,11 @@ EncodedFields encode_differences(const FieldStore& fields, const GhostTable& gho
     const KindLayout& layout = fields.layout(ghosts.kind(lane));
     const auto before = ghosts.motions().acknowledged(lane);
     const Tick ticks = tick - ghosts.motions().acknowledged_tick(lane);
-    PURVIEW_ASSERT((mask & layout.predicted) == 0);
+    PURVIEW_ASSERT((mask & layout.extrapolated) == 0);
     return cache.own(layout.body_bits_max + 1, [&](BitWriter& out) {
-        if (layout.all != layout.predicted) out.boolean(mask != 0);
+        if (layout.all != layout.extrapolated) out.boolean(mask != 0);
         for (std::size_t p = 0; mask != 0 && p < layout.parts.size(); ++p) {
-            const FieldMask others = layout.parts[p].fields & ~layout.predicted;
+            const FieldMask others = layout.parts[p].fields & ~layout.extrapolated;
             const FieldMask wanted = mask & others;
             if (others == 0) continue;
             out.boolean(wanted != 0);
@@ -91,12 +91,12 @@ EncodedFields encode_differences(const FieldStore& fields, const GhostTable& gho
             });
         }
         const Motion* motion = before.data();
-        for_each_bit(layout.predicted, 0, [&](std::size_t f) {
+        for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
             const KindField& field = layout.fields[f];
             const std::uint32_t value = *fields.words(index, field);
-            const std::uint32_t predicted = predicted_value(*motion, ticks, field.largest);
+            const std::uint32_t extrapolated = extrapolated_value(*motion, ticks, field.largest);
             write_difference(
-                static_cast<std::int32_t>(value) - static_cast<std::int32_t>(predicted),
+                static_cast<std::int32_t>(value) - static_cast<std::int32_t>(extrapolated),
                 difference_parameter(*motion), out);
             motions.push_back(next_motion(*motion, ticks, value, field.largest));
             ++motion;

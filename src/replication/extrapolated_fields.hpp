@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Updates of ghosts with predicted fields: when there is anything to tell, and the body that tells
-// it as differences to what a motion says that the observer has acknowledged. Such bodies are the
-// observer's own; nothing in them depends on another one, or on what he is not told. Must not know:
-// sessions, budgets.
+// Updates of ghosts with extrapolated fields: when there is anything to tell, and the body that
+// tells it as differences to what a motion says that the observer has acknowledged. Such bodies are
+// the observer's own; nothing in them depends on another one, or on what he is not told. Must not
+// know: sessions, budgets.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace purview {
 
-/// The observer does not see the predicted fields of the ghost as they are.
+/// The observer does not see the extrapolated fields of the ghost as they are.
 bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
                  Tick tick) noexcept;
 
@@ -33,8 +33,8 @@ bool has_come_to_rest(const FieldStore& fields, const GhostTable& ghosts, LocalI
 void append_still(const FieldStore& fields, std::uint32_t entity_index, const KindLayout& layout,
                   std::vector<Motion>& motions);
 
-/// The body of a plain update against the baseline: fields of `mask`, none of them predicted, and
-/// all predicted ones. Appends the motions that follow from it.
+/// The body of a plain update against the baseline: fields of `mask`, none of them extrapolated,
+/// and all extrapolated ones. Appends the motions that follow from it.
 EncodedFields encode_differences(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
                                  FieldMask mask, Tick tick, EncodeCache& cache,
                                  std::vector<Motion>& motions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Predicted fields: the code of differences, motions beside an arithmetic of the test's own, and
+// Extrapolated fields: the code of differences, motions beside an arithmetic of the test's own, and
 // what clients hold, tick by tick, beside the world and beside what the server believes.
 #include <doctest/doctest.h>
 
@@ -40,7 +40,7 @@ std::uint64_t count_wrong(const Session& session, const Client& client, const Wo
             const auto* data = static_cast<const std::byte*>(world.read(entity, id));
             const auto& fields = schema.components()[index_of(id)].fields;
             for (std::size_t f = 0; f < fields.size(); ++f) {
-                if (!fields[f].predicted && !all_of_them) continue;
+                if (!fields[f].extrapolated && !all_of_them) continue;
                 if (fields[f].type == FieldType::text || fields[f].type == FieldType::reference)
                     continue;
                 if (!client.is_told(lane, id) || fields[f].type == FieldType::rotation) continue;
@@ -70,7 +70,7 @@ struct FlightSchema {
         flight = schema.component<Flight>("flight")
                      .quantised("x", &Flight::x, {-1000, 1000, 0.01})
                      .quantised("y", &Flight::y, {-1000, 1000, 0.01})
-                     .predicted();
+                     .extrapolated();
         kind = schema.kind("thing", {flight.id});
     }
     Schema schema;
@@ -80,7 +80,7 @@ struct FlightSchema {
 
 }  // namespace
 
-TEST_CASE("predicted: differences come back, cost what is reckoned, and nonsense is refused") {
+TEST_CASE("extrapolated: differences come back, cost what is reckoned, and nonsense is refused") {
     SplitMix random(1);
     std::vector<std::byte> bytes(32);
     for (int i = 0; i < 200'000; ++i) {
@@ -103,7 +103,8 @@ TEST_CASE("predicted: differences come back, cost what is reckoned, and nonsense
     CHECK(endless.bits_read() < 40);
 }
 
-TEST_CASE("predicted: a motion goes through the value that made it, and is as the paper reckons") {
+TEST_CASE(
+    "extrapolated: a motion goes through the value that made it, and is as the paper reckons") {
     SplitMix random(2);
     for (int round = 0; round < 20'000; ++round) {
         const std::uint32_t largest = (1U << (1 + random.below(24))) - 1;
@@ -112,23 +113,23 @@ TEST_CASE("predicted: a motion goes through the value that made it, and is as th
         for (int i = 0; i < 20; ++i) {
             const Tick ticks =
                 random.chance(0.1F) ? 1 + random.below(1U << 31) : 1 + random.below(40);
-            const std::uint32_t predicted = predicted_value(motion, ticks, largest);
-            REQUIRE(predicted == model_value(motion, ticks, largest));
+            const std::uint32_t extrapolated = extrapolated_value(motion, ticks, largest);
+            REQUIRE(extrapolated == model_value(motion, ticks, largest));
             std::uint32_t value = any();
-            if (random.chance(0.7F)) {  // about as predicted
-                value = predicted + random.below(3);
+            if (random.chance(0.7F)) {  // about as extrapolated
+                value = extrapolated + random.below(3);
                 value = value > 0 ? value - 1 : 0;
                 value = std::min(value, largest);
             }
             const Motion next = next_motion(motion, ticks, value, largest);
-            REQUIRE(predicted_value(next, 0, largest) == value);
+            REQUIRE(extrapolated_value(next, 0, largest) == value);
             REQUIRE(difference_parameter(next) <= 12);
             motion = next;
         }
     }
 }
 
-TEST_CASE("predicted: what flies straight is right in every tick and seldom told") {
+TEST_CASE("extrapolated: what flies straight is right in every tick and seldom told") {
     FlightSchema schema;
     Stage stage(schema.schema, 1);
     const EntityId thing = stage.spawn(schema.kind);
@@ -163,7 +164,7 @@ TEST_CASE("predicted: what flies straight is right in every tick and seldom told
     CHECK(compared > 700);
 }
 
-TEST_CASE("predicted: what was lost is told again, whether it moves, jumps or rests (O29)") {
+TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or rests (O29)") {
     FlightSchema schema;
     SplitMix random(7);
     std::uint64_t compared = 0;
@@ -202,7 +203,7 @@ TEST_CASE("predicted: what was lost is told again, whether it moves, jumps or re
     CHECK(compared > 900);
 }
 
-TEST_CASE("predicted: on a good network clients hold the world in every tick, whatever moves") {
+TEST_CASE("extrapolated: on a good network clients hold the world in every tick, whatever moves") {
     SmallWorld world(11, {}, 16'000, {20, 60, 6});
     for (int i = 0; i < 3; ++i) world.add_client();
     std::uint64_t compared = 0;
@@ -222,7 +223,8 @@ TEST_CASE("predicted: on a good network clients hold the world in every tick, wh
 }
 
 TEST_CASE(
-    "predicted: whatever is lost, doubled or late, clients hold what the server believes, packet "
+    "extrapolated: whatever is lost, doubled or late, clients hold what the server believes, "
+    "packet "
     "by packet, and at rest the world (O29)") {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         Faults faults;
@@ -261,7 +263,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "predicted: a difference to what the client does not have is refused, and nothing changes") {
+    "extrapolated: a difference to what the client does not have is refused, and nothing changes") {
     FlightSchema schema;
     std::vector<std::byte> bytes(64);
     ClientGhosts ghosts(schema.schema);
@@ -324,7 +326,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "predicted: what cannot be predicted is refused, and the schema says on the wire what is") {
+    "extrapolated: what cannot be extrapolated is refused, and the schema says on the wire what "
+    "is") {
     struct Some {
         float real = 0, fine = 0;
         std::int32_t number = 0;
@@ -338,16 +341,16 @@ TEST_CASE(
         declare(schema, some.id());
         return schema.problem();
     };
-    CHECK(problem([](Schema& s, ComponentId c) { s.predict(c, "number"); }).empty());
-    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.predict(c, "real"); }).empty());
-    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.predict(c, "fine"); }).empty());
-    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.predict(c, "other"); }).empty());
+    CHECK(problem([](Schema& s, ComponentId c) { s.extrapolate(c, "number"); }).empty());
+    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.extrapolate(c, "real"); }).empty());
+    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.extrapolate(c, "fine"); }).empty());
+    CHECK_FALSE(problem([](Schema& s, ComponentId c) { s.extrapolate(c, "other"); }).empty());
     CHECK_FALSE(problem([](Schema& s, ComponentId c) {
                     s.audience(c, {AudienceType::owner});
-                    s.predict(c, "number");
+                    s.extrapolate(c, "number");
                 }).empty());
     CHECK_FALSE(problem([](Schema& s, ComponentId c) {
-                    s.predict(c, "number");
+                    s.extrapolate(c, "number");
                     s.audience(c, {AudienceType::owner});
                 }).empty());
     FlightSchema flight;
@@ -364,7 +367,7 @@ TEST_CASE(
     const auto read = read_schema(in);
     REQUIRE(read);
     CHECK(read->hash() == flight.schema.hash());
-    CHECK(read->components()[0].fields[1].predicted);
+    CHECK(read->components()[0].fields[1].extrapolated);
 }
 
 }  // namespace purview::test
