@@ -148,9 +148,11 @@ void WireMeter::read(std::span<const std::byte> datagram) {
         (void)in.bytes(in.bits(10));
     }
     bits_.stream += static_cast<double>(in.bits_read() - before - 1);
-    if (in.boolean()) ghosts_ ? read_extrapolated(in) : read_snapshot(in);
-    (void)in.boolean();  // no calls
+    const bool has_snapshot = in.boolean();
+    if (has_snapshot) ghosts_ ? read_extrapolated(in) : read_snapshot(in);
     bits_.header += static_cast<double>(in.bits_left());
+    if (has_snapshot && !ghosts_) (void)in.boolean();  // no shared sections
+    (void)in.boolean();                                // no calls
     ++bits_.packets;
     if (!in.exhausted()) ++bits_.unread;
 }
