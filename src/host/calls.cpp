@@ -73,6 +73,7 @@ void ServerData::decide_calls() {
         release_held(*session);
     }
     expire_held();
+    if (calls.wanted.empty()) return;
     std::vector<std::size_t> first_culled;
     for (WantedCall& wanted : calls.wanted) {
         wanted.made = tick_number;
