@@ -206,7 +206,7 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
         OutgoingDatagram out;
         while (server.next_datagram(out)) all[out.to.port - 1U]->client.receive(out.bytes, now);
     };
-    for (int i = 0; i < 240; ++i) run();
+    for (int i = 0; i < 600; ++i) run();  // whatever grows has grown
     const InputCounters warm = server.input_counters();
     counts = true;
     for (std::uint32_t t = 0; t < ticks; ++t) run();

@@ -86,7 +86,7 @@ void ServerData::decide_calls() {
         calls.reports.push_back(report);
     }
     calls.wanted.clear();
-    first_culled.push_back(calls.culled.size());
+    if (!calls.reports.empty()) first_culled.push_back(calls.culled.size());
     for (std::size_t i = 0; i < calls.reports.size(); ++i) {
         calls.reports[i].culled =
             std::span<const RpcCulled>(calls.culled)
