@@ -277,7 +277,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
             if (field.extrapolated) {
                 layout.extrapolated |= bit;
                 layout.fields.back().largest = wire_max(field);
-                layout.body_bits_max += difference_bits_max;
+                part.bits_max += difference_bits_max;
             }
             part.words += field.words;
             part.bits_max += field.wire_bits;
