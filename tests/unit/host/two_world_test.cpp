@@ -186,7 +186,8 @@ class TwoWorldGame final : public Game {
     }
     void fill_hidden(World& world, const Shadow& shadow) {
         if (shadow.how == Hidden::explicit_only) return;
-        drift(*world.edit(shadow.id, schema_->course), hidden_random_.next());
+        if (Course* course = world.edit(shadow.id, schema_->course))
+            drift(*course, hidden_random_.next());
         Body* body = world.edit(shadow.id, schema_->body);
         body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
         body->facing = hidden_random_.between(-3, 3);
