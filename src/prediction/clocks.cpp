@@ -13,6 +13,8 @@ constexpr double micros_per_second = 1e6;
 /// Taste: a twentieth faster or slower is not seen, and makes up for a tick in a third of a second
 /// at 60 Hz.
 constexpr double rate_span = 0.05;
+/// What waits far beyond its need makes everything late: then it may be seen.
+constexpr double slow_span = 0.25;
 constexpr double rate_per_command = 0.02;
 constexpr double smoothing = 0.1;
 /// An outage weighs more than a tick with one too many.
@@ -25,7 +27,7 @@ void CommandClock::heard(std::uint32_t waiting, bool starved) noexcept {
     waiting_ = waiting_ < starved_weight + 1 && rate_ == 1
                    ? sample
                    : waiting_ + (sample - waiting_) * smoothing;
-    rate_ = 1 + std::clamp((target_ - waiting_) * rate_per_command, -rate_span, rate_span);
+    rate_ = 1 + std::clamp((target_ - waiting_) * rate_per_command, -slow_span, rate_span);
 }
 
 unsigned CommandClock::advance(Micros now) noexcept {

@@ -130,11 +130,12 @@ void ClientGhosts::go_on(Tick tick) {
     }
 }
 
-/// `rested`: it was there until the tick before this one.
+/// `rested`: it was there as of the snapshot before. What was lost says nothing of the time
+/// between.
 void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
     Ghost& ghost = ghosts_[which];
-    if (rested && ghost.samples > 0 && ghost.sample[0].tick + 1 < tick)
-        push_sample(ghost, {tick - 1, ghost.sample[0].place});
+    if (rested && ghost.samples > 0 && ghost.sample[0].tick < before_ && before_ < tick)
+        push_sample(ghost, {before_, ghost.sample[0].place});
     if (ghost.samples > 0 && ghost.sample[0].tick == tick) {
         ghost.sample[0].place = decode_place(which);
     } else {

@@ -216,6 +216,7 @@ void ClientGhosts::accept(Tick& newest) {
     const bool relates = std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
         return edit.type != Edit::Type::update || edit.relink;
     });
+    if (tick > newest) before_ = newest;
     apply(tick);
     revision_ += relates ? 1 : 0;
     newest = std::max(newest, tick);
@@ -324,8 +325,8 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         at += field.def->words;
         moved |= field.component == schema_.place();
     });
-    // It stood still until the tick before: interpolation must not smear the pause.
-    const bool rested = !is_moving(edit.ghost) && ghost.updated + 1 < tick;
+    // It stood still as of the snapshot before: interpolation must not smear the pause.
+    const bool rested = !is_moving(edit.ghost) && ghost.updated < before_;
     if (its.extrapolated != 0) apply_motions(edit, tick);
     if (moved && has_place(edit.ghost)) note_place(edit.ghost, tick, rested);
     ghost.updated = tick;

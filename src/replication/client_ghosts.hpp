@@ -235,6 +235,7 @@ class ClientGhosts {
     ClientMotions motions_;
     std::vector<std::uint64_t> moving_;  ///< ghosts whose motion does not stand, a bit each
     Tick tick_ = 0;                      ///< the newest of a snapshot; 0: none yet
+    Tick before_ = 0;                    ///< the newest of the snapshot before it
     Tick baseline_ = 0;                  ///< of the differences that are read; 0: none
     std::vector<LocalId> waiting_;       ///< in the order of their arrival
     std::vector<GhostRelation> relations_;

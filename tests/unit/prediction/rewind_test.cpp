@@ -180,7 +180,7 @@ TEST_CASE(
     CHECK(wrong_strength == 0);
     CHECK(worst_view <= 1.0 / 16);
     // A client shows what it was not told of a lost tick as standing still: two ticks at most here.
-    CHECK(worst_miss < 2 * 20.0F / 60 + 0.03F);
+    CHECK(worst_miss < 20.0F / 60 + 0.02F);
 }
 
 TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)") {
