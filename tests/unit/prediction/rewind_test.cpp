@@ -179,8 +179,7 @@ TEST_CASE(
     CHECK(hits_in_present == 0);
     CHECK(wrong_strength == 0);
     CHECK(worst_view <= 1.0 / 16);
-    // A client shows what it was not told of a lost tick as standing still: two ticks at most here.
-    CHECK(worst_miss < 20.0F / 60 + 0.02F);
+    CHECK(worst_miss < 0.05F);
 }
 
 TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)") {
