@@ -57,7 +57,7 @@ void snapshots(Bytes bytes) {
             return require(ghosts.digest() == before, "a bad snapshot was applied");
         ghosts.accept(newest);
         std::uint32_t held = 0;
-        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_held(ghost);
+        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_shown(ghost);
         require(held == ghosts.count(), "ghosts are counted wrong");
     });
 }

@@ -14,7 +14,7 @@ namespace purview::test {
 
 inline constexpr SmallScale sim_scale{1'200, 800, 20, 150};
 inline constexpr std::uint32_t sim_calls_per_tick = 4;
-/// The rules change about so often.
+/// The rules change so often.
 inline constexpr std::uint32_t sim_ticks_between_rules = 200;
 /// Said when the world comes to rest.
 inline constexpr std::string_view freeze_note = "freeze";

@@ -309,13 +309,12 @@ void SmallGame::simulate(Server& server, Tick tick) {
             give_tag(world, movers[at]);
         }
     }
-    change_rules(server);
+    if (ticks_between_rules > 0 && tick % ticks_between_rules == 0) change_rules(server);
     make_calls(server);
 }
 
 /// Another radius and other steps in the same node, or a second node beside it.
 void SmallGame::change_rules(Server& server) {
-    if (ticks_between_rules == 0 || rule_random_.below(ticks_between_rules) != 0) return;
     InterestRules rules = scale_.herd > 0 ? shared_rules(*schema_) : small_rules(*schema_);
     std::vector<StepDesc>& steps = rules.nodes[0].steps;
     steps[0].kernel.enter_m = rule_random_.between(25, 45);

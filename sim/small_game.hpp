@@ -137,7 +137,7 @@ class SmallGame final : public Game {
     bool frozen = false;  ///< the world rests
     bool refuse_joins = false;
     std::uint32_t calls_per_tick = 0;  ///< so many, at random
-    /// Other rules about so often; 0: never.
+    /// Other rules so often; 0: never.
     std::uint32_t ticks_between_rules = 0;
     std::uint64_t rule_changes = 0;
     RpcLedger* ledger = nullptr;

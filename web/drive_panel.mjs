@@ -47,13 +47,13 @@ export class DrivePanel {
   /** Draws the barrels and shots in sight. */
   draw(view, drawn, now) {
     for (const turret of drawn.ghosts) {
-      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [0.9, 0.95, 1, 0.9]);
+      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [0.9, 0.95, 1, 0.9], 0, "shots");
     }
     this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);
     for (const shot of this.tracers) {
       const faint = 1 - (now - shot.at) / TRACER_MS;
       const color = shot.hits ? [1, 0.83, 0.23] : [0.72, 0.82, 0.9];
-      view.drawLine(shot.own && drawn.own !== null ? drawn.own : shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)]);
+      view.drawLine(shot.own && drawn.own !== null ? drawn.own : shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)], 0, "shots");
     }
   }
 

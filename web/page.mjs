@@ -24,7 +24,7 @@ const socketBase = `${location.protocol === "https:" ? "wss" : "ws"}://${locatio
 const world = await (await fetch("world.json")).json();
 const network = new BadNetwork();
 const client = new PurviewClient(await loadPurview("vale_client.wasm"), { url: `${socketBase}/play`, turnMs: 20, WebSocket: network.WebSocket });
-const pilot = new Pilot(client);
+const pilot = new Pilot(client, world.ground);
 const styles = new KindStyles(client);
 const scene = new Scene(client, view, styles, world.tick_hz, pilot);
 const tabs = new Tabs(document.querySelector(".tabs"));

@@ -14,9 +14,12 @@ export class Pilot {
   #client;
   #handle = 0;
   #predicts = true;
+  #ground;
 
-  constructor(client) {
+  /** `ground`: of world.json, what cannot be driven on; or null. */
+  constructor(client, ground) {
     this.#client = client;
+    this.#ground = ground;
     client.on("state", (state) => { if (state !== "joined") this.#end(); });
     client.on("turn", () => this.#turn());
   }
@@ -48,9 +51,19 @@ export class Pilot {
   #turn() {
     const { exports, handle } = this.#client.native;
     if (this.#client.state !== "joined" || exports.vale_pilot_create === undefined) return;
-    if (this.#handle === 0) this.#handle = exports.vale_pilot_create(handle, this.#predicts ? 1 : 0);
+    if (this.#handle === 0) this.#begin(exports, handle);
     const { walkX, walkY, throttle, steering, targetX, targetY, fires } = this.controls;
     exports.vale_pilot_turn(this.#handle, performance.now(), walkX, walkY, throttle, steering, targetX, targetY, fires ? 1 : 0);
+  }
+
+  #begin(exports, handle) {
+    this.#handle = exports.vale_pilot_create(handle, this.#predicts ? 1 : 0);
+    if (this.#handle === 0 || this.#ground === null) return;
+    const { width, height, tile_m, blocked } = this.#ground;
+    const at = exports.vale_pilot_room(this.#handle, width * height);
+    if (at === 0) return;
+    new Uint8Array(exports.memory.buffer, at, width * height).set(Uint8Array.from(blocked, Number));
+    exports.vale_pilot_ground(this.#handle, width, height, tile_m, at);
   }
 
   #end() {

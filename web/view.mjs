@@ -206,7 +206,7 @@ export class View {
   }
 
   /** `width` and `dash` in CSS pixels; dash 0: drawn through. */
-  drawLine(from, to, width, color, dash = 0) {
+  drawLine(from, to, width, color, dash = 0, pass = "lines") {
     const [dx, dy] = [to.x - from.x, to.y - from.y];
     const length = Math.hypot(dx, dy);
     if (length === 0) return;
@@ -218,7 +218,7 @@ export class View {
       const corner = (share, side) => [from.x + dx * share + side * nx, from.y + dy * share + side * ny];
       points.push(...corner(a, -1), ...corner(a, 1), ...corner(b, -1), ...corner(b, -1), ...corner(a, 1), ...corner(b, 1));
     }
-    this.pass = "lines";
+    this.pass = pass;
     this.#drawFlat(this.#gl.TRIANGLES, points, color);
   }
 

@@ -104,8 +104,11 @@ void BotDriver::listen(Client& client) {
 
 void BotDriver::turn(Client& client, Micros now) {
     if (client.state() != ClientState::joined) return;
-    if (pilot_ == nullptr) pilot_ = vale::Pilot::create(client, true);
-    if (pilot_ == nullptr) return;
+    if (pilot_ == nullptr) {
+        pilot_ = vale::Pilot::create(client, true);
+        if (pilot_ == nullptr) return;
+        if (ground_ != nullptr) pilot_->set_ground(*ground_);
+    }
     pilot_->find_own();
     listen(client);
     if (now >= next_curve_) {

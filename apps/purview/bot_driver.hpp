@@ -16,7 +16,8 @@ namespace purview::app {
 
 class BotDriver {
   public:
-    explicit BotDriver(std::uint64_t seed) : random_(seed) {}
+    /// `ground`: null, or of the map; not owned.
+    BotDriver(std::uint64_t seed, const vale::Ground* ground) : random_(seed), ground_(ground) {}
     /// Some twenty times a second, after what has arrived was received.
     void turn(Client& client, Micros now);
     const DriverCounts& counts() const noexcept { return counts_; }
@@ -32,6 +33,7 @@ class BotDriver {
         Micros at = 0;
     };
     SplitMix random_;
+    const vale::Ground* ground_;
     std::unique_ptr<vale::Pilot> pilot_;
     std::map<GhostId, Seen> seen_;  ///< where those were that we may shoot at
     Micros next_call_ = 0;          ///< for a cart

@@ -280,7 +280,7 @@ BotCrew::BotCrew(const BotOptions& options) : options_(options) {
         def.digest_every = options.digest_every;
         auto bot = std::make_unique<Bot>(def, options.movement, random.next());
         if (i + options.drivers >= options.clients)
-            bot->driver = std::make_unique<BotDriver>(mix64(i + options.seed));
+            bot->driver = std::make_unique<BotDriver>(mix64(i + options.seed), options.ground);
         if (i < options.slow_readers)
             bot->reading =
                 i % pausing_share == pausing_share - 1 ? Reading::pausing : Reading::slow;

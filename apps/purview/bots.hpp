@@ -15,6 +15,7 @@
 #include "bot_movement.hpp"
 #include "bot_report.hpp"
 #include "purview/client.hpp"
+#include "vale_schema.hpp"
 
 namespace purview::app {
 
@@ -35,6 +36,8 @@ struct BotOptions {
     std::uint32_t slow_readers = 0;
     /// So many, the last ones, look for carts and drive them.
     std::uint32_t drivers = 0;
+    /// What they cannot drive on, if they have the map of the world; not owned.
+    const vale::Ground* ground = nullptr;
 };
 
 class BotCrew {

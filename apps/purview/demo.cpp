@@ -417,6 +417,7 @@ int run_demo(DemoOptions options) {
     // A crowd that replays needs some of its people before anybody can ride them.
     options.bots.host = options.serve.host;
     options.bots.port = app->port();
+    options.bots.ground = &app->world->setup.ground;
     const std::uint32_t clients = options.bots.clients + (options.with_node ? 1 : 0);
     ThreadPool threads(options.check ? 2 : 1);
     std::unique_ptr<Proof> proof;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "purview/client.hpp"
 #include "purview/prediction.hpp"
@@ -26,6 +27,9 @@ class Pilot {
   public:
     /// Null: the client has not joined, or its world is not a vale. It must outlive the pilot.
     static std::unique_ptr<Pilot> create(purview::Client& client, bool predicts);
+    /// What cannot be driven on, from the map that a game has beside its client; without it walls
+    /// are found out by corrections.
+    void set_ground(Ground ground) { setup_.ground = std::move(ground); }
 
     /// Gives the commands that are due, all with these controls; returns how many.
     unsigned turn(const Controls& controls, purview::Micros now);

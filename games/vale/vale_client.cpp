@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "vale_client.h"
 
+#include <vector>
+
 #include "pilot.hpp"
 #include "purview/c_client.hpp"
 
@@ -10,6 +12,7 @@ using purview::Micros;
 struct vale_pilot {
     std::unique_ptr<vale::Pilot> pilot;
     vale_pilot_state state{};
+    std::vector<std::uint8_t> room;
 };
 
 namespace {
@@ -29,6 +32,20 @@ vale_pilot* vale_pilot_create(pv_client* client, uint32_t predicts) {
 
 void vale_pilot_destroy(vale_pilot* pilot) {
     delete pilot;
+}
+
+uint8_t* vale_pilot_room(vale_pilot* pilot, uint32_t bytes) {
+    if (pilot == nullptr || bytes > 1U << 24) return nullptr;
+    pilot->room.resize(bytes);
+    return pilot->room.data();
+}
+
+void vale_pilot_ground(vale_pilot* pilot, uint32_t width, uint32_t height, float tile_m,
+                       const uint8_t* blocked) {
+    if (pilot == nullptr || blocked == nullptr || width == 0 || height == 0 || !(tile_m > 0))
+        return;
+    pilot->pilot->set_ground(
+        {width, height, tile_m, {blocked, blocked + std::size_t{width} * height}});
 }
 
 uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float walk_y,

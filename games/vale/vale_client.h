@@ -40,6 +40,11 @@ typedef struct vale_pilot_state {
  * not a vale. */
 vale_pilot* vale_pilot_create(pv_client* client, uint32_t predicts);
 void vale_pilot_destroy(vale_pilot* pilot);
+/* What cannot be driven on: width x height bytes, 1 is blocked, row by row, each tile_m wide. */
+void vale_pilot_ground(vale_pilot* pilot, uint32_t width, uint32_t height, float tile_m,
+                       const uint8_t* blocked);
+/* Room for so many bytes of it, valid until the next call; null: too many. */
+uint8_t* vale_pilot_room(vale_pilot* pilot, uint32_t bytes);
 /* Gives the commands that are due. Walking is a direction of length 0 to 1, throttle and steering
  * are -1 to 1, the gun points at a place. Returns how many were given. */
 uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float walk_y,

@@ -193,7 +193,7 @@ class OfWritten(Refusing):
     def write(self, packet, **sections):
         made = Snapshot.__new__(Snapshot)
         made.tick_low = packet
-        made.leaves, made.enters, made.verbose, made.plain = [], [], [], []
+        made.leaves, made.enters, made.verbose, made.plain, made.shared, made.rosters = [], [], [], [], [], {}
         for name, items in sections.items():
             setattr(made, name, items)
         self.written.write(packet, made, self.kinds)
