@@ -26,8 +26,7 @@ struct ShotCounters {
 
 class Carts {
   public:
-    Carts(const Setup& setup, const ValeSchema& schema)
-        : setup_(&setup), schema_(&schema), step_(setup, schema) {}
+    Carts(const Setup& setup, const ValeSchema& schema) : schema_(&schema), step_(setup, schema) {}
 
     void add(purview::World& world, purview::Vec3 place, float heading);
     /// Gets on the nearest free cart in reach, or off the one that it drives.
@@ -54,7 +53,6 @@ class Carts {
     bool hits_present(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
                       purview::Vec3 from, purview::Vec3 to);
 
-    const Setup* setup_;
     const ValeSchema* schema_;
     ValeStep step_;
     std::vector<Cart> carts_;

@@ -26,7 +26,8 @@ History::History(const WorldData& world, std::uint32_t ticks, float cell_m)
     : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_m) {
     const Schema& schema = world.schema();
     offset_.assign(schema.components().size(), not_marked);
-    for (std::uint16_t c = 0; c < offset_.size(); ++c) {
+    const auto count = static_cast<std::uint16_t>(schema.components().size());
+    for (std::uint16_t c = 0; c < count; ++c) {
         if (!schema.components()[c].is_rewound) continue;
         offset_[c] = static_cast<std::uint16_t>(stride_);
         marked_.push_back(ComponentId{c});
