@@ -302,10 +302,13 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     observers_ = observers;
     owned_.clear();
     members_.clear();
+    leads_.assign(entities_.size(), 0);
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         if (entities_[i].id == EntityId::none) continue;
         if (entities_[i].owner != ObserverId::none) owned_.push_back(i);
-        if (entities_[i].root != entities_[i].id) members_.push_back(i);
+        if (entities_[i].root == entities_[i].id) continue;
+        members_.push_back(i);
+        leads_[index_of(entities_[i].root)] = 1;
     }
     Snapshot snapshot;
     snapshot.tick = tick;
@@ -477,8 +480,8 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
     // What is said of a member is said of its group.
     bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
     bool allowed = contains(observer.allowed, unit.id);
-    for (const std::uint32_t index : members_) {
-        const TruthEntity& member = entities_[index];
+    for (std::size_t m = 0; leads_[index_of(unit.id)] != 0 && m < members_.size(); ++m) {
+        const TruthEntity& member = entities_[members_[m]];
         if (member.root != unit.id) continue;
         shown = shown || member.shown_to_all || member.mode == EntityMode::global;
         allowed = allowed || contains(observer.allowed, member.id);

@@ -169,6 +169,7 @@ class TruthOracle {
     std::vector<TruthEntity> entities_;
     std::vector<std::uint32_t> owned_;      ///< indices of entities with an owner
     std::vector<std::uint32_t> members_;    ///< indices of those that are not their group's root
+    std::vector<std::uint8_t> leads_;       ///< by index: it is the root of some of them
     std::vector<const EntityView*> units_;  ///< of the last record
     std::vector<std::vector<std::uint8_t>> in_node_;  ///< [node][entity index]: a member of it
     std::vector<TruthObserver> observers_;
