@@ -425,7 +425,7 @@ int run_demo(DemoOptions options) {
         const auto* game = app->game.get();
         proof = std::make_unique<Proof>(
             *app->server, [game](ObserverId o) { return describe(*game, o); },
-            std::max(1U, app->world->file.tick_hz / 2),
+            std::max(1U, app->world->file.tick_hz * 3 / 4),
             [&world = app->server->world(), game](check::TruthEntity& entity) {
                 entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
             });

@@ -89,8 +89,9 @@ Proof::Values Proof::values_of(EntityId entity) {
     }
     Values& values = values_[static_cast<std::uint64_t>(entity)];
     if (values == nullptr) {
-        values = std::make_shared<std::vector<std::uint32_t>>(
-            check::wire_values(server_->world(), entity));
+        auto its = std::make_shared<std::vector<std::uint32_t>>();
+        check::wire_values(server_->world(), entity, *its);
+        values = std::move(its);
     }
     return values;
 }
@@ -227,7 +228,7 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
         item.entity = entity;
         item.kind = server_->world().kind_of(entity);
         item.values = values_of(entity);
-        item.before = values_before_[static_cast<std::uint64_t>(entity)];
+        item.before = values_before_.of(entity);
         ++counters_.shared_items;
         if (item.before == nullptr) {
             wire_mismatch(name_of(session.observer) + ": a section tells of " + name_of(entity) +
@@ -238,11 +239,24 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
     });
 }
 
+Proof::Values Proof::WorldValues::of(EntityId entity) const {
+    const std::uint32_t index = index_of(entity);
+    if (index >= entities.size() || entities[index].entity != entity) return nullptr;
+    return std::make_shared<std::vector<std::uint32_t>>(words.begin() + entities[index].first,
+                                                        words.begin() + entities[index].end);
+}
+
 /// For the sections of the next tick; also where there are none yet, because rules change.
 void Proof::tick_done() {
-    values_before_.clear();
+    WorldValues& before = values_before_;
+    before.entities.assign(server_->world().index_end(), {});
+    before.words.clear();
     server_->world().for_each([&](EntityId entity) {
-        values_before_[static_cast<std::uint64_t>(entity)] = values_of(entity);
+        WorldValues::At& at = before.entities[index_of(entity)];
+        at.entity = entity;
+        at.first = static_cast<std::uint32_t>(before.words.size());
+        check::wire_values(server_->world(), entity, before.words);
+        at.end = static_cast<std::uint32_t>(before.words.size());
     });
 }
 

@@ -68,6 +68,19 @@ class Proof final : public ReplicationTap {
 
   private:
     using Values = std::shared_ptr<const std::vector<std::uint32_t>>;
+    /// Of all entities.
+    struct WorldValues {
+        struct At {
+            EntityId entity = EntityId::none;
+            std::uint32_t first = 0;  ///< among words
+            std::uint32_t end = 0;
+        };
+        std::vector<At> entities;  ///< by entity index
+        std::vector<std::uint32_t> words;
+
+        /// Null: there was no such entity.
+        Values of(EntityId entity) const;
+    };
 
     check::DigestChecker& checker_of(const Session& session);
     Values values_of(EntityId entity);
@@ -95,7 +108,7 @@ class Proof final : public ReplicationTap {
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state
     std::unordered_map<std::uint64_t, Values> values_;  ///< of this tick, by entity
-    std::unordered_map<std::uint64_t, Values> values_before_;  ///< of the tick before
+    WorldValues values_before_;                         ///< of the tick before
     Tick values_tick_ = 0;
     std::vector<check::TruthEntity> entities_;
     std::vector<std::uint32_t> joins_;

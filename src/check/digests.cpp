@@ -96,8 +96,7 @@ std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
     return static_cast<std::uint32_t>(step > largest ? largest : step);
 }
 
-std::vector<std::uint32_t> wire_values(const World& world, EntityId entity) {
-    std::vector<std::uint32_t> values;
+void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>& values) {
     const Schema& schema = world.schema();
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
@@ -118,7 +117,6 @@ std::vector<std::uint32_t> wire_values(const World& world, EntityId entity) {
             }
         }
     }
-    return values;
 }
 
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {

@@ -22,9 +22,9 @@
 
 namespace purview::check {
 
-/// The words of an entity's fields, by components and fields in schema order; own arithmetic. Of a
-/// reference: 0, 0, to be filled in for each observer.
-std::vector<std::uint32_t> wire_values(const World& world, EntityId entity);
+/// Appends the words of an entity's fields, by components and fields in schema order; own
+/// arithmetic. Of a reference: 0, 0, to be filled in for each observer.
+void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>& values);
 
 /// Where references stand among these words: word and the entity that is named.
 struct NamedEntity {

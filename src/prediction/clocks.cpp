@@ -52,20 +52,20 @@ double CommandClock::part(Micros now) const noexcept {
 void ViewClock::heard(Tick newest, Micros at) noexcept {
     if (newest == heard_ || at == 0) return;
     const double sample = newest - static_cast<double>(at) * hz_ / micros_per_second;
-    // Packets that came faster say where the server is; it is forgotten slowly, for the way may
-    // have become longer.
-    const double since = heard_at_ == 0 || at < heard_at_
-                             ? 0
-                             : static_cast<double>(at - heard_at_) / micros_per_second;
-    const double forget = since * hz_ * 0.02;
-    ahead_ = heard_ == 0 ? sample : std::max(ahead_ - forget, sample);
+    if (heard_ == 0) fastest_ = fastest_before_ = sample;
+    if (static_cast<double>(at - second_began_) > micros_per_second) {
+        fastest_before_ = fastest_;
+        fastest_ = sample;
+        second_began_ = at;
+    }
+    fastest_ = std::max(fastest_, sample);
     heard_ = newest;
-    heard_at_ = at;
 }
 
 void ViewClock::advance(Micros now) noexcept {
     if (heard_ == 0) return;
-    const double ideal = ahead_ + static_cast<double>(now) * hz_ / micros_per_second - delay_;
+    const double ideal = std::max(fastest_, fastest_before_) +
+                         static_cast<double>(now) * hz_ / micros_per_second - delay_;
     const double step =
         last_ == 0 || now < last_ ? 0 : static_cast<double>(now - last_) * hz_ / micros_per_second;
     view_ += step;

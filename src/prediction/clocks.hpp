@@ -50,10 +50,13 @@ class ViewClock {
   private:
     double hz_;
     double delay_;
-    double ahead_ = 0;  ///< server tick at time 0, by the packets that came fastest
+    // Server tick at time 0, by the packets that came fastest: of this second, and of the one
+    // before. Older ones are no longer true when the way became longer or the server stood still.
+    double fastest_ = 0;
+    double fastest_before_ = 0;
+    Micros second_began_ = 0;
     double view_ = 0;
     Micros last_ = 0;
-    Micros heard_at_ = 0;
     Tick heard_ = 0;
 };
 

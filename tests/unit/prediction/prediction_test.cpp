@@ -41,6 +41,25 @@ void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, Comman
 
 }  // namespace
 
+TEST_CASE("prediction: what is shown keeps its distance to the server when that stood still") {
+    DriveWorld world(1);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    Prediction& prediction = *world.player().prediction;
+    const auto behind = [&] {
+        return world.player().client.newest_tick() - prediction.view_tick(world.now);
+    };
+    world.run(40);
+    const double usual = behind();
+    CHECK(usual > 0);
+    CHECK(usual < 4);
+    world.now += 1'200'000;  // the server did nothing
+    world.run(3 * static_cast<int>(world.player().client.tick_hz()));
+    CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
