@@ -16,7 +16,7 @@ struct Runner {
     std::uint32_t observers;
     std::vector<double> ticks, updates, queries, rounds;
     std::vector<std::uint64_t> event_hash;  ///< by prefix: see `prefixes`
-    std::size_t events = 0, allocations = 0, timed_ticks = 0;
+    std::size_t events = 0, allocations = 0, timed_ticks = 0, counted_ticks = 0;
     double lanes_before = 0;
     double bytes_loaded = 0, bytes_entities = 0, bytes_all = 0;
 };
@@ -66,7 +66,7 @@ class PlanRun {
         for (Runner& r : runners_) {
             std::fprintf(stderr, "%-10s %-14s round %u of %u\r", plan_.name.c_str(),
                          r.entry->name.c_str(), number, of);
-            turn(r, true);
+            turn(r, true, number == of);
         }
     }
     std::vector<Row> rows() const {
@@ -83,7 +83,7 @@ class PlanRun {
             moves_.emplace_back(step.begin(), step.end());
         }
     }
-    void turn(Runner& r, bool timed) {
+    void turn(Runner& r, bool timed, bool is_last = false) {
         std::vector<double> turn_ms;
         for (const auto& batch : moves_) {
             const std::size_t allocations = heap_allocations();
@@ -111,7 +111,9 @@ class PlanRun {
             turn_ms.push_back(update + query * scale);
             r.updates.push_back(update);
             r.queries.push_back(query * scale);
-            r.allocations += allocated;
+            // The rounds before were there to warm up.
+            if (is_last) r.allocations += allocated;
+            r.counted_ticks += is_last ? 1 : 0;
             ++r.timed_ticks;
         }
         if (timed) {
@@ -157,7 +159,8 @@ Row PlanRun::row(const Runner& r) const {
     row.bytes_entities = r.bytes_entities / plan_.scene.entities;
     row.bytes_observers = (r.bytes_all - r.bytes_entities) / r.observers;
     row.lanes_tested_per_tick = (r.engine->lanes_tested() - r.lanes_before) / ticks;
-    row.allocations_per_tick = static_cast<double>(r.allocations) / ticks;
+    row.allocations_per_tick = static_cast<double>(r.allocations) /
+                               static_cast<double>(std::max<std::size_t>(1, r.counted_ticks));
     std::size_t prefix = 2;
     for (std::size_t p = 0; p < 3; ++p) {
         if (r.observers == prefixes[p]) prefix = p;

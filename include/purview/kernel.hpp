@@ -166,6 +166,8 @@ class InterestKernel {
     /// The numbers behind the answer for one lane of the first block, in words. Called right after
     /// `test` with the same question.
     virtual std::string describe(const Question& question, unsigned lane) const = 0;
+    /// It never says yes of an empty lane.
+    virtual bool skips_empty() const noexcept { return false; }
     /// False: it leaves `unknown` alone (and may be given none).
     virtual bool answers_unknown() const noexcept { return true; }
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }

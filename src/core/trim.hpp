@@ -9,17 +9,29 @@
 
 namespace purview {
 
-/// Forgets what is in the list; gives back storage that is far larger than what was in it.
+/// Forgets what is in the list. Storage far larger than what was in it is given back; one of no
+/// great size that was more than half full grows now, so that ticks which are much alike need no
+/// memory.
 template <class Vector>
 void clear_and_trim(Vector& list) {
-    constexpr std::size_t kept_bytes = 64 * 1024, slack = 32;
+    constexpr std::size_t kept_bytes = 64 * 1024, grown_bytes_max = 1024 * 1024, slack = 32;
     const std::size_t used = list.size();
     list.clear();
-    if (list.capacity() * sizeof(list[0]) > kept_bytes && list.capacity() > slack * used) {
+    const bool is_far_too_long =
+        list.capacity() * sizeof(list[0]) > kept_bytes && list.capacity() > slack * used;
+    const bool is_short = list.capacity() < 2 * used && used * sizeof(list[0]) <= grown_bytes_max;
+    if (is_far_too_long || is_short) {
         Vector fresh;
-        fresh.reserve(2 * used);
+        fresh.reserve(3 * used);
         list.swap(fresh);
     }
+}
+
+/// Room for n, and when there is none, for as many again: for lists whose length differs from use
+/// to use.
+template <class Vector>
+void make_room_for(Vector& list, std::size_t n) {
+    if (list.capacity() < n) list.reserve(2 * n);
 }
 
 }  // namespace purview

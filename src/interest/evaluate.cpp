@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/trim.hpp"
+
 namespace purview {
 
 namespace {
@@ -171,6 +173,8 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
               std::span<Mask> masks, ScanScratch& scratch) {
     const std::size_t n = blocks.size();
     const std::span<Mask> result = masks.first(n);
+    for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.asked})
+        make_room_for(*list, n);
     bool is_first_node = true;
     for (const NodeProgram& node : input.nodes) {
         // The first node writes the result itself.
@@ -184,7 +188,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     }
     if (is_first_node) std::fill(result.begin(), result.end(), Mask{0});
     const auto occupied = input.table.occupied();
-    for (std::size_t i = 0; i < n; ++i) result[i] &= occupied[blocks[i]];
+    for (std::size_t i = 0; !input.skips_empty && i < n; ++i) result[i] &= occupied[blocks[i]];
     if (input.any_cut) {
         const auto hidden = input.table.flags(input.facts.columns.no_window);
         for (std::size_t i = 0; i < n && !hidden.empty(); ++i) {

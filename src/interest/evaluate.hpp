@@ -58,6 +58,20 @@ struct Stray {
 
 /// Room to work in, one per worker.
 struct ScanScratch {
+    /// Before the first scan: lists of usual windows then never grow.
+    void make_room() {
+        if (blocks.capacity() > 0) return;
+        constexpr std::size_t blocks_usual = 128, rows_usual = 32;  // of a window
+        for (auto* list : {&inside_loose, &outside_loose, &blocks, &left, &some, &mapped})
+            list->reserve(blocks_usual);
+        for (auto* list : {&masks, &before, &node_result, &answer, &unknown, &asked})
+            list->reserve(blocks_usual);
+        reaches.reserve(rows_usual);
+        spans.reserve(rows_usual);
+        runs.reserve(rows_usual);
+        strays.reserve(rows_usual);
+    }
+
     WindowArena arena;
     std::vector<Reach> reaches;
     std::vector<RowSpan> spans;
@@ -103,6 +117,7 @@ struct ScanInput {
     const Program& program;
     std::span<const NodeProgram> nodes = {};  ///< of the program, or its whole nodes one by one
     bool any_cut = false;                     ///< somebody is hidden from windows
+    bool skips_empty = false;                 ///< none of the nodes says yes of an empty lane
     const PairTable* pairs = nullptr;         ///< null: nobody is denied
     /// Candidates wherever they are: members of rows that a later step judges pair by pair.
     std::span<const Row* const> pulled = {};

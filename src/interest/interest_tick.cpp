@@ -95,6 +95,7 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     input.asker.tick = tick_;
     input.asker.owned = sight.owned;
     input.nodes = program_.nodes;
+    input.skips_empty = program_.skips_empty;
     input.any_cut = no_window_count_ > 0;
     input.pairs = pairs_.size() > 0 ? &pairs_ : nullptr;
     input.range_classes_m = def_.rules.range_classes_m;

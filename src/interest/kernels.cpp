@@ -71,6 +71,8 @@ class DistanceKernel final : public InterestKernel {
         }
     }
     bool answers_unknown() const noexcept override { return false; }
+    /// Those are infinitely far away.
+    bool skips_empty() const noexcept override { return std::isfinite(reach_m_ * reach_m_); }
     bool remembers() const noexcept override { return margin_m_ > 0; }
     float reach_m() const noexcept override { return reach_m_; }
     float inside_m() const noexcept override { return enter_m_; }

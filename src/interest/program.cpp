@@ -208,11 +208,15 @@ class Compiler {
             }
         }
         out_.all_wait = !out_.nodes.empty();
+        out_.skips_empty = true;
         for (const NodeProgram& node : out_.nodes) {
             out_.all_wait &= node.result_plane != no_plane;
             // Whoever remembers must be asked in every tick, also about those who wait.
-            for (const Step& step : node.steps) out_.all_wait &= step.plane == no_plane;
-            for (const Step& step : node.steps) summarise(step);
+            for (const Step& step : node.steps) {
+                out_.all_wait &= step.plane == no_plane;
+                out_.skips_empty &= step.op != StepOp::add || step.kernel->skips_empty();
+                summarise(step);
+            }
         }
         std::sort(out_.edges_m.begin(), out_.edges_m.end());
         out_.edges_m.erase(std::unique(out_.edges_m.begin(), out_.edges_m.end()),

@@ -105,6 +105,7 @@ struct Program {
     bool pulls_owned = false;  ///< what the observer owns is a candidate wherever it is
     bool is_restless = false;  ///< some kernel must be asked in every tick
     bool all_wait = false;     ///< all window nodes let enters wait, none remembers
+    bool skips_empty = false;  ///< no window node says yes of an empty lane
     bool is_pushable = false;  ///< all that matters of a move is known by radii around places
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "core/hash.hpp"
+#include "core/trim.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -259,6 +260,7 @@ void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, Scan
         PURVIEW_ASSERT(position[blocks[i]] == 0);  // no block twice
         position[blocks[i]] = static_cast<std::uint32_t>(i + 1);
     }
+    make_room_for(scratch.mapped, blocks.size());
     scratch.mapped.assign(blocks.begin(), blocks.end());
 }
 
@@ -272,6 +274,7 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
         const std::uint32_t at = scratch.position[block];
         return at == 0 ? n : std::size_t{at} - 1;
     };
+    make_room_for(scratch.masks, plane_end * n);
     scratch.masks.assign(plane_end * n, 0);
     const auto old_masks = std::as_const(window).masks();
     window.for_each_block([&](std::size_t i, BlockIndex block) {
@@ -453,11 +456,13 @@ void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch)
     const std::size_t n = scratch.blocks.size(), window_n = window.size();
     if (n == 0) return;
     const std::uint32_t planes = 1 + input.program.plane_count;
+    make_room_for(scratch.masks, planes * n);
     scratch.masks.resize(planes * n);
     for (std::uint32_t p = 0; p < planes; ++p) {
         for (std::size_t i = 0; i < n; ++i)
             scratch.masks[p * n + i] = window.masks()[p * window_n + scratch.some[i]];
     }
+    make_room_for(scratch.before, n);
     scratch.before.assign(scratch.masks.begin(),
                           scratch.masks.begin() + static_cast<std::ptrdiff_t>(n));
     evaluate(input, scratch.blocks, 0, scratch.masks, scratch);
@@ -482,6 +487,7 @@ void rebuild_from_here(const ScanInput& input, Window& window, std::uint64_t hom
 
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
     if (input.program.nodes.empty() && !window.is_made()) return;
+    scratch.make_room();
     const std::uint64_t home = find_home(input);
     const bool is_at_home = window.is_made() && !input.pulls() && !window.has_pulled() &&
                             home != 0 && home == window.home();

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "spatial/lane_test.hpp"
 
+#include <bit>
+#include <cstring>
+
 #ifdef PURVIEW_HIGHWAY
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "spatial/lane_test.cpp"
@@ -72,7 +75,13 @@ std::uint32_t bits_of(const float* block, const Test& test) {
             axes == 3 ? hn::Load(d, block + (axes - 1) * lanes_per_block + i) : hn::Zero(d)};
         std::uint8_t bytes[8] = {};
         hn::StoreMaskBits(d, test(at, i), bytes);
-        bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << i;
+        if constexpr (std::endian::native == std::endian::little) {
+            std::uint16_t some = 0;  // one instruction, where masks have registers
+            std::memcpy(&some, bytes, sizeof some);
+            bits |= static_cast<std::uint32_t>(some) << i;
+        } else {
+            bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << i;
+        }
     }
 #else
     for (std::size_t i = 0; i < lanes_per_block; ++i) {
