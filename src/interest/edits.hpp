@@ -135,7 +135,8 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     if (!observer.ready) return;
     const auto tell = [&](EntityId unit) { for_each_visible(o, unit, true, visit); };
     const Window& window = observer.window;
-    window.for_each_block([&](std::size_t at, BlockIndex block) {
+    for (std::size_t at = 0; at < window.size(); ++at) {
+        const BlockIndex block = window.blocks()[at];
         for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             if (!table_.is_vacated(slot)) {
@@ -144,7 +145,7 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
                 visit(gone.entity);  // despawned since the last tick, and not told yet
             }
         }
-    });
+    }
     if (is_anything_open(observer)) {
         for_each_unit([&](EntityId unit) {
             if (x_holds(o, unit) && !in_window(o, unit)) tell(unit);

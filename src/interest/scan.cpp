@@ -277,7 +277,8 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
     make_room_for(scratch.masks, plane_end * n);
     scratch.masks.assign(plane_end * n, 0);
     const auto old_masks = std::as_const(window).masks();
-    window.for_each_block([&](std::size_t i, BlockIndex block) {
+    for (std::size_t i = 0; i < old_n; ++i) {
+        const BlockIndex block = window.blocks()[i];
         const std::size_t to = find(block);
         Mask any = 0;
         for (std::uint32_t p = 0; p < plane_end; ++p) {
@@ -291,13 +292,13 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
                        planes_of(old_masks, old_n, i, lane_bit(lane), plane_end), scratch.masks, n,
                        false, scratch, find);
         }
-    });
+    }
     for (std::size_t i = 0; i < n; ++i) {
         if (input.table.vacated(scratch.blocks[i]) != 0)
             carry_vacated(input, scratch.blocks[i], i, scratch.masks, n, false, scratch, find);
     }
-    window.assign({home, scratch.runs, scratch.inside_loose, scratch.outside_loose, scratch.masks,
-                   input.pulls()},
+    window.assign({home, scratch.runs, scratch.blocks, scratch.inside_loose.size(),
+                   scratch.outside_loose.size(), scratch.masks, input.pulls()},
                   scratch.arena);
 }
 
@@ -349,10 +350,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
         });
     }
     if (!is_settled || !any) return is_settled;
-    if (n >= large) {
-        list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
-        map_blocks(input, scratch.blocks, scratch);
-    }
+    if (n >= large) map_blocks(input, window.blocks(), scratch);
     if (is_crowd) {
         carry_displaced(input, window, scratch);
         return true;
@@ -436,11 +434,11 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     scratch.lanes_tested += lanes;
 }
 
-/// All blocks of the window, listed in scratch.blocks; the first `inside` are wholly inside.
+/// All blocks of the window; the first `inside` are wholly inside.
 void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
                   ScanScratch& scratch) {
     const std::size_t n = window.size();
-    const std::span<const BlockIndex> blocks = scratch.blocks;
+    const std::span<const BlockIndex> blocks = window.blocks();
     const std::span<Mask> result = window.masks().first(n);
     if (scratch.before.size() < n) scratch.before.resize(n + n / 2);
     const std::span<Mask> before = std::span(scratch.before).first(n);
@@ -493,8 +491,6 @@ void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
                             home != 0 && home == window.home();
     if (!is_at_home || !settle(input, window, false, scratch)) {
         rebuild_from_here(input, window, home, scratch);
-    } else {
-        list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
     }
     evaluate_all(input, window, window.inside_count(), scratch);
 }
@@ -541,7 +537,6 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
         }
         return evaluate_all(input, window, window.inside_count(), scratch);
     }
-    list_blocks(window.cells(), window.inside_loose(), window.outside_loose(), scratch.blocks);
     const std::size_t n = window.size();
     const std::span<const Mask> answer = window.masks().first(n);
     const auto silent = static_cast<std::size_t>(std::count(answer.begin(), answer.end(), Mask{0}));
@@ -549,16 +544,15 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
     // window's inside is that of another place.
     if (silent < n / 2) return evaluate_all(input, window, 0, scratch);
     scratch.some.clear();
-    std::size_t kept = 0;
+    scratch.blocks.clear();
     for (std::size_t i = 0; i < n; ++i) {
         Mask shown = window.masks()[i];
         for (const NodeProgram& node : input.nodes)
             shown |= window.masks()[(1 + node.result_plane) * n + i];
         if (shown == 0) continue;
         scratch.some.push_back(static_cast<std::uint32_t>(i));
-        scratch.blocks[kept++] = scratch.blocks[i];
+        scratch.blocks.push_back(window.blocks()[i]);
     }
-    scratch.blocks.resize(kept);
     evaluate_some(input, window, scratch);
 }
 

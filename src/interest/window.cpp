@@ -13,15 +13,13 @@ namespace purview {
 void Window::assign(const Parts& parts, WindowArena& arena) {
     home_ = parts.home;
     cells_ = static_cast<std::uint32_t>(parts.cells.size());
-    inside_loose_ = static_cast<std::uint32_t>(parts.inside_loose.size());
-    outside_loose_ = static_cast<std::uint32_t>(parts.outside_loose.size());
+    blocks_ = static_cast<std::uint32_t>(parts.blocks.size());
+    inside_loose_ = static_cast<std::uint32_t>(parts.inside_loose);
+    outside_loose_ = static_cast<std::uint32_t>(parts.outside_loose);
     masks_ = static_cast<std::uint32_t>(parts.masks.size());
     has_pulled_ = parts.has_pulled;
-    inside_bases_ = outside_bases_ = 0;
-    for (const CellRun& run : parts.cells) {
-        inside_bases_ += run.inside_count;
-        outside_bases_ += run.count - run.inside_count;
-    }
+    inside_bases_ = 0;
+    for (const CellRun& run : parts.cells) inside_bases_ += run.inside_count;
     if (data_ == nullptr || bytes() > capacity_) {
         capacity_ = static_cast<std::uint32_t>(piece_bytes());
         data_ = arena.take(capacity_);
@@ -31,8 +29,7 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
         return offset + list.size_bytes();
     };
     std::size_t at = put(0, parts.cells);
-    at = put(at, parts.inside_loose);
-    at = put(at, parts.outside_loose);
+    at = put(at, parts.blocks);
     put(at, parts.masks);
 }
 
@@ -57,10 +54,8 @@ void Window::replace_planes(std::span<const std::uint32_t> from, std::vector<Mas
                     out.begin() + static_cast<std::ptrdiff_t>((1 + p) * n));
     }
     const std::vector<CellRun> cells_then(cells().begin(), cells().end());
-    const std::vector<BlockIndex> loose_then(loose().begin(), loose().end());
-    assign({0, cells_then, std::span(loose_then).first(inside_loose_),
-            std::span(loose_then).subspan(inside_loose_), out, has_pulled_},
-           arena);
+    const std::vector<BlockIndex> blocks_then(blocks().begin(), blocks().end());
+    assign({0, cells_then, blocks_then, inside_loose_, outside_loose_, out, has_pulled_}, arena);
 }
 
 void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
@@ -104,17 +99,23 @@ std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
             outside += run.count - std::size_t{run.inside_count};
         }
     }
-    // Overflow, or pulled. Sixteen at a time without a branch: most look-ups find nothing.
-    const auto all = loose();
-    std::size_t at = 0;
-    for (; at + lanes_per_block <= all.size(); at += lanes_per_block) {
-        std::uint32_t any = 0;
-        for (std::size_t i = 0; i < lanes_per_block; ++i) any |= all[at + i] == block ? 1U : 0U;
-        if (any != 0) break;
-    }
-    while (at < all.size() && all[at] != block) ++at;
-    if (at == all.size()) return size();
-    return at < inside_loose_ ? inside_bases_ + at : inside_bases_ + outside_bases_ + at;
+    return find_loose(block);
+}
+
+std::size_t Window::find_loose(BlockIndex block) const noexcept {
+    // Sixteen at a time without a branch: most look-ups find nothing.
+    const auto find = [&](std::size_t at, std::size_t end) {
+        const BlockIndex* all = blocks().data();
+        for (; at + lanes_per_block <= end; at += lanes_per_block) {
+            std::uint32_t any = 0;
+            for (std::size_t i = 0; i < lanes_per_block; ++i) any |= all[at + i] == block ? 1U : 0U;
+            if (any != 0) break;
+        }
+        while (at < end && all[at] != block) ++at;
+        return at < end ? at : size();
+    };
+    const std::size_t inside = find(inside_bases_, inside_bases_ + inside_loose_);
+    return inside < size() ? inside : find(size() - outside_loose_, size());
 }
 
 }  // namespace purview

@@ -20,24 +20,24 @@
 
 namespace purview {
 
-/// One piece of memory: cells, loose blocks, masks. The common tick touches nothing else.
+/// One piece of memory: cells, blocks, masks. The common tick touches nothing else.
 class Window {
   public:
     /// A number of the boxes, shapes and rules that it was made for; 0: of nothing.
     std::uint64_t home() const noexcept { return home_; }
     /// Cells it looks at: ascending, disjoint.
     std::span<const CellRun> cells() const noexcept { return {at<CellRun>(0), cells_}; }
-    /// Overflow of these cells, those of inside cells first; then pulled blocks.
-    std::span<const BlockIndex> loose() const noexcept {
-        return {at<BlockIndex>(loose_at()), std::size_t{inside_loose_} + outside_loose_};
+    /// By position: base blocks of inside cells, their overflow, base blocks of the other cells,
+    /// their overflow, pulled blocks.
+    std::span<const BlockIndex> blocks() const noexcept {
+        return {at<BlockIndex>(blocks_at()), blocks_};
     }
-    /// [1 + planes][size()]: the nodes' answer, then each memory. Positions: base blocks of inside
-    /// cells, their overflow, base blocks of the other cells, their overflow, pulled blocks.
+    /// [1 + planes][size()]: the nodes' answer, then each memory, by position.
     std::span<Mask> masks() noexcept {
         return {const_cast<Mask*>(std::as_const(*this).masks().data()), masks_};
     }
     std::span<const Mask> masks() const noexcept { return {at<Mask>(masks_at()), masks_}; }
-    std::size_t size() const noexcept { return inside_count() + outside_bases_ + outside_loose_; }
+    std::size_t size() const noexcept { return blocks_; }
     /// So many, from the first on, lie wholly inside.
     std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
     /// Whether it was ever scanned.
@@ -45,15 +45,6 @@ class Window {
     /// Some block belongs to none of its cells.
     bool has_pulled() const noexcept { return has_pulled_; }
 
-    std::span<const BlockIndex> inside_loose() const noexcept {
-        return loose().first(inside_loose_);
-    }
-    std::span<const BlockIndex> outside_loose() const noexcept {
-        return loose().subspan(inside_loose_);
-    }
-    /// visit(position, block) for all.
-    template <class Visit>
-    void for_each_block(Visit&& visit) const;
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
     std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;
     bool contains(Slot slot, BlockIndex cell_end) const noexcept {
@@ -64,8 +55,9 @@ class Window {
     struct Parts {
         std::uint64_t home;
         std::span<const CellRun> cells;
-        std::span<const BlockIndex> inside_loose;
-        std::span<const BlockIndex> outside_loose;  ///< pulled ones last
+        std::span<const BlockIndex> blocks;
+        std::size_t inside_loose;   ///< blocks that are overflow of inside cells
+        std::size_t outside_loose;  ///< of the other cells, or pulled
         std::span<const Mask> masks;
         bool has_pulled;
     };
@@ -88,34 +80,22 @@ class Window {
     const T* at(std::size_t offset) const noexcept {
         return reinterpret_cast<const T*>(data_ + offset);
     }
-    std::size_t loose_at() const noexcept { return cells_ * sizeof(CellRun); }
-    std::size_t masks_at() const noexcept {
-        return loose_at() + (std::size_t{inside_loose_} + outside_loose_) * sizeof(BlockIndex);
-    }
+    std::size_t blocks_at() const noexcept { return cells_ * sizeof(CellRun); }
+    std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
+    /// Where a block stands that is the base of none of the cells, or size().
+    std::size_t find_loose(BlockIndex block) const noexcept;
 
     std::byte* data_ = nullptr;
     std::uint32_t capacity_ = 0;
     std::uint32_t masks_ = 0;
     std::uint32_t inside_bases_ = 0;
     std::uint32_t inside_loose_ = 0;
-    std::uint32_t outside_bases_ = 0;
     std::uint32_t outside_loose_ = 0;
+    std::uint32_t blocks_ = 0;
     std::uint32_t cells_ = 0;
     std::uint64_t home_ = 0;
     bool has_pulled_ = false;
 };
-
-template <class Visit>
-void Window::for_each_block(Visit&& visit) const {
-    std::size_t inside = 0, outside = inside_count();
-    for (const CellRun& run : cells()) {
-        for (std::uint32_t i = 0; i < run.count; ++i) {
-            visit(i - run.inside_first < run.inside_count ? inside++ : outside++, run.first + i);
-        }
-    }
-    for (std::uint32_t i = 0; i < inside_loose_; ++i) visit(inside++, loose()[i]);
-    for (std::uint32_t i = 0; i < outside_loose_; ++i) visit(outside++, loose()[inside_loose_ + i]);
-}
 
 /// The blocks of a window by position; `blocks` is resized.
 void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
