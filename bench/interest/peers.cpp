@@ -235,6 +235,7 @@ class RfcNode final : public Engine {
             objects_.back()->transform = std::make_unique<Transform>(
                 Transform{workload.places()[i].x, workload.places()[i].y});
         }
+        node_.managed.reserve(objects_.size());  // so that they lie in the order of iteration
         for (auto& o : objects_) node_.managed.insert(o.get());
         seen_.assign(observers, {});
     }

@@ -422,13 +422,8 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     const auto occupied = input.table.occupied();
     std::uint32_t tested = 0, lanes = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-        std::uint32_t bits = occupied[blocks[i]];
-        tested += bits != 0 ? 1 : 0;
-        // Bits summed by halves: no instruction for it is there on every machine.
-        bits = bits - ((bits >> 1) & 0x5555U);
-        bits = (bits & 0x3333U) + ((bits >> 2) & 0x3333U);
-        bits = (bits + (bits >> 4)) & 0x0f0fU;
-        lanes += (bits + (bits >> 8)) & 0x1fU;
+        tested += occupied[blocks[i]] != 0 ? 1 : 0;
+        lanes += count_lanes(occupied[blocks[i]]);
     }
     scratch.blocks_tested += tested;
     scratch.lanes_tested += lanes;

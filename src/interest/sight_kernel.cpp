@@ -46,7 +46,7 @@ class SightKernel final : public InterestKernel {
         if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
             return "line of sight: farther than " + number_text(reach_m_);
         Mask fresh = 0, out = 0;
-        Batch batch(*sight_, q.observer, {&out, 1});
+        Batch batch(*sight_, q, {&out, 1});
         (void)test_block(q, 0, lane_bit(lane), 1, fresh, batch);
         batch.ask();
         const bool said = (q.was[0] & lane_bit(lane)) != 0;
@@ -81,10 +81,12 @@ class SightKernel final : public InterestKernel {
         const std::size_t n = fresh.size();
         std::size_t asked = 0;  // all, or more than may be tested
         for (std::size_t i = 0; i < n && asked <= def_.tests_per_tick; ++i)
-            asked += static_cast<std::size_t>(std::popcount(asked_of(q, i)));
+            asked += count_lanes(asked_of(q, i));
         std::uint32_t left = def_.tests_per_tick;
-        Batch batch(*sight_, q.observer, out);
+        Batch batch(*sight_, q, out);
         const auto test = [&](std::size_t i, int wanted) {
+            if (wanted == 0) return;
+            prefetch(q, i + 1);
             left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], batch);
         };
         for (std::size_t i = 0; asked > left && i < n; ++i)
@@ -92,10 +94,8 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; asked > def_.tests_per_tick && left > 0 && i < n; ++i)
             test(i, asked_of(q, i) & ~fresh[i]);
         const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
-        for (std::size_t k = 0; left > 0 && k < n; ++k) {
-            const std::size_t i = (from + k) % n;
-            test(i, asked_of(q, i));
-        }
+        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, asked_of(q, i));
+        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, asked_of(q, i));
         batch.ask();
     }
     Mask within(const Question& q, std::size_t i) const noexcept {
@@ -121,23 +121,25 @@ class SightKernel final : public InterestKernel {
     /// Questions on their way to the caller, of one observer; answers are added to `out`.
     class Batch {
       public:
-        Batch(const SightTest& sight, ObserverId observer, std::span<Mask> out) noexcept
-            : sight_(sight), observer_(observer), out_(out) {}
+        Batch(const SightTest& sight, const Question& q, std::span<Mask> out) noexcept
+            : sight_(sight), q_(q), out_(out) {}
         void clear(std::size_t block, unsigned lane) noexcept {
             out_[block] = static_cast<Mask>(out_[block] & ~lane_bit(lane));
         }
-        void put(std::size_t block, unsigned lane, EntityId entity, Vec3 from, Vec3 to) noexcept {
-            if (n_ == queries_.size()) ask();
+        void put(std::size_t block, unsigned lane, Vec3 from, Vec3 to) noexcept {
+            if (n_ == queries_max) ask();
             blocks_[n_] = static_cast<std::uint32_t>(block);
-            lanes_[n_] = static_cast<std::uint8_t>(lane);
-            queries_[n_++] = {entity, from, to};
+            slots_[n_] = slot_at(q_.blocks[block], lane);
+            queries_[n_++] = {EntityId::none, from, to};
         }
         void ask() noexcept {
             if (n_ == 0) return;
-            visible_.fill(0);
-            sight_.test(observer_, std::span(queries_).first(n_), std::span(visible_).first(n_));
+            q_.slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
+            for (std::size_t k = 0; k < n_; ++k) queries_[k].entity = entities_[k];
+            std::fill_n(visible_.begin(), n_, std::uint8_t{0});
+            sight_.test(q_.observer, std::span(queries_, n_), std::span(visible_).first(n_));
             for (std::size_t k = 0; k < n_; ++k) {
-                if (visible_[k] != 0) out_[blocks_[k]] |= lane_bit(lanes_[k]);
+                if (visible_[k] != 0) out_[blocks_[k]] |= lane_bit(lane_of(slots_[k]));
             }
             n_ = 0;
         }
@@ -145,12 +147,15 @@ class SightKernel final : public InterestKernel {
       private:
         static constexpr std::size_t queries_max = 64;
         const SightTest& sight_;
-        ObserverId observer_;
+        const Question& q_;
         std::span<Mask> out_;
         std::size_t n_ = 0;
-        std::array<SightQuery, queries_max> queries_;
+        union {
+            SightQuery queries_[queries_max];  ///< not zeroed for every observer
+        };
         std::array<std::uint32_t, queries_max> blocks_;
-        std::array<std::uint8_t, queries_max> lanes_;
+        std::array<Slot, queries_max> slots_;
+        std::array<EntityId, queries_max> entities_;
         std::array<std::uint8_t, queries_max> visible_;
     };
 
@@ -162,7 +167,6 @@ class SightKernel final : public InterestKernel {
              rest &= static_cast<Mask>(rest - 1)) {
             const auto lane = static_cast<unsigned>(std::countr_zero(rest));
             const Slot slot = slot_at(q.blocks[i], lane);
-            const EntityId entity = q.slots.entity(slot);
             const Vec3 at = q.slots.place(slot);
             const Vec3 outer = q.slots.outer(at);
             batch.clear(i, lane);
@@ -170,14 +174,26 @@ class SightKernel final : public InterestKernel {
             ++tested;
             for (const Vec3 place : q.places) {
                 if (!is_near(q.slots, at, place)) continue;
-                batch.put(i, lane, entity, q.slots.outer(place), outer);
-                if (!def_.predict) continue;
-                const float seconds = q.asker.lookahead_s;
-                batch.put(i, lane, entity, q.slots.outer(ahead(place, q.asker.velocity, seconds)),
-                          q.slots.outer(ahead(at, q.slots.velocity(entity), seconds)));
+                batch.put(i, lane, q.slots.outer(place), outer);
+                if (def_.predict) put_ahead(q, i, slot, place, batch);
             }
         }
         return tested;
+    }
+    /// The same line as it will be, if both go on.
+    static void put_ahead(const Question& q, std::size_t i, Slot slot, Vec3 place,
+                          Batch& batch) noexcept {
+        const float seconds = q.asker.lookahead_s;
+        const Vec3 velocity = q.slots.velocity(q.slots.entity(slot));
+        batch.put(i, lane_of(slot), q.slots.outer(ahead(place, q.asker.velocity, seconds)),
+                  q.slots.outer(ahead(q.slots.place(slot), velocity, seconds)));
+    }
+    /// Blocks that lie wholly inside have not been looked at before.
+    static void prefetch(const Question& q, std::size_t i) noexcept {
+        if (i >= q.blocks.size()) return;
+        const unsigned floats = q.slots.axes() * lanes_per_block;
+        const float* block = q.slots.coordinates() + std::size_t{q.blocks[i]} * floats;
+        for (unsigned f = 0; f < floats; f += lanes_per_block) __builtin_prefetch(block + f);
     }
 
     std::shared_ptr<const SightTest> sight_;

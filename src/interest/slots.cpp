@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include <algorithm>
+
 #include "interest/entity_facts.hpp"
 #include "purview/kernel.hpp"
 
@@ -48,6 +50,15 @@ bool Slots::has_place(Slot slot) const noexcept {
 }
 EntityId Slots::entity(Slot slot) const noexcept {
     return all_ != EntityId::none ? all_ : table_->entity(slot);
+}
+void Slots::entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept {
+    if (all_ != EntityId::none) {
+        std::fill_n(out.begin(), slots.size(), all_);
+        return;
+    }
+    for (const Slot slot : slots) table_->prefetch_entity(slot);
+    for (const Slot slot : slots) table_->prefetch_home(slot);
+    for (std::size_t i = 0; i < slots.size(); ++i) out[i] = table_->entity(slots[i]);
 }
 Vec3 Slots::velocity(EntityId entity) const noexcept {
     return facts_->velocity(entity);

@@ -55,6 +55,15 @@ struct LaneCone {
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept;
 
+/// Bits by halves: an instruction for it is not there on every machine.
+constexpr std::uint32_t count_lanes(Mask mask) noexcept {
+    std::uint32_t bits = mask;
+    bits = bits - ((bits >> 1) & 0x5555U);
+    bits = (bits & 0x3333U) + ((bits >> 2) & 0x3333U);
+    bits = (bits + (bits >> 4)) & 0x0f0fU;
+    return (bits + (bits >> 8)) & 0x1fU;
+}
+
 /// Name of the instruction set in use.
 std::string_view instruction_set() noexcept;
 
