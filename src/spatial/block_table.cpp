@@ -29,9 +29,8 @@ std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_m) {
     layer.origin = {min.x - cell_m, min.y - cell_m, is_three_d() ? min.z - cell_m : min.z};
     layer.cell_m = cell_m;
     layer.inverse_cell = 1 / cell_m;
-    layer.nx = axis_count(min.x, max.x, cell_m) + 2;
-    layer.ny = axis_count(min.y, max.y, cell_m) + 2;
-    layer.nz = is_three_d() ? axis_count(min.z, max.z, cell_m) + 2 : 1;
+    layer.set_counts(axis_count(min.x, max.x, cell_m) + 2, axis_count(min.y, max.y, cell_m) + 2,
+                     is_three_d() ? axis_count(min.z, max.z, cell_m) + 2 : 1);
     return append_layer(layer);
 }
 

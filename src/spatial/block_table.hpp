@@ -46,23 +46,27 @@ struct GridLayer {
     std::uint32_t nx = 1;
     std::uint32_t ny = 1;
     std::uint32_t nz = 1;
+    Vec3 last = {};  ///< nx - 1 and so on: set_counts
     BlockIndex first_cell = 0;
 
-    /// floor, clamped to 0..n-1; monotonic in value, so a border point has exactly one cell (P22).
-    static std::uint32_t axis_cell(float value, float origin, float inverse,
-                                   std::uint32_t n) noexcept {
+    void set_counts(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept {
+        nx = x, ny = y, nz = z;
+        last = {static_cast<float>(x - 1), static_cast<float>(y - 1), static_cast<float>(z - 1)};
+    }
+
+    /// floor, clamped to 0..last; monotonic in value, so a border point has exactly one cell (P22).
+    static std::uint32_t axis_cell(float value, float origin, float inverse, float last) noexcept {
         const float scaled = std::max((value - origin) * inverse, 0.0F);
-        return static_cast<std::uint32_t>(
-            static_cast<std::int32_t>(std::min(scaled, static_cast<float>(n - 1))));
+        return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::min(scaled, last)));
     }
     std::uint32_t cell_x(float x) const noexcept {
-        return axis_cell(x, origin.x, inverse_cell, nx);
+        return axis_cell(x, origin.x, inverse_cell, last.x);
     }
     std::uint32_t cell_y(float y) const noexcept {
-        return axis_cell(y, origin.y, inverse_cell, ny);
+        return axis_cell(y, origin.y, inverse_cell, last.y);
     }
     std::uint32_t cell_z(float z) const noexcept {
-        return axis_cell(z, origin.z, inverse_cell, nz);
+        return axis_cell(z, origin.z, inverse_cell, last.z);
     }
     BlockIndex cell_at(Vec3 p) const noexcept {
         return first_cell + (cell_z(p.z) * ny + cell_y(p.y)) * nx + cell_x(p.x);
@@ -347,8 +351,9 @@ BlockTable::Refused BlockTable::write_places(const Moves& moves) {
 
 template <unsigned axes, bool nudging, class Moves>
 BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
-    // Two look-ups ahead of the writes: homes, then the lanes they name.
-    constexpr std::size_t homes_ahead = 24, lanes_ahead = 12;
+    // Two look-ups ahead of the writes, where caches do not hold them: homes, then the lanes they
+    // name.
+    constexpr std::size_t homes_ahead = 24, lanes_ahead = 12, near_homes_max = 128 * 1024;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
     Refused refused;
     const std::size_t n = moves.size(), home_count = home_.size();
@@ -372,7 +377,7 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
     bool any_dirty = false;
     for (std::size_t i = 0; i < n; ++i) {
         if (i % batch == 0) hand_over();
-        if (i + homes_ahead < n) {
+        if (home_count > near_homes_max && i + homes_ahead < n) {
             const std::size_t far = index_of(moves[i + homes_ahead].entity);
             __builtin_prefetch(homes + std::min(far, home_count));
             const std::size_t near = index_of(moves[i + lanes_ahead].entity);
