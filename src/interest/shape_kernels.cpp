@@ -98,16 +98,42 @@ class AreaKernel final : public InterestKernel {
     float leave_margin_m_;
 };
 
+/// Floats in their order, as integers: neighbours differ by one. Its own inverse.
+std::int32_t by_order(std::int32_t bits) noexcept {
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
 /// The smallest number of an axis that lies in cell `i` or beyond: cell i begins there.
 float first_of_cell(double i, float origin, float side) noexcept {
-    const auto cell_of = [&](float v) { return std::floor((v - origin) / side); };
-    constexpr float infinity = std::numeric_limits<float>::infinity();
     // Beyond what a cell's number can be: nobody is in such a cell.
     if (!std::isfinite(i)) return static_cast<float>(i);
-    auto at = static_cast<float>(origin + i * static_cast<double>(side));
-    while (cell_of(at) >= i) at = std::nextafter(at, -infinity);
-    while (cell_of(at) < i) at = std::nextafter(at, infinity);
-    return at;
+    const auto number = [](std::int64_t order) {
+        return std::bit_cast<float>(by_order(static_cast<std::int32_t>(order)));
+    };
+    const auto order = [](float v) -> std::int64_t {
+        return by_order(std::bit_cast<std::int32_t>(v));
+    };
+    const auto reaches = [&](std::int64_t at) {
+        return std::floor((number(at) - origin) / side) >= i;
+    };
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const std::int64_t least = order(-infinity), most = order(infinity);
+    // It is near this one; how near, rounding says: steps that double, then halves.
+    std::int64_t reached = order(static_cast<float>(origin + i * static_cast<double>(side)));
+    std::int64_t below = reached;
+    for (std::int64_t step = 1; below > least && reaches(below); step *= 2) {
+        reached = below;
+        below = std::max(least, below - step);
+    }
+    for (std::int64_t step = 1; reached < most && !reaches(reached); step *= 2) {
+        below = reached;
+        reached = std::min(most, reached + step);
+    }
+    while (reached - below > 1) {
+        const std::int64_t middle = below + (reached - below) / 2;
+        (reaches(middle) ? reached : below) = middle;
+    }
+    return number(reached);
 }
 
 /// Its cell is at most so many rings away from the cell of a place, as a box of whole cells.
