@@ -71,3 +71,5 @@ endforeach()
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
 endforeach()
+add_test(NAME "web: roots, relations and cells of the client in JavaScript (O42)"
+  COMMAND node ${browser}/client_groups_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)
