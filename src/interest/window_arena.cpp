@@ -23,9 +23,9 @@ std::byte* WindowArena::take(std::size_t bytes) {
 }
 
 void WindowArena::begin_repack(std::size_t bytes) {
-    old_ = std::move(blocks_);
-    blocks_.clear();
-    const std::size_t wanted = rounded(bytes + bytes / 8);
+    old_.clear();
+    old_.swap(blocks_);
+    const std::size_t wanted = rounded(bytes + bytes / 4);
     if (spare_.size() < wanted || spare_.size() > 4 * wanted + (std::size_t{1} << 16)) {
         spare_ = Block();
         spare_ = Block(wanted);
