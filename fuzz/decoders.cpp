@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
+#include "prediction/correction_codec.hpp"
 #include "prediction/input_codec.hpp"
 #include "replication/client_ghosts.hpp"
 #include "replication/rpc_inbox.hpp"
@@ -27,6 +29,7 @@ using Bytes = std::span<const std::byte>;
 /// Of the first byte.
 constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
+constexpr std::uint8_t first_of_corrections = 0xd0;
 
 void require(bool holds, const char* what) {
     if (holds) return;
@@ -135,6 +138,52 @@ void inputs(Bytes bytes) {
     });
 }
 
+/// Corrections: what is none leaves no member behind, and values are what a field can say.
+void corrections(Bytes bytes) {
+    struct Motion {
+        float speed = 0;
+        std::int32_t gear = 0;
+        Rotation head;
+        char word[29] = {};
+        std::uint8_t tail = 0;
+    };
+    static const Schema schema = [] {
+        Schema made;
+        const Component<Motion> motion = made.component<Motion>("motion")
+                                             .real("speed", &Motion::speed)
+                                             .integer("gear", &Motion::gear, -1, 6)
+                                             .rotation("head", &Motion::head)
+                                             .text("word", &Motion::word);
+        made.kind("moving", {motion.id});
+        made.kind("still", {});
+        made.kind("other", {motion.id});
+        made.predict(motion.id);
+        require(made.status() == Status::ok, "a schema is bad");
+        return made;
+    }();
+    const PredictedLayout layout(schema);
+    Correction read;
+    CommandTick newest = 0;
+    for_each_packet(bytes, [&](Bytes packet) {
+        newest += 1 + static_cast<CommandTick>(packet.size()) * 997;
+        if (!read_correction(schema, layout, newest, packet, read))
+            return require(read.members.empty(), "half a correction");
+        require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
+        require(read.members.size() <= packet.size() * 8 / 6 + 1, "members from nowhere");
+        for (const CorrectedMember& member : read.members) {
+            require(member.ghost < ClientGhosts::local_ids_max, "a ghost that cannot be");
+            require(index_of(member.kind) < schema.kinds().size(), "a kind that is none");
+            if (!member.has_values) continue;
+            for (const PredictedPart& part : layout.parts(member.kind)) {
+                Motion value;
+                std::memcpy(&value, read.data.at(member.data_at) + part.offset, sizeof value);
+                require(value.gear >= -1 && value.gear <= 6, "a value out of range");
+                require(value.tail == 0, "a byte of no field");
+            }
+        }
+    });
+}
+
 void schemas(Bytes bytes) {
     BitReader in(bytes);
     const auto schema = read_schema(in);
@@ -195,6 +244,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (data[0] >= first_of_inputs) {
         inputs(bytes);
+        return 0;
+    }
+    if (data[0] >= first_of_corrections) {
+        corrections(bytes);
         return 0;
     }
     switch (data[0] % 4) {

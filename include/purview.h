@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 #define PV_NO_GHOST 0xffffffffu
+#define PV_NO_CELL 0xffffffffu
 
 typedef struct pv_client pv_client;
 
@@ -38,6 +39,14 @@ typedef struct pv_event {
     uint32_t reason; /* of a leave: see PROTOCOL.md */
     uint32_t copy; /* 0 made, 1 removed, 2 left and kept, 3 came back to its copy, 4 copy dropped */
 } pv_event;
+
+/* A ghost whose parent or root is another now: attached, broken off, moved, or its group was. 20
+ * bytes. A root is its own root and has PV_NO_GHOST as its parent. */
+typedef struct pv_relation {
+    uint32_t ghost;
+    uint32_t old_root, new_root;
+    uint32_t old_parent, new_parent;
+} pv_relation;
 
 /* A call of the server. 16 bytes. */
 typedef struct pv_call {
@@ -88,6 +97,16 @@ const pv_instance* pv_client_instances(const pv_client* client);
 /* Events since the last call; returns their number. */
 uint32_t pv_client_take_events(pv_client* client);
 const pv_event* pv_client_events(const pv_client* client);
+/* Of the same time as the events taken last: one for each ghost and snapshot, to be looked at
+ * behind them. */
+uint32_t pv_client_relation_count(const pv_client* client);
+const pv_relation* pv_client_relations(const pv_client* client);
+/* Of its group, itself for a root; PV_NO_GHOST for one that is not held. */
+uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost);
+/* Grids of nodes in a shared mode (docs/shared.md), and the cell of a ghost by its last place: the
+ * same number as on the server. PV_NO_CELL: no such ghost or grid, or its place is in no cell. */
+uint32_t pv_client_cell_grid_count(const pv_client* client);
+uint32_t pv_client_cell_of(const pv_client* client, uint32_t ghost, uint32_t grid);
 const pv_stats* pv_client_stats(pv_client* client);
 /* 0 of a field that is no number. */
 double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);

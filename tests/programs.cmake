@@ -30,6 +30,8 @@ add_test(NAME "conformance: every bit of a simulated server is as the paper says
   COMMAND sh ${conformance} sim $<TARGET_FILE:purview_sim>)
 add_test(NAME "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
   COMMAND sh ${conformance} demo ${program})
+add_test(NAME "conformance: commands, corrections and groups that arrive in pieces are as the paper says (O16 O18)"
+  COMMAND sh ${conformance} inputs $<TARGET_FILE:purview_tests>)
 add_test(NAME "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
   COMMAND sh ${conformance} spoiled $<TARGET_FILE:purview_breakable_program> ${program})
 add_test(NAME "conformance: the decoder refuses what the paper does not allow"
@@ -69,3 +71,5 @@ endforeach()
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
 endforeach()
+add_test(NAME "web: roots, relations and cells of the client in JavaScript (O42)"
+  COMMAND node ${browser}/client_groups_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)

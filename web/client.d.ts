@@ -18,6 +18,8 @@ export const INSTANCE: Readonly<{
 }>;
 /** `parent` of a ghost without one. */
 export const NO_GHOST: 0xffffffff;
+/** `cellOf` of what is in none. */
+export const NO_CELL: 0xffffffff;
 
 /** Compiles the module once: an address, a response or the bytes. */
 export function loadPurview(source?: string | URL | Response | ArrayBuffer | Uint8Array): Promise<WebAssembly.Module>;
@@ -44,6 +46,15 @@ export interface GhostEvent {
   reason: Reason;
   /** What became of our copy. */
   copy: "made" | "removed" | "kept" | "resumed" | "dropped";
+}
+
+/** A ghost whose parent or root is another now; NO_GHOST for none. A root is its own root. */
+export interface RelationEvent {
+  ghost: number;
+  oldRoot: number;
+  newRoot: number;
+  oldParent: number;
+  newParent: number;
 }
 
 /** A call of the server, after the property changes that came with it. */
@@ -82,6 +93,8 @@ export class PurviewClient {
   on(name: "state", listener: (state: ClientState) => void): () => void;
   /** "drop": a copy that was kept ends. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
+  /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
+  on(name: "relation", listener: (event: RelationEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** Before what is due is sent. */
   on(name: "turn", listener: () => void): () => void;
@@ -112,6 +125,11 @@ export class PurviewClient {
   rotation(ghost: number, component: number, field: number): [number, number, number, number];
   /** The ghost that is named, or NO_GHOST. */
   reference(ghost: number, component: number, field: number): number;
+  /** Of its group, itself for a root, or NO_GHOST. */
+  rootOf(ghost: number): number;
+  readonly cellGridCount: number;
+  /** The same number as on the server, or NO_CELL. `grid`: default 0. */
+  cellOf(ghost: number, grid?: number): number;
   isTold(ghost: number, component: number): boolean;
   keptAs(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
   readonly isViewComplete: boolean;

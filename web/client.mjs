@@ -14,9 +14,11 @@ export const INSTANCE_WORDS = 8;
 /** Offsets into an instance. x, y, z are floats, the others unsigned. */
 export const INSTANCE = { x: 0, y: 1, z: 2, ghost: 3, kind: 4, parent: 5, owned: 6, updated: 7 };
 export const NO_GHOST = 0xffffffff;
+export const NO_CELL = 0xffffffff;
 
 const TURN_MS = 50;
 const EVENT_WORDS = 5;
+const RELATION_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
 const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 
@@ -44,7 +46,7 @@ export class PurviewClient {
     this.#options = { role: "player", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "call", "turn". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "call", "turn". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -154,6 +156,15 @@ export class PurviewClient {
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);
   }
 
+  /** The root of its group, itself for a root; NO_GHOST for a ghost that we do not hold. */
+  rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghost); }
+
+  /** Grids of cells that the server has told of. */
+  get cellGridCount() { return this.#number("pv_client_cell_grid_count"); }
+
+  /** The cell of a ghost, the same number as on the server; NO_CELL for none. */
+  cellOf(ghost, grid = 0) { return this.#handle === 0 ? NO_CELL : this.#number("pv_client_cell_of", ghost, grid); }
+
   /** Whether we are told the component; otherwise its values are old, or those of zeros. */
   isTold(ghost, component) { return this.#number("pv_client_is_told", ghost, component) === 1; }
 
@@ -246,15 +257,22 @@ export class PurviewClient {
   }
 
   #takeEvents() {
-    const count = this.#exports.pv_client_take_events(this.#handle);
-    if (count === 0) return;
-    const at = this.#exports.pv_client_events(this.#handle);
-    const words = new Uint32Array(this.#exports.memory.buffer, at, count * EVENT_WORDS).slice();
-    for (let i = 0; i < count; ++i) {
-      const [ghost, kind, enter, reason, copy] = words.subarray(i * EVENT_WORDS, (i + 1) * EVENT_WORDS);
+    const events = this.#rows("pv_client_take_events", "pv_client_events", EVENT_WORDS);
+    const relations = this.#rows("pv_client_relation_count", "pv_client_relations", RELATION_WORDS);
+    for (const [ghost, kind, enter, reason, copy] of events) {
       const name = enter ? "enter" : COPIES[copy] === "dropped" ? "drop" : "leave";
       this.#emit(name, { ghost, kind, reason: REASONS[reason] ?? "unknown", copy: COPIES[copy] });
     }
+    for (const [ghost, oldRoot, newRoot, oldParent, newParent] of relations)
+      this.#emit("relation", { ghost, oldRoot, newRoot, oldParent, newParent });
+  }
+
+  /** An array of the module, copied: a listener may call anything. */
+  #rows(count, at, width) {
+    const rows = this.#exports[count](this.#handle);
+    if (rows === 0) return [];
+    const words = new Uint32Array(this.#exports.memory.buffer, this.#exports[at](this.#handle), rows * width).slice();
+    return Array.from({ length: rows }, (_, i) => words.subarray(i * width, (i + 1) * width));
   }
 
   #takeCalls() {

@@ -18,6 +18,7 @@ struct pv_client {
     std::vector<std::byte> output;
     std::vector<pv_instance> instances;
     std::vector<pv_event> events;
+    std::vector<pv_relation> relations;
     std::vector<pv_call> calls;
     std::vector<double> call_values;
     pv_stats stats{};
@@ -156,12 +157,37 @@ uint32_t pv_client_take_events(pv_client* client) {
                                   static_cast<std::uint32_t>(event.reason),
                                   static_cast<std::uint32_t>(event.copy)});
     }
+    client->relations.clear();
+    for (const ClientRelation& its : client->client.relation_events()) {
+        client->relations.push_back(
+            {its.ghost, its.old_root, its.new_root, its.old_parent, its.new_parent});
+    }
     client->client.clear_events();
     return static_cast<uint32_t>(client->events.size());
 }
 
 const pv_event* pv_client_events(const pv_client* client) {
     return client == nullptr ? nullptr : client->events.data();
+}
+
+uint32_t pv_client_relation_count(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->relations.size());
+}
+
+const pv_relation* pv_client_relations(const pv_client* client) {
+    return client == nullptr ? nullptr : client->relations.data();
+}
+
+uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost) {
+    return client == nullptr ? no_ghost : client->client.root_of(ghost);
+}
+
+uint32_t pv_client_cell_grid_count(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.cell_grid_count());
+}
+
+uint32_t pv_client_cell_of(const pv_client* client, uint32_t ghost, uint32_t grid) {
+    return client == nullptr ? CellGrid::no_cell : client->client.cell_of(ghost, grid);
 }
 
 uint32_t pv_client_take_calls(pv_client* client) {

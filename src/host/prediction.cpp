@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "host/prediction_data.hpp"
+#include "prediction/correction_codec.hpp"
 #include "prediction/group_order.hpp"
-#include "replication/snapshot_writer.hpp"
 #include "wire/quantise.hpp"
 
 namespace purview {
@@ -91,42 +91,6 @@ void PredictionData::know_groups() {
 
 // -- corrections --------------------------------------------------------------------------------
 
-void PredictionData::read_member(BitReader& in) {
-    CorrectedMember member;
-    member.ghost = static_cast<LocalId>(in.varint_max(ClientGhosts::local_ids_max - 1));
-    const auto kind = in.bits(kind_bits(*def.schema));
-    if (kind >= def.schema->kinds().size()) return in.fail();
-    member.kind = KindId{static_cast<std::uint16_t>(kind)};
-    member.is_in_input = in.boolean();
-    member.has_values = in.boolean();
-    if (member.has_values) {
-        member.data_at = correction_.data.add(past.layout().bytes(member.kind));
-        for (const PredictedPart& part : past.layout().parts(member.kind)) {
-            std::array<std::uint32_t, std::tuple_size_v<RpcWords>> words{};
-            read_words(*part.def, in, words.data());
-            struct_of_words(*part.def, words.data(),
-                            correction_.data.at(member.data_at) + part.offset);
-        }
-    }
-    correction_.members.push_back(member);
-}
-
-bool PredictionData::read_correction(std::span<const std::byte> message) {
-    BitReader in(message);
-    correction_.members.clear();
-    correction_.data.clear();
-    const auto back =
-        static_cast<std::uint16_t>(static_cast<std::uint16_t>(past.newest()) - in.u16());
-    correction_.tick = past.newest() - back;
-    const auto groups = in.varint_max(command_groups_max);
-    for (std::uint64_t g = 0; g < groups && in.ok(); ++g) {
-        if (!in.boolean()) continue;
-        const auto members = in.varint_max(in.bits_left() / 6 + 1);
-        for (std::uint64_t m = 0; m < members && in.ok(); ++m) read_member(in);
-    }
-    return in.exhausted();
-}
-
 Vec3 PredictionData::shown_place(GhostId member) const noexcept {
     Vec3 newer;
     Vec3 older;
@@ -190,7 +154,8 @@ void PredictionData::take_corrections() {
     auto& messages = client->inputs.messages;
     for (; !messages.empty(); messages.pop_front()) {
         ++client->inputs.corrections;
-        if (!read_correction(messages.front())) {
+        if (!read_correction(*def.schema, past.layout(), past.newest(), messages.front(),
+                             correction_)) {
             ++client->stats.packets_malformed;
             continue;
         }

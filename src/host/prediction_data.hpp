@@ -65,8 +65,6 @@ class PredictionData {
     }
     bool is_off(LocalId ghost) const noexcept;
     void take_corrections();
-    bool read_correction(std::span<const std::byte> message);
-    void read_member(BitReader& in);
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;

@@ -99,6 +99,19 @@ spoiled)
     run 3 "$3" replay "$dir/recording"
     said "differs at byte"
     ;;
+inputs)
+    replay=true  # no other program has this game
+    run 0 env PURVIEW_RECORDING="$dir/recording" "$program" -tc="prediction: a recorded run has commands*"
+    run 0 python3 "$tools/decode.py" "$dir/recording" --unbound --at-rest --max-damaged 0 --min-sessions 3 \
+        --min-enters 800 --min-updates 5000 --min-leaves 300 --min-digests 1000 --min-frames 2500 \
+        --min-repeated-frames 10000 --min-parts 5000 --min-starved 1 --min-corrections 100 --min-corrected-groups 120 \
+        --min-whole 300 --min-held-back 300 --min-shown-late 100 --min-ordered-groups 80
+    cat "$dir/out"
+    damaged_max=0
+    damaged sent 0 1
+    damaged received 0 1
+    damaged value 0 1
+    ;;
 *)
     echo "unknown case: $case_name"
     exit 1

@@ -13,6 +13,8 @@ from bits import BitReader, Mismatch, combine, expand, hash_bytes, mix  # noqa: 
 import fields  # noqa: E402
 import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
+from groups import Groups, order_of_input  # noqa: E402
+from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 from schema import Component, Kind  # noqa: E402
 from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
@@ -288,6 +290,117 @@ def snapshot(**sections):
     for name, items in sections.items():
         setattr(made, name, items)
     return made
+
+
+class OfGroups(Reading):
+    """Ghost 1 is held; 2 and 3 are below it."""
+
+    def setUp(self):
+        Groups.unbound = True
+        self.groups = Groups()
+
+    def tearDown(self):
+        Groups.unbound = False
+
+    def write(self, number, ghost, whole, size=100):
+        self.groups.write(number, 5, snapshot(enters=[Enter(ghost, 0, Link(1, 0, 0, whole), [])]), {1}, size)
+
+    def end(self):
+        self.groups.end_tick({1: None, 2: 1, 3: 1}, {1})
+
+    def test_whole_is_said_when_all_are_held_or_in_the_packet(self):
+        self.write(1, 2, 1)
+        self.write(1, 3, 1)
+        self.end()
+        self.write(2, 2, 1)
+        self.write(3, 3, 0)
+        self.refuses("is on its way", self.end)
+
+    def test_whole_is_not_kept_back(self):
+        self.write(1, 2, 0)
+        self.write(1, 3, 1)
+        self.refuses("is not whole, and all 3", self.end)
+        self.write(2, 2, 0)  # 3 is on its way
+        self.end()
+        self.write(2, 2, 0, 1150)
+        self.write(2, 3, 0, 1150)  # a fourth may have had no room
+        self.end()
+
+    def test_inner_roots_come_last_with_what_is_below_them(self):
+        parents = {1: None, 2: 1, 3: 2, 4: 1, 5: 4, 6: 3}
+        inner = lambda ghost: ghost in (2, 6)  # noqa: E731
+        self.assertEqual(order_of_input([1, 2, 3, 4, 5, 6], parents, inner), [1, 4, 5, 2, 3, 6])
+        self.assertEqual(order_of_input([1, 4, 5, 2, 3, 6], parents, inner), [1, 4, 5, 2, 3, 6])
+
+    def test_a_group_is_shown_when_it_is_called_whole(self):
+        ghosts = Ghosts([Kind(b"k", [])])
+        ghosts.apply(snapshot(enters=[Enter(1, 0, Link(None, 0, 0, 0), []), Enter(2, 0, Link(1, 0, 0, 0), []),
+                                      Enter(3, 0, Link(), [])]))
+        self.assertEqual(ghosts.waiting, {1, 2})
+        ghosts.apply(snapshot(verbose=[Verbose(1, 0, Link(), [])]))
+        self.assertEqual((ghosts.waiting, ghosts.counts["shown_late"]), (set(), 2))
+
+
+class OfInputs(Reading):
+    """A kind of ghost 4 that takes input 0."""
+
+    class Schema:
+        class Kind:
+            input = 0
+
+        kinds = [Kind]
+        inputs = [[fields.Number(7, 0)], [fields.Number(7, 0)]]
+        input_bits = 1
+
+    KINDS = {4: {0}}
+
+    def given(self, newest, *frames, corrections=None):
+        packet = InputPacket(newest, corrections)
+        packet.frames = list(frames)
+        return packet
+
+    def frame(self, word=1, view=16, index=0):
+        return view, ((4, ((4, index, (word,)),)),)
+
+    def test_views_are_steps_and_the_same_is_not_said_twice(self):
+        view = lambda number: "{:020b}".format(number)[::-1]  # noqa: E731
+        number = "0100" + "0" * 12
+        group = "1000" + "0010" + "1000" + "0010" + "0" + "101"
+        packet = read_inputs(bits("1" + number + "01000" + "0" + view(16) + "0" + group +
+                                  "110000" + "1" + "111111" + view(3) + "1"), self.Schema, 0)
+        groups = ((4, ((4, 0, ((5,),)),)),)
+        self.assertEqual((packet.newest, packet.frames), (2, [(16, groups), (19, groups), (3, groups)]))
+
+    def test_a_frame_is_repeated_as_it_was_and_from_the_oldest_on(self):
+        inputs = Inputs()
+        inputs.receive(self.given(1, self.frame()), self.KINDS, self.Schema)
+        self.refuses("was another before",
+                     lambda: inputs.receive(self.given(2, self.frame(2), self.frame()), self.KINDS, self.Schema))
+        inputs.arrived((1, 0, 0))
+        self.refuses("the oldest command tick is 1",
+                     lambda: inputs.receive(self.given(2, self.frame(), self.frame()), self.KINDS, self.Schema))
+        self.refuses("has never taken it",
+                     lambda: inputs.receive(self.given(2, self.frame(index=1)), self.KINDS, self.Schema))
+
+    def test_what_is_consumed_was_there(self):
+        inputs = Inputs()
+        inputs.receive(self.given(2, self.frame(), self.frame()), self.KINDS, self.Schema)
+        self.refuses("never there", lambda: inputs.send((3, 0, 0)))
+        self.refuses("2 commands wait", lambda: inputs.send((1, 2, 0)))
+        inputs.send((2, 0, 0))
+        self.refuses("never there", lambda: inputs.send((1, 0, 0)))
+
+    def test_one_correction_is_under_way(self):
+        inputs = Inputs()
+        inputs.receive(self.given(1, self.frame()), self.KINDS, self.Schema)
+        self.refuses("is the last one consumed", lambda: inputs.sent_correction(1, []))
+        inputs.send((1, 0, 0))
+        inputs.sent_correction(1, [])
+        self.refuses("correction 2", lambda: inputs.sent_correction(1, []))
+        self.refuses("has taken 1 corrections", lambda: inputs.check_corrections(1))
+        inputs.corrections_arrived = 1
+        inputs.check_corrections(1)
+        inputs.sent_correction(1, [])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import recording
 from bits import Mismatch, checksum_holds
 from calls import Calls
 from fields import Number
+from groups import Groups
 from handshake import ACCEPT, CLOSE, DATA, Handshakes
 from session import Session
 
@@ -19,9 +20,14 @@ DATAGRAM_BYTES = range(5, 1201)
 TOLD_MAX = 10  # mismatches in words
 # Values that are not zeros, by type; references that ended because their ghost left; parts that began or
 # ceased to be told, or were not from the enter on; copies that were kept, went on, ended; updates out of shared
-# sections; rosters of those; updates told as differences; values that went on as extrapolated without a word.
+# sections; rosters of those; updates told as differences; values that went on as extrapolated without a word; ghosts that
+# were held before their group was called whole.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
-             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated")
+             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated", "shown_late")
+# Links of groups of several that said whole, or not yet; corrected groups of several whose order was checked.
+OF_GROUPS = ("whole", "held_back", "ordered_groups")
+# Command ticks, and again; parts; ticks without one; corrections, and groups in them.
+OF_INPUTS = ("frames", "repeated_frames", "parts", "starved", "corrections", "corrected_groups")
 # Calls to observers by delivery; numbers that were given up; forced ones without a ghost.
 OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
 
@@ -143,6 +149,8 @@ class Decoder:
             "repeated": sum(s.calls_down.counts["repeated"] + s.calls_up.counts["repeated"] for s in sessions),
             "waiting": sum(s.waiting for s in sessions),
             "to_server": sum(s.calls_up.counts[name] for s in sessions for name in OF_CALLS[:3]),
+            **{name: sum(s.groups.counts[name] for s in sessions) for name in OF_GROUPS},
+            **{name: sum(s.inputs.counts[name] for s in sessions) for name in OF_INPUTS},
             "views": sum(s.views for s in sessions),
             "commands": sum(s.commands.count for s in sessions),
             "digests": sum(s.digests for s in sessions),
@@ -156,7 +164,7 @@ class Decoder:
 
 def main():
     counted = ("datagrams", "sessions", "snapshots", *OF_GHOSTS, *OF_CALLS, "repeated", "waiting",
-               "to_server", "views", "commands", "digests", "states")
+               "to_server", *OF_GROUPS, *OF_INPUTS, "views", "commands", "digests", "states")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     for name in counted:
@@ -168,9 +176,12 @@ def main():
     parser.add_argument("--unlike", action="store_true", help="no two calls of the recording are alike")
     parser.add_argument("--at-rest", action="store_true",
                         help="the recording ends when all has arrived that was to")
+    parser.add_argument("--unbound", action="store_true",
+                        help="no budget and no bound was ever reached: all is told in the tick in which it changes")
     options = parser.parse_args()
     Number.may_be_larger = options.spoiled
     Calls.unlike = options.unlike
+    Groups.unbound = options.unbound
 
     decoder = Decoder()
     trouble = None

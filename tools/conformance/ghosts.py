@@ -37,6 +37,7 @@ class Ghosts:
         self.digest = 0
         self.tick = 0
         self.moving = set()  # held, with motions that do not stand
+        self.waiting = set()  # held, and not shown until their group is whole
         self.counts = Counter()
 
     def apply(self, snapshot):
@@ -76,10 +77,27 @@ class Ghosts:
             if ghost is not None and update.id not in alone:
                 self.update(update, touched)
                 self.counts["shared"] += 1
+        self.show(snapshot)
         self.rosters.update(snapshot.rosters)
         self.counts["rosters"] += len(snapshot.rosters)
         self.go_on(touched)
         self.rehash(touched)
+
+    def show(self, snapshot):
+        """Groups that a link of this packet calls whole."""
+        if not self.waiting:
+            return
+        said = [item for item in (*snapshot.enters, *snapshot.verbose) if item.link is not None]
+        new = {enter.id for enter in snapshot.enters}
+        roots = {self.root_of(item.id) for item in said if item.link.whole and item.id in self.held}
+        shown = {ghost for ghost in self.waiting if self.root_of(ghost) in roots}
+        self.counts["shown_late"] += len(shown - new)
+        self.waiting -= shown
+
+    def root_of(self, ghost):
+        while self.held[ghost].parent in self.held:
+            ghost = self.held[ghost].parent
+        return ghost
 
     def go_on(self, touched):
         """What was not told is as extrapolated."""
@@ -121,6 +139,7 @@ class Ghosts:
             raise Mismatch(f"ghost {enter.id} enters without its parent {parent}")
         ghost = Ghost(enter.kind, enter.link.told, list(self.kinds[enter.kind].zeros))
         self.held[enter.id] = ghost
+        self.waiting.add(enter.id)
         self.kind_of[enter.id] = enter.kind
         self.set_values(enter, ghost)
         self.counts["enters"] += 1
@@ -142,6 +161,7 @@ class Ghosts:
             return
         del self.kind_of[leave.id]
         self.moving.discard(leave.id)
+        self.waiting.discard(leave.id)
         ghost.history = History()
         self.counts["leaves"] += 1
         self.digest = (self.digest - ghost.hash) & MASK64
@@ -162,6 +182,7 @@ class Ghosts:
             raise Mismatch(f"the copy {update.id} is of kind {ghost.kind}, its update says {update.kind}")
         del self.copies[update.id]
         self.held[update.id] = ghost
+        self.waiting.add(update.id)
         self.kind_of[update.id] = ghost.kind
         self.counts["resumed"] += 1
         touched.add(update.id)

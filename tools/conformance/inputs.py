@@ -2,90 +2,220 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Inputs": commands for groups, what the server says of them, and corrections."""
 
-from bits import expand
+from collections import Counter
+
+from bits import Mismatch, expand
 from fields import LOCAL_ID_END
+from groups import Groups
 
 GROUPS_MAX = 8
 PARTS_MAX = 64
 VIEW_WHOLE = 63
+VIEW_MASK = (1 << 20) - 1
+WAITING_MAX = 31
+FRAMES_REMEMBERED = 4096
+
+
+class InputPacket:
+    """`frames`: (view, groups), oldest first; a group is (root, its parts), a part (ghost, input, words)."""
+
+    def __init__(self, newest, corrections):
+        self.newest = newest
+        self.corrections = corrections  # None: it does not predict
+        self.frames = []
+
+    def numbered(self):
+        return enumerate(self.frames, self.newest - len(self.frames) + 1)
+
+
+class Inputs:
+    """Command ticks of one client, and what the server has said of them."""
+
+    def __init__(self):
+        self.newest = 0  # given by the client, as the server knows
+        self.given = {}  # by command tick, as long as it may be repeated
+        self.queue = set()  # command ticks that are there and not consumed
+        self.was_there = {0}
+        self.consumed = 0  # as the server said last
+        self.client_consumed = 0  # as the client knows
+        self.corrections_said = 0  # by the client: so many taken
+        self.corrections_sent = 0
+        self.corrections_arrived = 0
+        self.counts = Counter()
+
+    def receive(self, packet, kinds_ever, schema):
+        """Of a packet in its order, after its acknowledgements."""
+        if packet is None:
+            return
+        first = packet.newest - len(packet.frames) + 1
+        if first != self.client_consumed + 1:
+            raise Mismatch(f"the oldest command tick is {first}, and {self.client_consumed} is the newest that the "
+                           "client knows to be consumed")
+        self.check_repeated(packet)
+        for number, (_, groups) in packet.numbered():
+            if number > self.consumed:
+                self.queue.add(number)
+                self.was_there.add(number)
+            if number <= self.newest:
+                self.counts["repeated_frames"] += 1
+                continue
+            self.counts["frames"] += 1
+            self.counts["parts"] += sum(len(parts) for _, parts in groups)
+            check_named(groups, kinds_ever, schema)
+        self.newest = max(self.newest, packet.newest)
+        if packet.corrections is not None:
+            self.check_corrections(packet.corrections)
+        for number in [n for n in self.given if n < self.newest - FRAMES_REMEMBERED]:
+            del self.given[number]
+
+    def check_repeated(self, packet):
+        if packet is None:
+            return
+        for number, frame in packet.numbered():
+            if number < 1:
+                raise Mismatch(f"command tick {number}")
+            if self.given.setdefault(number, frame) != frame:
+                raise Mismatch(f"command tick {number} was another before: {self.given[number]}, now {frame}")
+
+    def check_corrections(self, low):
+        said = self.corrections_said + ((low - self.corrections_said) & 0xFF)
+        if said > self.corrections_arrived:
+            raise Mismatch(f"the client has taken {said} corrections, and {self.corrections_arrived} have arrived")
+        self.corrections_said = said
+
+    def send(self, state):
+        """What a packet of the server says of them."""
+        if state is None:
+            return
+        low, waiting, starved = state
+        consumed = expand(low, self.newest)
+        if consumed not in self.was_there:
+            raise Mismatch(f"command tick {consumed} was consumed and never there")
+        if consumed < self.consumed:
+            raise Mismatch(f"command tick {consumed} was consumed last, after {self.consumed}")
+        self.consumed = consumed
+        self.queue = {number for number in self.queue if number > consumed}
+        self.was_there = self.queue | {consumed}
+        most = min(len(self.queue), WAITING_MAX)
+        if waiting > most or (Groups.unbound and waiting != most):
+            raise Mismatch(f"{waiting} commands wait, where {most} are there")
+        self.counts["starved"] += starved
+
+    def sent_correction(self, tick_low, groups):
+        tick = expand(tick_low, self.newest)
+        if tick > self.consumed:
+            raise Mismatch(f"a correction after command tick {tick}, {self.consumed} is the last one consumed")
+        if self.corrections_sent > self.corrections_said:
+            raise Mismatch(f"correction {self.corrections_sent + 1}, and the client has said of "
+                           f"{self.corrections_said} that it has taken them")
+        self.corrections_sent += 1
+        self.counts["corrections"] += 1
+        self.counts["corrected_groups"] += len(groups)
+
+    def arrived(self, state):
+        """A packet of the server, at the client."""
+        if state is not None:
+            self.client_consumed = max(self.client_consumed, expand(state[0], self.client_consumed))
+
+
+def check_named(groups, kinds_ever, schema):
+    for root, parts in groups:
+        if root not in kinds_ever:
+            raise Mismatch(f"a command for the group of ghost {root}, which has never entered")
+        for ghost, index, _ in parts:
+            if all(schema.kinds[kind].input != index for kind in kinds_ever.get(ghost, ())):
+                raise Mismatch(f"a part of input {index} for ghost {ghost}, which has never taken it")
 
 
 def read_inputs(reader, schema, newest):
-    """What may stand behind the calls of a client's packet. The number of the last frame, or `newest`."""
+    """What may stand behind the calls of a client's packet, or None."""
     if not reader.more() or not reader.u(1):
-        return newest
+        return None
     if schema is None or not schema.inputs:
         raise reader.wrong("inputs without a schema that has some")
-    number = expand(reader.u(16), newest)
-    frames = reader.u(5) + 1
+    packet = InputPacket(expand(reader.u(16), newest), None)
+    count = reader.u(5) + 1
     predicts = reader.u(1)
     if predicts:
-        reader.u(8)
+        packet.corrections = reader.u(8)
+    view = 0
     groups = None
-    for frame in range(frames):
-        if frame == 0 or reader.u(6) == VIEW_WHOLE:
-            reader.u(20)
+    for frame in range(count):
+        step = VIEW_WHOLE if frame == 0 else reader.u(6)
+        view = reader.u(20) if step == VIEW_WHOLE else view + step & VIEW_MASK
         if reader.u(1):
             if groups is None:
                 raise reader.wrong("the first frame is the same as none")
         else:
             groups = read_groups(reader, schema)
+        packet.frames.append((view, groups))
         if predicts:
-            for _ in range(groups):
+            for _ in groups:
                 reader.u(16)
-    return max(number, newest)
+    return packet
 
 
 def read_groups(reader, schema):
-    groups = reader.varint()
-    if groups > GROUPS_MAX:
-        raise reader.wrong(f"{groups} groups in a command")
-    parts = 0
-    for _ in range(groups):
-        read_id(reader)
-        count = reader.varint()
-        parts += count
-        if parts > PARTS_MAX:
-            raise reader.wrong(f"{parts} parts in a command")
-        for _ in range(count):
-            read_id(reader)
-            index = reader.u(schema.input_bits)
-            if index >= len(schema.inputs):
-                raise reader.wrong(f"input {index} of {len(schema.inputs)}")
-            for field in schema.inputs[index]:
-                field.read_any(reader)
-    return groups
+    count = reader.varint()
+    if count > GROUPS_MAX:
+        raise reader.wrong(f"{count} groups in a command")
+    groups = []
+    total = 0
+    for _ in range(count):
+        root = read_id(reader)
+        parts = reader.varint()
+        total += parts
+        if total > PARTS_MAX:
+            raise reader.wrong(f"{total} parts in a command")
+        groups.append((root, tuple(read_part(reader, schema) for _ in range(parts))))
+    return tuple(groups)
 
 
-def read_input_state(reader, newest):
-    """What may stand behind the calls of a server's packet."""
+def read_part(reader, schema):
+    ghost = read_id(reader)
+    index = reader.u(schema.input_bits)
+    if index >= len(schema.inputs):
+        raise reader.wrong(f"input {index} of {len(schema.inputs)}")
+    return ghost, index, tuple(field.read_any(reader) for field in schema.inputs[index])
+
+
+def read_input_state(reader):
+    """What may stand behind the calls of a server's packet: (consumed, waiting, starved), or None."""
     if not reader.more() or not reader.u(1):
-        return
+        return None
     consumed, waiting, starved = reader.u(16), reader.u(5), reader.u(1)
-    if expand(consumed, newest) > newest:
-        raise reader.wrong(f"command tick {consumed} was consumed and never given")
     if waiting and starved:
         raise reader.wrong(f"starved, and {waiting} commands wait")
+    return consumed, waiting, starved
 
 
 def read_correction(reader, schema):
-    """Behind the type of the message. The local ids of the members."""
-    reader.u(16)
-    members = []
+    """Behind the type of the message: the command tick, and of each group that is known its members."""
+    tick_low = reader.u(16)
+    corrected = []
     groups = reader.varint()
     if not 1 <= groups <= GROUPS_MAX:
         raise reader.wrong(f"a correction of {groups} groups")
     for _ in range(groups):
         if not reader.u(1):
             continue
-        for _ in range(reader.varint()):
-            members.append(read_id(reader))
-            kind = schema.kinds[schema.read_kind(reader)]
-            reader.u(1)
-            if reader.u(1):
-                for field in kind.predicted:
-                    field.read(reader)
-    return members
+        members = [read_member(reader, schema) for _ in range(reader.varint())]
+        if not members:
+            raise reader.wrong("a correction of a group that is known, and has no members")
+        corrected.append(members)
+    return tick_low, corrected
+
+
+def read_member(reader, schema):
+    ghost = read_id(reader)
+    index = schema.read_kind(reader)
+    kind = schema.kinds[index]
+    reader.u(1)  # takes input now
+    owned = reader.u(1)
+    if owned:
+        for field in kind.predicted:
+            field.read(reader)
+    return ghost, index, owned
 
 
 def read_id(reader):

@@ -8,8 +8,9 @@ import struct
 from bits import BitReader, Mismatch, expand
 from calls import TO_OBSERVERS, TO_SERVER, CallsDown, CallsUp, read_calls
 from ghosts import Ghosts, read_state
+from groups import Groups
 from handshake import body_of
-from inputs import read_correction, read_input_state, read_inputs
+from inputs import Inputs, read_correction, read_input_state, read_inputs
 from link import Commands, Half, Header, read_fragments
 from schema import Schema
 from snapshot import Snapshot
@@ -27,10 +28,11 @@ CELLS_MAX = 1 << 20
 class Packet:
     """What a packet of the server holds; applied once its client says that it accepted it."""
 
-    __slots__ = ("snapshot", "fragments", "teaches")
+    __slots__ = ("snapshot", "fragments", "teaches", "input_state")
 
     def __init__(self):
         self.snapshot = None
+        self.input_state = None
         self.fragments = []
         self.teaches = 0  # whoever gets it knows that the fates up to here have been told
 
@@ -56,7 +58,8 @@ class Session:
         self.written = Written()
         self.calls_down = CallsDown()
         self.calls_up = CallsUp()
-        self.newest_input = 0
+        self.inputs = Inputs()
+        self.groups = Groups()
         self.waiting = 0  # calls that came before their ghosts
         self.views = 0
         self.cells = 0  # messages with grids
@@ -65,6 +68,7 @@ class Session:
     # -- from the client -----------------------------------------------------------------------------
     def receive(self, datagram):
         """A packet with a good checksum, as it reached the server."""
+        self.end_tick()
         reader = body_of(datagram)
         reader.u(64)
         header = Header(reader, self.down.newest)
@@ -77,7 +81,7 @@ class Session:
         digest = reader.u(64) if reader.u(1) else None
         self.commands.read(reader)
         calls = read_calls(reader, self.schema, TO_SERVER)
-        self.newest_input = read_inputs(reader, self.schema, self.newest_input)
+        inputs = read_inputs(reader, self.schema, self.inputs.newest)
         reader.finish(CLIENT_PACKET_BYTES_MIN)
 
         for skipped in range(self.up.newest + 1, number):
@@ -101,6 +105,7 @@ class Session:
                                f"the paper's {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
         # After the acknowledgements: the client holds what the decoder holds now.
         self.calls_up.receive(calls, self.rpcs(), self.ghosts.held)
+        self.inputs.receive(inputs, self.groups.kinds_ever, self.schema)
         for offset, piece in fragments:
             self.up.stream.send(offset, piece)
             self.up.stream.arrive(offset, len(piece))
@@ -118,8 +123,9 @@ class Session:
         commands.newest = self.commands.newest
         commands.read(reader)
         calls = read_calls(reader, self.schema, TO_SERVER)
-        read_inputs(reader, self.schema, self.newest_input)
+        inputs = read_inputs(reader, self.schema, self.inputs.newest)
         reader.finish(CLIENT_PACKET_BYTES_MIN)
+        self.inputs.check_repeated(inputs)
         self.calls_up.late(calls, self.rpcs())
 
     def owed(self):
@@ -134,6 +140,8 @@ class Session:
                 lacking.append(f"the ordered call {min(self.calls_down.open)}")
             if self.calls_up.arrived:
                 lacking.append(f"the client's call {self.calls_up.missing}")
+            if self.ghosts.waiting:
+                lacking.append(f"that the groups of {len(self.ghosts.waiting)} ghosts are whole")
         return " and ".join(lacking)
 
     def rpcs(self):
@@ -146,6 +154,7 @@ class Session:
             self.down.stream.arrive(offset, len(piece))
         for message in self.down.stream.messages():
             self.message_down(message)
+        self.inputs.arrived(packet.input_state)
         if packet.snapshot is not None:
             self.ghosts.apply(packet.snapshot)
             self.written.arrived(number, packet.snapshot)
@@ -182,7 +191,14 @@ class Session:
             raise reader.wrong(f"a client's message of type {kind}")
 
     # -- from the server -----------------------------------------------------------------------------
+    def end_tick(self):
+        """Once for each tick with a snapshot, before anything else arrives."""
+        if self.groups.tick is not None:
+            self.groups.end_tick(self.written.parents(), self.ghosts.held)
+
     def send(self, datagram, tick):
+        if tick != self.groups.tick:
+            self.end_tick()
         reader = body_of(datagram)
         header = Header(reader, self.up.newest)
         number = self.down.newest + 1
@@ -207,6 +223,7 @@ class Session:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1
             self.written.write(number, packet.snapshot, self.schema.kinds)
+            self.groups.write(number, tick, packet.snapshot, self.ghosts.held, len(datagram))
             for leave in packet.snapshot.leaves:
                 self.calls_down.leave(leave.id, number, self.schema.rpcs)
         calls = read_calls(reader, self.schema, TO_OBSERVERS)
@@ -216,8 +233,9 @@ class Session:
             if call.ghost is not None:
                 self.written.check_named(call, number, self.down.told)
         self.calls_down.write(number, calls, self.rpcs())
-        read_input_state(reader, self.newest_input)
+        packet.input_state = read_input_state(reader)
         reader.finish()
+        self.inputs.send(packet.input_state)
 
         self.down.newest = number
         self.down.spoke_of[number] = header.newest or 0
@@ -230,6 +248,13 @@ class Session:
                 if not self.join_seen:
                     raise Mismatch("a view that is complete before the join")
                 self.written.view_complete(self.ghosts.held)
+            elif message[:1] == bytes([CORRECTION]):
+                self.correction(message)
+
+    def correction(self, message):
+        tick_low, groups = read_correction(BitReader(message[1:]), self.schema)
+        self.inputs.sent_correction(tick_low, groups)
+        self.groups.check_correction(groups, self.schema)
 
     def read_cells(self, reader):
         count = reader.u(8)
@@ -275,6 +300,7 @@ class Session:
         elif kind == CORRECTION:
             read_correction(reader, self.schema)
             reader.finish()
+            self.inputs.corrections_arrived += 1
         elif kind != GAME:
             raise reader.wrong(f"a server's message of type {kind}")
 

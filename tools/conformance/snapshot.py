@@ -12,7 +12,8 @@ KEPT_FORMS = (1, 2, 3)
 
 Leave = namedtuple("Leave", "id reason kept", defaults=(0,))
 # A parent is an id or None; `told` has a bit for each part that is for some only and told.
-Link = namedtuple("Link", "parent told owned", defaults=(None, 0, 0))
+# `whole`: from now on the group is shown.
+Link = namedtuple("Link", "parent told owned whole", defaults=(None, 0, 0, 1))
 # `changes` are (field, words); all that are told in an enter.
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
@@ -137,11 +138,11 @@ def read_leave(reader, local_id):
 
 def read_link(reader, kind):
     owned = reader.u(1)  # not part of the digest
-    reader.u(1)  # whole: when it is shown, which no digest speaks of
+    whole = reader.u(1)
     parent = reader.varint() if reader.u(1) else None
     if parent is not None and parent >= LOCAL_ID_END:
         raise reader.wrong(f"a parent {parent}")
-    return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned)
+    return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned, whole)
 
 
 def read_changes(reader, kind, references=True):

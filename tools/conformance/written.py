@@ -28,12 +28,12 @@ class Written:
                 self.copies[leave.id] = parts
             self.left.add(leave.id)
         for enter in snapshot.enters:
-            parts = self.parts[enter.id] = {ENTER: (None, [packet]), LINK: (enter.link, [packet])}
+            parts = self.parts[enter.id] = {ENTER: (None, [packet]), LINK: (of_link(enter.link), [packet])}
             parts.update((field, (words, [packet])) for field, words in enter.changes)
         for update in (*snapshot.verbose, *snapshot.plain):
             link = getattr(update, "link", None)
             if link is not None:
-                note(self.parts.setdefault(update.id, self.copies.pop(update.id, {})), LINK, link, packet)
+                note(self.parts.setdefault(update.id, self.copies.pop(update.id, {})), LINK, of_link(link), packet)
             parts = self.parts.get(update.id)
             if parts is None:
                 raise Mismatch(f"an update of ghost {update.id}, whose leave was written")
@@ -75,6 +75,10 @@ class Written:
                 raise Mismatch(f"a call about ghost {call.ghost}, of which part {part} was written in packet "
                                f"{packets[-1]} and is not known to have arrived")
 
+    def parents(self):
+        """By local id, of all that entered and did not leave."""
+        return {ghost: parts[LINK][0].parent for ghost, parts in self.parts.items()}
+
     def view_complete(self, held):
         if self.complete:
             raise Mismatch("the view is complete twice")
@@ -83,6 +87,11 @@ class Written:
         if missing:
             raise Mismatch(f"the view is called complete, and {len(missing)} ghosts of the first tick have "
                            f"neither been acknowledged nor left, {min(missing)} is one")
+
+
+def of_link(link):
+    """That a group is whole is not news of the ghost that says it."""
+    return link._replace(whole=0)
 
 
 def note(parts, part, value, packet):

@@ -17,6 +17,7 @@
 #include "host/server_data.hpp"
 #include "purview/prediction.hpp"
 #include "purview/server.hpp"
+#include "record/border.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -172,7 +173,8 @@ class DriveWorld : public Game {
     };
 
     explicit DriveWorld(std::uint32_t count, Faults faults = {}, std::uint32_t hz = 60,
-                        PredictionDef prediction = {}, ServerDef def = {})
+                        PredictionDef prediction = {}, ServerDef def = {},
+                        record::Writer* writer = nullptr)
         : step_(schema, static_cast<float>(hz)), hz_(hz) {
         def.schema = &schema.schema;
         def.mac = &test_mac;
@@ -180,11 +182,14 @@ class DriveWorld : public Game {
         auto made = Server::create(def, *this);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
+        border = std::make_unique<record::Border>(*server);
+        if (writer != nullptr) border->record_to(writer, 1);
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
             client.nonce = 100 + i;
             client.name = std::to_string(i);
             client.schema_hash = schema.schema.hash();
+            client.digest_every = writer != nullptr ? 1 : 0;
             players.push_back(std::make_unique<Player>(client, i + 1));
             Player& player = *players.back();
             player.address.carrier = Address::Carrier::memory;
@@ -234,11 +239,11 @@ class DriveWorld : public Game {
             p->client.tick(now);
             std::span<const std::byte> out;
             while (p->client.next_datagram(out)) p->up.send(out, now);
-            while (p->up.receive(bytes, now)) server->receive(bytes, p->address, now);
+            while (p->up.receive(bytes, now)) border->receive(bytes, p->address, now);
         }
-        server->tick(now);
+        border->tick(now);
         OutgoingDatagram out;
-        while (server->next_datagram(out)) players[out.to.port - 1U]->down.send(out.bytes, now);
+        while (border->next_datagram(out)) players[out.to.port - 1U]->down.send(out.bytes, now);
     }
     void run(int ticks) {
         for (int i = 0; i < ticks; ++i) tick();
@@ -262,6 +267,7 @@ class DriveWorld : public Game {
 
     DriveSchema schema;
     std::unique_ptr<Server> server;
+    std::unique_ptr<record::Border> border;  ///< of the server
     std::vector<std::unique_ptr<Player>> players;
     std::function<void(Server&, Tick)> on_simulate;
     std::function<void(Server&, ObserverId, GroupState&, const GroupCommand&)> on_input;

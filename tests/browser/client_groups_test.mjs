@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Roots, relations and cells in client.mjs, over a module that is made up here; and that the real one has
+// what is called:  node client_groups_test.mjs WEB_DIRECTORY MODULE
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { webcrypto } from "node:crypto";
+import { pathToFileURL } from "node:url";
+
+const [web, modulePath] = process.argv.slice(2);
+globalThis.crypto ??= webcrypto;
+const { NO_CELL, NO_GHOST, PurviewClient } = await import(pathToFileURL(join(web, "client.mjs")));
+
+const memory = new WebAssembly.Memory({ initial: 1 });
+const words = new Uint32Array(memory.buffer);
+/** Rows of words at an address; what the module would have there. */
+const put = (at, rows) => { words.set(rows.flat(), at / 4); return rows.length; };
+let [events, relations] = [0, 0];
+const called = new Set();
+const answers = {
+  pv_client_create: () => 8,
+  pv_client_state: () => 2,
+  pv_client_input: () => 1024,
+  pv_client_take_events: () => events,
+  pv_client_events: () => 4096,
+  pv_client_relation_count: () => relations,
+  pv_client_relations: () => 8192,
+  pv_client_root_of: (_, ghost) => (ghost === 3 ? 1 : -1),  // as wasm gives them: signed
+  pv_client_cell_grid_count: () => 2,
+  pv_client_cell_of: (_, ghost, grid) => (ghost === 3 ? 20 + grid : -1),
+};
+const module = new Proxy({ memory, _initialize: undefined }, {
+  get: (its, name) => (name in its ? its[name] : (...rest) => { called.add(name); return answers[name]?.(...rest) ?? 0; }),
+});
+const instantiate = WebAssembly.instantiate;
+WebAssembly.instantiate = async () => ({ exports: module });
+class Socket {
+  readyState = 1;
+  constructor() { Socket.last = this; }
+  send() {}
+  close() {}
+}
+
+const client = new PurviewClient(null, { url: "", WebSocket: Socket });
+assert.deepEqual([client.rootOf(3), client.cellOf(3), client.cellGridCount], [NO_GHOST, NO_CELL, 0]);
+await client.connect();
+assert.deepEqual([client.rootOf(3), client.rootOf(9)], [1, NO_GHOST]);
+assert.deepEqual([client.cellGridCount, client.cellOf(3), client.cellOf(3, 1), client.cellOf(9)], [2, 20, 21, NO_CELL]);
+
+// What came is told before whom it belongs to; a listener may look at anything.
+const told = [];
+client.on("enter", ({ ghost }) => { told.push(`enter ${ghost}`); });
+client.on("relation", (relation) => { told.push(relation); assert.equal(client.rootOf(relation.ghost), 1); });
+events = put(4096, [[3, 0, 1, 0, 0]]);
+relations = put(8192, [[3, 3, 1, NO_GHOST, 1], [3, 1, 1, 1, 4]]);
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+assert.deepEqual(told, ["enter 3", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
+                        { ghost: 3, oldRoot: 1, newRoot: 1, oldParent: 1, newParent: 4 }]);
+// Relations alone are told, too.
+events = 0;
+relations = put(8192, [[3, 1, 3, 4, NO_GHOST]]);
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+assert.deepEqual(told[3], { ghost: 3, oldRoot: 1, newRoot: 3, oldParent: 4, newParent: NO_GHOST });
+client.leave();
+
+WebAssembly.instantiate = instantiate;
+const real = new Set(WebAssembly.Module.exports(await WebAssembly.compile(await readFile(modulePath))).map(({ name }) => name));
+for (const name of [...called, ...Object.keys(answers)]) assert.ok(real.has(name), `the module has no ${name}`);
+console.log(`passed: ${called.size} functions called`);
