@@ -12,7 +12,7 @@ using purview::Micros;
 struct vale_pilot {
     std::unique_ptr<vale::Pilot> pilot;
     vale_pilot_state state{};
-    std::vector<std::uint8_t> room;
+    std::vector<std::uint8_t> room = {};
 };
 
 namespace {

@@ -99,6 +99,35 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "interest: a cell that begins where the axis does is one like all others: numbers lie close "
+    "together there (P2 P22)") {
+    InterestDef def = profile(Profile::phaser);
+    def.rules.bounds_min = {-5 * width, -4 * height, 0};
+    def.rules.bounds_max = {5 * width, 4 * height, 0};
+    InterestManager manager = make(def);
+    // The observer's neighbourhood ends at zero, begins there, and has it inside.
+    for (const float cells : {-2.5F, 1.5F, 0.5F}) {
+        spawn(manager, 0, cells * width, cells * height);
+        const ObserverId observer = watch(manager, id(0));
+        for (std::uint32_t i = 1; i <= 4; ++i) {
+            const float x = (i % 2 == 0 ? -0.01F : 0.01F);
+            spawn(manager, i, x, i <= 2 ? -0.01F : 0.01F);
+        }
+        manager.tick();
+        Set expected{0};
+        for (std::uint32_t i = 1; i <= 4; ++i) {
+            const Vec3 its = manager.place_of(id(i));
+            const float x = std::floor(its.x / width), y = std::floor(its.y / height);
+            if (std::fabs(x - std::floor(cells)) <= 1 && std::fabs(y - std::floor(cells)) <= 1)
+                expected.insert(i);
+        }
+        CHECK(seen(manager, observer) == expected);
+        for (std::uint32_t i = 0; i <= 4; ++i) REQUIRE(manager.despawn(id(i)) == Status::ok);
+        manager.tick();
+    }
+}
+
+TEST_CASE(
     "interest: a cell and those around it: nine, six at an edge, four in a corner: two on either "
     "side of a border see each other (P3)") {
     Map map;
