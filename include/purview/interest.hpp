@@ -40,6 +40,7 @@ enum class Reason : std::uint8_t {
     hidden = 5,
     despawned = 6,     ///< the entity is gone
     disconnected = 7,  ///< the observer is gone
+    promoted = 8,      ///< no node shows it, but one below it (KindInterest::promote_ancestors)
 };
 std::string_view to_string(Reason) noexcept;
 
@@ -85,6 +86,13 @@ struct KindInterest {
     EntityMode mode = EntityMode::nodes;  ///< where the entity's own is `nodes`
     bool owner_sees = true;               ///< false: owning it shows nothing (stage 3 is skipped)
     float range_m = 0;
+    /// As a member of a group it is judged by itself: by its own place, flags, keys and nodes. It
+    /// is never relevant without its ancestors; they take no notice of what its nodes say, unless:
+    bool split = false;
+    /// Split members that nodes show make their ancestors relevant, however far. It overcomes no
+    /// denial, force hide or explicit-only of an ancestor, and no step that subtracts what the
+    /// ancestor says of itself.
+    bool promote_ancestors = false;
 };
 
 /// How much of interest is in force (F7, F29). Deny, force hide and explicit-only hold always.

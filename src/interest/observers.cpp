@@ -29,7 +29,11 @@ Result<ObserverId> InterestData::add_observer() {
 
 /// All that it has leaves; its window is empty then.
 void InterestData::take_relevant(std::uint32_t observer) {
-    for_each_relevant(observer, [&](EntityId entity) { log_fact(observer, entity, false); });
+    for (const GroupViews::View& view : views_.of(observer))
+        touch_mixed(observer, unit_of(view.entity));
+    for_each_relevant(observer, [&](EntityId entity) {
+        if (!is_mixed(unit_of(entity))) log_fact(observer, entity, false);
+    });
     observers_[observer].window = Window{};
 }
 
@@ -459,6 +463,10 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     const bool after = x_holds(o, entity, slot, &pair, facts);
     pairs_.settle(o, entity);
     if (is_denial_new) update_special(entity);
+    if (is_mixed(entity)) {
+        touch_mixed(o, entity);
+        return Status::ok;
+    }
     note(o, entity, before, after);
     return Status::ok;
 }
