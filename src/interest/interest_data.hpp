@@ -479,6 +479,7 @@ class InterestData {
         mixed_touched_.emplace_back(unit, observer);
     }
     void touch_all_mixed();
+    void touch_all_mixed(std::uint32_t observer);
     void settle_mixed();
     void release_mixed();
     template <class Edit>

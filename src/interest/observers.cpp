@@ -32,7 +32,7 @@ void InterestData::take_relevant(std::uint32_t observer) {
     for (const GroupViews::View& view : views_.of(observer))
         touch_mixed(observer, unit_of(view.entity));
     for_each_relevant(observer, [&](EntityId entity) {
-        if (!is_mixed(unit_of(entity))) log_fact(observer, entity, false);
+        if (!views_.of(observer, entity).seen) log_fact(observer, entity, false);
     });
     observers_[observer].window = Window{};
 }
@@ -92,6 +92,7 @@ void InterestData::apply_ready(std::uint32_t o) {
         return;
     }
     edit_observer(o, [&] { observers_[o].ready = true; });
+    touch_all_mixed(o);
     observers_[o].ready_since = tick_;
     (void)rescan(id_of(o));
     if (in_order_.size() <= o) in_order_.resize(o + 1 + o / 8);

@@ -275,10 +275,13 @@ void InterestData::release_mixed() {
 
 /// Some steps of other rules may hide whom the old ones did not.
 void InterestData::touch_all_mixed() {
-    if (!splits_.any()) return;
-    for_each_unit([&](EntityId unit) {
-        if (is_mixed(unit)) mixed_units_.push_back(unit);
-    });
+    const auto units = splits_.units();
+    mixed_units_.insert(mixed_units_.end(), units.begin(), units.end());
+}
+
+/// What shows a split member shows those above it, of whom nothing is said.
+void InterestData::touch_all_mixed(std::uint32_t o) {
+    for (const EntityId unit : splits_.units()) touch_mixed(o, unit);
 }
 
 // -- joining and leaving --------------------------------------------------------------------------

@@ -19,6 +19,8 @@ namespace purview {
 class SplitLinks {
   public:
     bool any() const noexcept { return links_.size() > 0; }
+    /// All that are in a group, in no order.
+    std::span<const EntityId> units() const noexcept { return units_; }
     /// none: it is no split member, or in no group.
     EntityId parent_of(EntityId unit) const noexcept {
         if (!any()) return EntityId::none;
@@ -33,7 +35,8 @@ class SplitLinks {
     }
     void link(EntityId unit, EntityId parent) {
         unlink(unit);
-        links_[index_of(unit)] = {unit, parent};
+        links_[index_of(unit)] = {unit, parent, units_.size()};
+        units_.push_back(unit);
         if (!list_of_.contains(index_of(parent))) {
             if (free_.empty()) {
                 free_.push_back(static_cast<std::uint32_t>(lists_.size()));
@@ -49,6 +52,10 @@ class SplitLinks {
         if (parent == EntityId::none) return;
         const std::uint32_t list = *list_of_.find(index_of(parent));
         std::erase(lists_[list], unit);
+        const std::size_t at = links_.find(index_of(unit))->at;
+        links_.find(index_of(units_.back()))->at = at;
+        units_[at] = units_.back();
+        units_.pop_back();
         links_.erase(index_of(unit));
         if (!lists_[list].empty()) return;
         list_of_.erase(index_of(parent));
@@ -63,7 +70,9 @@ class SplitLinks {
     struct Link {
         EntityId unit = EntityId::none;
         EntityId parent = EntityId::none;
+        std::size_t at = 0;  ///< in units_
     };
+    std::vector<EntityId> units_;
     FlatMap<std::uint32_t, Link> links_;             ///< by index of the split member
     FlatMap<std::uint32_t, std::uint32_t> list_of_;  ///< by index of the parent
     std::vector<std::vector<EntityId>> lists_;

@@ -708,7 +708,10 @@ void RandomWorld::set_main_entity() {
     auto* observer = random_observer();
     auto* entity = random_entity();
     if (observer == nullptr || entity == nullptr) return;
+    const bool had_none = observer->main == EntityId::none;
     observer->main = random_.chance(0.2F) ? EntityId::none : entity->id;
+    // It was not ready without one, if only for a moment within this tick.
+    if (def_.needs_entity && had_none && observer->main != EntityId::none) ++observer->times_ready;
     expect(manager_.set_main_entity(observer->id, observer->main), "set_main_entity");
     count("set_main_entity", observer->main, observer->id);
     ask_again(observer->id);
