@@ -78,6 +78,8 @@ TEST_CASE(
     "(O22 X10)") {
     CrewSchema is;
     ServerDef def = is.def(true);
+    def.group_members_max = 255;
+    def.group_depth_max = 16;
     def.budget_bytes_per_tick = 160;  // groups take several packets
     Stage stage(is.schema, 1, def);
     stage.loss = 0.3F;
