@@ -228,6 +228,10 @@ TEST_CASE("interest: a split member joins and leaves without an event of its own
     CHECK(train.manager.despawn(id(1)) == Status::refused);
     CHECK(train.manager.despawn(id(3)) == Status::refused);
     CHECK(train.manager.leave_unit(id(4), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    train.put_in(5, 90, passenger);
+    CHECK(train.manager.join_unit(id(5), id(1), id(3)) == Status::ok);
+    CHECK(train.manager.despawn(id(3)) == Status::refused);
+    CHECK(train.manager.despawn(id(5)) == Status::ok);
     CHECK(train.manager.despawn(id(3)) == Status::ok);
     train.manager.tick();
     CHECK(news(train.manager, train.me) == News{{}, {1, 2, 3, 4}});
