@@ -350,8 +350,8 @@ void RandomWorld::join_split(check::TruthEntity& member, EntityId parent) {
            is_circle ? Status::bad_argument : Status::ok, "join_unit");
     if (is_circle) return;
     member.parent = parent;
-    count("join_unit (split)", member.id);
-    note("below " + name_of(parent));
+    count("join_unit", member.id);
+    note("split, below " + name_of(parent));
 }
 
 /// Those below a member are below its parent once it has gone.
@@ -367,7 +367,7 @@ void RandomWorld::detach(check::TruthEntity& entity) {
     if (root == entity.id) {  // a split member keeps what it is, and all below it
         entity.parent = EntityId::none;
         expect(manager_.leave_unit(entity.id, {}), "leave_unit");
-        return count("leave_unit (split)", entity.id);
+        return count("leave_unit", entity.id);
     }
     rehang_children(entity);
     entity.root = entity.id;
