@@ -314,7 +314,12 @@ void Proof::record_truth(Tick tick) {
         const std::uint32_t index = index_of(entity);
         check::TruthEntity& truth = entities_[index];
         truth.id = entity;
-        truth.root = world.root_of(entity);
+        truth.parent = world.group_parent_of(entity);
+        // A split member is a unit of its own.
+        truth.root = entity;
+        while (world.group_parent_of(truth.root) != EntityId::none &&
+               !kinds[index_of(world.kind_of(truth.root))].split)
+            truth.root = world.group_parent_of(truth.root);
         truth.place = world.place_of(entity);
         truth.placed =
             schema.place() != ComponentId::none && world.read(entity, schema.place()) != nullptr;

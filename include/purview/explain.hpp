@@ -26,6 +26,7 @@ enum class Stage : std::uint8_t {
     node = 7,             ///< some node says yes
     no_node = 8,          ///< no node says yes
     explicit_only = 9,    ///< nodes are not asked about it
+    promoted = 10,        ///< no node says yes, but one does of a split member below it
 };
 std::string_view to_string(Stage stage) noexcept;
 
@@ -78,12 +79,17 @@ struct Explanation {
     Status status = Status::ok;  ///< stale_id: nobody to explain; all else is empty then
     bool relevant = false;
     Stage stage = Stage::no_node;
-    bool held = false;               ///< no node says yes any more: the minimum stay is not over
-    EntityId unit = EntityId::none;  ///< the root that was judged for the entity's group
+    bool held = false;  ///< no node says yes any more: the minimum stay is not over
+    /// The root that was judged for the entity; above a split member, the one that hides it.
+    EntityId unit = EntityId::none;
     /// The member of the group, itself or above it, that is hidden by hand, and so hides it;
     /// `stage` is what hides it. none: nobody.
     EntityId hidden_member = EntityId::none;
+    /// Stage::promoted: the split member that nodes show.
+    EntityId promoted_by = EntityId::none;
     std::vector<ExplainedNode> nodes;
+    /// False of groups with split members: nothing is known of what would turn the answer.
+    bool knows_changes = true;
     std::vector<Change> single;  ///< each of them alone flips the answer
     std::vector<Change> pair;    ///< none alone: two that do it together; empty if none was found
 

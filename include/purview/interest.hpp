@@ -40,6 +40,7 @@ enum class Reason : std::uint8_t {
     hidden = 5,
     despawned = 6,     ///< the entity is gone
     disconnected = 7,  ///< the observer is gone
+    promoted = 8,      ///< no node shows it, but one below it (KindInterest::promote_ancestors)
 };
 std::string_view to_string(Reason) noexcept;
 
@@ -85,6 +86,13 @@ struct KindInterest {
     EntityMode mode = EntityMode::nodes;  ///< where the entity's own is `nodes`
     bool owner_sees = true;               ///< false: owning it shows nothing (stage 3 is skipped)
     float range_m = 0;
+    /// As a member of a group it is judged by itself, with the members below it: by its own place,
+    /// flags, keys and nodes. It is relevant only where its parent is.
+    bool split = false;
+    /// Where nodes show such a split member its ancestors are relevant too, however far. That
+    /// overcomes no denial, force hide or explicit-only of an ancestor, and no step that subtracts
+    /// what an ancestor says of itself.
+    bool promote_ancestors = false;
 };
 
 /// How much of interest is in force (F7, F29). Deny, force hide and explicit-only hold always.
@@ -237,12 +245,13 @@ class InterestManager {
     Status show_to_all(EntityId entity, bool shown);
     /// From now on `member` (with its own members, if it is a root) is judged with `root`, which
     /// must be a unit of its own. `parent`: the member of that group that it is below; none: the
-    /// root. What is said of it by hand stays: a denied, force hidden or explicit-only member is
-    /// hidden with all below it, and one that is allowed, shown to all or global makes its whole
-    /// group relevant, as one that is owned does. bad_argument: the parent is not in the group, or
-    /// is below the member.
+    /// root. A split member (KindInterest::split) stays a unit. What is said of it by hand stays: a
+    /// denied, force hidden or explicit-only member is hidden with all below it, and one that is
+    /// allowed, shown to all or global makes its whole group relevant, as one that is owned does.
+    /// bad_argument: the parent is not in the group, or is below the member.
     Status join_unit(EntityId member, EntityId root, EntityId parent = EntityId::none);
     /// A unit of its own again, with these values, and what is said of it by hand.
+    /// A split member is one already: it takes all below it along, and keeps its values.
     Status leave_unit(EntityId member, const EntityDef& def);
 
     /// A kernel or node of your own may answer otherwise about this entity, for a reason the engine

@@ -302,13 +302,17 @@ void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
     observers_ = observers;
     owned_.clear();
     members_.clear();
+    splits_.clear();
     leads_.assign(entities_.size(), 0);
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         if (entities_[i].id == EntityId::none) continue;
         if (entities_[i].owner != ObserverId::none) owned_.push_back(i);
-        if (entities_[i].root == entities_[i].id) continue;
-        members_.push_back(i);
-        leads_[index_of(entities_[i].root)] = 1;
+        const bool is_unit = entities_[i].root == entities_[i].id;
+        if (is_unit && entities_[i].parent == EntityId::none) continue;
+        (is_unit ? splits_ : members_).push_back(i);
+        for (EntityId above = parent_of(entities_[i]); above != EntityId::none;
+             above = parent_of(entities_[index_of(above)]))
+            leads_[index_of(above)] = 1;
     }
     Snapshot snapshot;
     snapshot.tick = tick;
@@ -477,14 +481,16 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
                          Verdict& verdict) const {
     const TruthEntity& truth = *unit.facts;
     const TruthObserver& observer = *asking.observer.facts;
-    // What is said of a member is said of its group.
+    // What is said of a member is said of all above it.
     bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
     bool allowed = contains(observer.allowed, unit.id);
-    for (std::size_t m = 0; leads_[index_of(unit.id)] != 0 && m < members_.size(); ++m) {
-        const TruthEntity& member = entities_[members_[m]];
-        if (member.root != unit.id) continue;
-        shown = shown || member.shown_to_all || member.mode == EntityMode::global;
-        allowed = allowed || contains(observer.allowed, member.id);
+    for (const auto* list : {&members_, &splits_}) {
+        for (std::size_t m = 0; leads_[index_of(unit.id)] != 0 && m < list->size(); ++m) {
+            const TruthEntity& member = entities_[(*list)[m]];
+            if (member.root != unit.id && (splits_.empty() || !is_below(member, unit.id))) continue;
+            shown = shown || member.shown_to_all || member.mode == EntityMode::global;
+            allowed = allowed || contains(observer.allowed, member.id);
+        }
     }
     verdict.entity = unit.id;
     verdict.hides = nodes.hides;
@@ -520,9 +526,13 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
 
 bool TruthOracle::is_below(const TruthEntity& member, EntityId top) const {
     if (member.id == top) return true;
-    if (member.root == member.id) return false;
-    const EntityId parent = member.parent == EntityId::none ? member.root : member.parent;
-    return is_below(entities_[index_of(parent)], top);
+    const EntityId parent = parent_of(member);
+    return parent != EntityId::none && is_below(entities_[index_of(parent)], top);
+}
+
+EntityId TruthOracle::parent_of(const TruthEntity& entity) const {
+    if (entity.parent != EntityId::none) return entity.parent;
+    return entity.root == entity.id ? EntityId::none : entity.root;
 }
 
 /// The observer owns the root or somebody from `top` down; or one of those is allowed or shown.
@@ -535,13 +545,15 @@ bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
                (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees);
     };
     if (owns(entities_[index_of(root)])) return true;
-    return std::any_of(members_.begin(), members_.end(), [&](std::uint32_t index) {
+    const auto counts = [&](std::uint32_t index) {
         const TruthEntity& member = entities_[index];
-        if (member.root != root || !is_below(member, top)) return false;
+        if (!is_below(member, top)) return false;
         const bool said = member.shown_to_all || member.mode == EntityMode::global ||
                           contains(observer.allowed, member.id);
         return owns(member) || (said && !owners_only);
-    });
+    };
+    return std::any_of(members_.begin(), members_.end(), counts) ||
+           std::any_of(splits_.begin(), splits_.end(), counts);
 }
 
 /// What hides the member itself, or one above it; node: nothing.
@@ -557,6 +569,53 @@ TruthStage TruthOracle::hidden_member(const Asking& asking, const TruthEntity& m
     return hidden_member(asking, entities_[index_of(parent)]);
 }
 
+/// Nodes show this split member, or it is promoted itself: those above it are relevant with it.
+bool TruthOracle::promotes(const Asking& asking, const std::vector<Verdict>& own,
+                           std::uint32_t unit) const {
+    const TruthStage stage = own[unit].stage;
+    const bool by_nodes = stage == TruthStage::node || stage == TruthStage::stay;
+    const std::uint32_t kind = index_of(entities_[unit].kind);
+    if (by_nodes && kind < def_.kinds.size() && def_.kinds[kind].promote_ancestors) return true;
+    return (by_nodes || stage == TruthStage::no_node) && is_promoted(asking, own, unit);
+}
+
+/// By a split member below it that no denial or mark keeps from it, unless it is hidden itself.
+bool TruthOracle::is_promoted(const Asking& asking, const std::vector<Verdict>& own,
+                              std::uint32_t unit) const {
+    if (own[unit].hides) return false;
+    return std::any_of(splits_.begin(), splits_.end(), [&](std::uint32_t split) {
+        const TruthEntity& parent = entities_[index_of(entities_[split].parent)];
+        return parent.root == entities_[unit].id &&
+               hidden_member(asking, parent) == TruthStage::node && promotes(asking, own, split);
+    });
+}
+
+/// What a unit's own answer comes to in its group: never without those above it.
+Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& own,
+                              std::uint32_t unit) const {
+    Verdict verdict = own[unit];
+    if (verdict.stage == TruthStage::no_node && is_promoted(asking, own, unit)) {
+        verdict.stage = TruthStage::promoted;
+        verdict.relevant = true;
+        verdict.strength = 1;
+    }
+    if (entities_[unit].parent == EntityId::none) return verdict;
+    const TruthEntity& parent = entities_[index_of(entities_[unit].parent)];
+    Verdict above = in_group(asking, own, index_of(parent.root));
+    const TruthStage hidden = hidden_member(asking, parent);
+    if (hidden != TruthStage::node) {
+        if (above.relevant) above.stage = hidden;
+        above.relevant = false;
+        above.hides = true;
+    }
+    if (above.relevant) return verdict;
+    if (verdict.relevant) verdict.stage = above.stage;
+    verdict.relevant = false;
+    verdict.hides = verdict.hides || above.hides;
+    verdict.strength = 0;
+    return verdict;
+}
+
 /// Whoever came by the nodes stays a while, unless something hides it.
 void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
@@ -564,7 +623,7 @@ void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t ind
     const ObserverState* before = asking.before;
     const bool has_past = before != nullptr && index < before->verdicts.size() &&
                           before->verdicts[index].entity == verdict.entity;
-    const bool was_relevant = has_past && before->verdicts[index].relevant;
+    const bool was_relevant = has_past && before->verdicts[index].own;
     const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
     const bool was_unit = has_past && then != nullptr && index < then->entities.size() &&
                           then->entities[index].is_unit &&
@@ -653,10 +712,14 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
         const TruthEntity& entity = entities_[index];
         if (entity.owner != observer.id) continue;
         const bool has_kind = index_of(entity.kind) < def_.kinds.size();
-        const std::uint32_t root = index_of(entity.root);
+        std::uint32_t root = index_of(entity.root);
         asking.owned[root] = 1;
-        if (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees)
+        if (has_kind && !def_.kinds[index_of(entity.kind)].owner_sees) continue;
+        asking.shown_as_owned[root] = 1;
+        while (entities_[root].parent != EntityId::none) {
+            root = index_of(entities_[index_of(entities_[root].parent)].root);
             asking.shown_as_owned[root] = 1;
+        }
     }
     std::vector<NodeAnswer> nodes;
     for (std::size_t begin = 0; begin < units_.size(); begin += units_at_once) {
@@ -668,6 +731,15 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
             decide(asking, *units[i], nodes[i], verdict);
             if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
             if (!verdict.relevant) verdict.strength = 0;
+            verdict.own = verdict.relevant;
+        }
+    }
+    if (!splits_.empty()) {
+        const std::vector<Verdict> own = state.verdicts;
+        for (const EntityView* unit : units_) {
+            const std::uint32_t index = index_of(unit->id);
+            if (leads_[index] != 0 || entities_[index].parent != EntityId::none)
+                state.verdicts[index] = in_group(asking, own, index);
         }
     }
     for (const std::uint32_t index : members_) {
@@ -681,6 +753,7 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
             verdict.hides = true;
             verdict.strength = 0;
         }
+        verdict.own = verdict.relevant;
         state.verdicts[index_of(entity.id)] = verdict;
     }
 }

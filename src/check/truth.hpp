@@ -36,13 +36,16 @@ enum class TruthStage : std::uint8_t {
     explicit_only,
     sees_everything,  ///< or the level is below full
     node,
-    stay,  ///< no node, but it came a short while ago
+    stay,      ///< no node, but it came a short while ago
+    promoted,  ///< no node, but nodes show a split member below it
     no_node,
 };
 
 struct Verdict {
     EntityId entity = EntityId::none;  ///< none: nobody lives under this index
     bool relevant = false;
+    /// What is true of its unit without the rest of its group.
+    bool own = false;
     /// A step that subtracts by the entity alone applies to it: whoever leaves now is hidden.
     bool hides = false;
     TruthStage stage = TruthStage::not_ready;
@@ -155,6 +158,12 @@ class TruthOracle {
     bool is_below(const TruthEntity& member, EntityId top) const;
     bool has_entry(const Asking& asking, EntityId root, EntityId top, bool owners_only) const;
     TruthStage hidden_member(const Asking& asking, const TruthEntity& member) const;
+    EntityId parent_of(const TruthEntity& entity) const;
+    bool promotes(const Asking& asking, const std::vector<Verdict>& own, std::uint32_t unit) const;
+    bool is_promoted(const Asking& asking, const std::vector<Verdict>& own,
+                     std::uint32_t unit) const;
+    Verdict in_group(const Asking& asking, const std::vector<Verdict>& own,
+                     std::uint32_t unit) const;
     void answer(const ObserverView& observer, ObserverState& state, ObserverState& before) const;
     void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 
@@ -169,7 +178,8 @@ class TruthOracle {
     std::vector<TruthEntity> entities_;
     std::vector<std::uint32_t> owned_;      ///< indices of entities with an owner
     std::vector<std::uint32_t> members_;    ///< indices of those that are not their group's root
-    std::vector<std::uint8_t> leads_;       ///< by index: it is the root of some of them
+    std::vector<std::uint32_t> splits_;     ///< indices of units that are below somebody
+    std::vector<std::uint8_t> leads_;       ///< by index: some of them are below it
     std::vector<const EntityView*> units_;  ///< of the last record
     std::vector<std::vector<std::uint8_t>> in_node_;  ///< [node][entity index]: a member of it
     std::vector<TruthObserver> observers_;

@@ -28,9 +28,11 @@ struct TruthKey {
 };
 
 struct TruthEntity {
-    EntityId id = EntityId::none;      ///< none: nobody lives under this index
-    EntityId root = EntityId::none;    ///< itself, or the root of its group
-    EntityId parent = EntityId::none;  ///< in its group; none: its root
+    EntityId id = EntityId::none;    ///< none: nobody lives under this index
+    EntityId root = EntityId::none;  ///< of its unit: itself, or whom it is judged with
+    /// In its group. Of a member of a unit, none: the unit's root. Of a unit: whom it is below, as
+    /// a split member; none: nobody.
+    EntityId parent = EntityId::none;
     ObserverId owner = ObserverId::none;
     bool placed = true;
     bool force_hidden = false;

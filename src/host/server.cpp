@@ -62,6 +62,9 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
     }
+    for (const KindInterest& kind : def.kinds) {
+        if (kind.split) world.data().keep_carried(true);
+    }
     set_shared_nodes();
 }
 

@@ -85,6 +85,11 @@ void ServerData::track() {
         const EntityId entity = data.at_index(index);
         if (entity != EntityId::none) (void)interest.move(entity, data.place_at(index));
     });
+    // Split members are judged where they are, also where nothing but their ship has moved.
+    for (const std::uint32_t index : data.carried()) {
+        if (def.kinds[index_of(data.kind_at(index))].split)
+            (void)interest.move(data.at_index(index), data.place_at(index));
+    }
 }
 
 }  // namespace purview

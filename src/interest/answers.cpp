@@ -20,10 +20,16 @@ bool InterestData::is_ready(ObserverId observer) const noexcept {
 
 bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
     if (!is_observer(observer) || !is_known(entity)) return false;
-    const PairEntry* pair = pairs_.find(index_of(observer), entity);
-    if (is_member(entity) && (pair == nullptr || !pair->deny))
-        pair = pairs_.find(index_of(observer), unit_of(entity));
-    return pair != nullptr && pair->deny;
+    const auto says_no = [&](EntityId one) {
+        const PairEntry* pair = pairs_.find(index_of(observer), one);
+        return pair != nullptr && pair->deny;
+    };
+    if (says_no(entity) || says_no(unit_of(entity))) return true;
+    for (EntityId above = splits_.parent_of(unit_of(entity)); above != EntityId::none;
+         above = splits_.parent_of(unit_of(above))) {
+        if (says_no(unit_of(above))) return true;
+    }
+    return false;
 }
 
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
@@ -97,10 +103,17 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
         const Mask bit = lane_bit(lane_of(slot));
         const std::size_t at = window.find(block, table_.cell_end());
         const bool is_inside = at < window.size();
-        if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
-        if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
+        const bool is_one_of_mixed = is_mixed(unit);
+        if (is_one_of_mixed) {
+            if (!views_.of(o, entities[i]).seen) continue;
+        } else {
+            if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
+            if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
+        }
         strength[i] = 1;  // by other means than nodes, or for the rest of its time
-        if (facts_of(o, unit, slot).decide(false) != Stage::no_node) continue;
+        const PairFacts facts =
+            is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+        if (facts.decide(false) != Stage::no_node) continue;
         std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
         if (position == 0) {
             room.blocks.push_back(block);

@@ -75,6 +75,12 @@ void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
 
 template <class Edit>
 void InterestData::edit_unit(EntityId unit, Edit&& edit) {
+    if (is_mixed(unit)) {
+        edit();
+        note_hide(unit);
+        mixed_units_.push_back(unit);
+        return;
+    }
     touch_all(unit);
     edit();
     tell_touched(unit);
@@ -84,6 +90,9 @@ void InterestData::edit_unit(EntityId unit, Edit&& edit) {
 /// them before or after it.
 template <class Edit>
 void InterestData::edit_groups(std::initializer_list<EntityId> units, Edit&& edit) {
+    for (const EntityId unit : units) {
+        if (is_mixed(unit)) return edit_mixed(units, edit);
+    }
     std::vector<EntityId> who;
     for (const EntityId unit : units)
         for_each_member(unit, true, [&](EntityId member) { who.push_back(member); });
@@ -103,6 +112,35 @@ void InterestData::edit_groups(std::initializer_list<EntityId> units, Edit&& edi
         if (table_.slot_of(unit) != no_slot) note_hide(unit);
     }
     tell_views(who, before);
+}
+
+/// The same where groups with split members are concerned before it or after it.
+template <class Edit>
+void InterestData::edit_mixed(std::initializer_list<EntityId> units, Edit&& edit) {
+    std::vector<EntityId> who;
+    std::vector<MixedUnit> group;
+    for (const EntityId unit : units) {
+        gather_mixed(top_of(unit), group);
+        for (const MixedUnit& one : group)
+            for_each_member(one.unit, true, [&](EntityId entity) { who.push_back(entity); });
+    }
+    for (const EntityId entity : who) {
+        if (!is_mixed(unit_of(entity))) take_views(entity);
+    }
+    edit();
+    for (const EntityId entity : who) {
+        if (!is_known(entity)) {
+            mixed_gone_.push_back(entity);
+            continue;
+        }
+        const EntityId unit = unit_of(entity);
+        if (!is_mixed(unit)) {
+            released_[index_of(unit)] = unit;
+            released_units_.push_back(unit);
+        }
+        mixed_units_.push_back(unit);
+        if (unit == entity) note_hide(unit);
+    }
 }
 
 template <class Edit>
@@ -133,7 +171,12 @@ template <class Visit>
 void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     const Observer& observer = observers_[o];
     if (!observer.ready) return;
-    const auto tell = [&](EntityId unit) { for_each_visible(o, unit, true, visit); };
+    for (const GroupViews::View& view : views_.of(o)) {
+        if (view.seen) visit(view.entity);
+    }
+    const auto tell = [&](EntityId unit) {
+        if (!is_mixed(unit)) for_each_visible(o, unit, true, visit);
+    };
     const Window& window = observer.window;
     for (std::size_t at = 0; at < window.size(); ++at) {
         const BlockIndex block = window.blocks()[at];
@@ -141,7 +184,8 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             if (!table_.is_vacated(slot)) {
                 tell(table_.entity(slot));
-            } else if (const Displaced& gone = table_.displaced_from(slot); !gone.silent) {
+            } else if (const Displaced& gone = table_.displaced_from(slot);
+                       !gone.silent && !is_mixed(gone.entity)) {
                 visit(gone.entity);  // despawned since the last tick, and not told yet
             }
         }

@@ -254,7 +254,7 @@ void InterestData::forget_entity(EntityId entity) {
 Status InterestData::despawn(EntityId entity) {
     if (is_member(entity)) {
         const EntityId root = unit_of(entity);
-        if (is_plain_member(entity) && !has_cuts(root)) {
+        if (is_plain_member(entity) && !has_cuts(root) && !is_mixed(root)) {
             const std::array who{entity};
             views_before_.clear();
             collect_views(who, views_before_);
@@ -273,6 +273,9 @@ Status InterestData::despawn(EntityId entity) {
         if (!members_[*list].empty()) return Status::refused;
         drop_members_list(entity);
     }
+    if (!splits_.below(entity).empty()) return Status::refused;
+    if (splits_.parent_of(entity) != EntityId::none) leave_split(entity);
+    if (is_mixed(entity)) mixed_gone_.push_back(entity);
     edit_unit(entity, [&] {
         drop_rows(entity);
         drop_pairs(entity);
@@ -478,7 +481,9 @@ void InterestData::update_cells() {
     if (!has_cells_) return;
     for (const EntityId unit : cell_movers_) {
         if (table_.slot_of(unit) == no_slot) continue;
-        edit_unit(unit, [&] { update_rows(unit); });
+        touch_all(unit);  // of a mixed group, too: for those to whom it matters
+        update_rows(unit);
+        tell_touched(unit);
     }
     cell_movers_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {

@@ -17,17 +17,20 @@
 namespace purview {
 
 std::string_view to_string(Stage stage) noexcept {
-    constexpr std::array<std::string_view, 10> names{
-        "observer not ready", "denied",       "owned",           "force hidden",
-        "shown to all",       "allowed",      "sees everything", "a node says yes",
-        "no node says yes",   "explicit only"};
+    constexpr std::array<std::string_view, 11> names{
+        "observer not ready", "denied",        "owned",           "force hidden",
+        "shown to all",       "allowed",       "sees everything", "a node says yes",
+        "no node says yes",   "explicit only", "promoted"};
     return names[static_cast<std::size_t>(stage)];
 }
 
 std::string Explanation::text() const {
     if (status != Status::ok) return "nobody to explain: " + std::string(to_string(status)) + "\n";
     std::string out = std::string(relevant ? "relevant" : "not relevant") + ": " +
-                      std::string(to_string(stage)) + "\n";
+                      std::string(to_string(stage)) +
+                      (promoted_by == EntityId::none
+                           ? "\n"
+                           : " by entity " + std::to_string(index_of(promoted_by)) + "\n");
     constexpr std::array<const char*, 3> ops{"add", "subtract", "require"};
     for (const ExplainedNode& node : nodes) {
         constexpr std::array<const char*, 3> joins{"", ", subtracted", ", required"};
@@ -44,10 +47,13 @@ std::string Explanation::text() const {
     if (hidden_member != EntityId::none)
         out += "  of its group, entity " + std::to_string(index_of(hidden_member)) +
                " is hidden with all below it\n";
+    if (!knows_changes && !relevant)
+        out += "  decided about entity " + std::to_string(index_of(unit)) + " of its group\n";
     if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
     const std::string turn = relevant ? "would hide it" : "would show it";
     for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
-    if (single.empty() && pair.empty()) out += "  no single change and no pair " + turn + "\n";
+    if (knows_changes && single.empty() && pair.empty())
+        out += "  no single change and no pair " + turn + "\n";
     if (single.empty() && !pair.empty())
         out += "  no single change; together: " + pair[0].what + " and " + pair[1].what + "\n";
     return out;
@@ -321,7 +327,7 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     const Observer& observer = observers_[o];
     Case now;
     now.id = unit;
-    now.facts = facts_of(o, unit, slot);
+    now.facts = is_mixed(unit) ? facts_with_below(o, unit) : facts_of(o, unit, slot);
     now.placed = !table_.is_unplaced(block_of(slot));
     now.place = table_.place(slot);
     for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
@@ -468,6 +474,10 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     out.stage = judge.judge(now, &out.nodes);
     out.held = now.held && out.stage == Stage::node;
     out.relevant = is_yes(out.stage);
+    if (is_mixed(unit)) {
+        explain_mixed(o, entity, out);
+        return out;
+    }
     if (has_cuts(unit) && entity != unit) {
         out.hidden_member = cut_by(o, unit, entity);
         if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);

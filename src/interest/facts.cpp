@@ -125,7 +125,9 @@ void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter)
 }
 
 void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after) {
-    if (before == after || in_window(observer, unit)) return;
+    if (before == after) return;
+    if (is_mixed(unit)) return touch_mixed(observer, unit);
+    if (in_window(observer, unit)) return;
     if (before && hold(observer, unit)) return;
     for_each_visible(observer, unit, after,
                      [&](EntityId member) { log_fact(observer, member, after); });

@@ -11,6 +11,7 @@
 // only queues.
 //
 //   entities.cpp  units.cpp  observers.cpp  bindings   edits: what they mean for X
+//   split_members.cpp                                  groups that are judged as a tree of units
 //   facts.cpp     edits.hpp                            X itself, and the log of what it did
 //   custom_nodes.cpp  live_rules.cpp                   nodes of the caller's own; other rules
 //   interest_tick.cpp                                  the tick
@@ -21,6 +22,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/bitset.hpp"
@@ -31,6 +33,7 @@
 #include "interest/program.hpp"
 #include "interest/row_store.hpp"
 #include "interest/scan.hpp"
+#include "interest/split_members.hpp"
 #include "interest/stays.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
@@ -68,10 +71,16 @@ struct PairFacts {
         if (sees_everything) return Stage::sees_everything;
         return nodes ? Stage::node : Stage::no_node;
     }
+    /// What shows a member shows those above it.
+    void take_shown(const PairFacts& below) noexcept {
+        owned |= below.owned;
+        shown_to_all |= below.shown_to_all;
+        allowed |= below.allowed;
+    }
 };
 constexpr bool is_yes(Stage stage) noexcept {
     return stage == Stage::owned || stage == Stage::shown_to_all || stage == Stage::allowed ||
-           stage == Stage::sees_everything || stage == Stage::node;
+           stage == Stage::sees_everything || stage == Stage::node || stage == Stage::promoted;
 }
 
 /// A row of a source that an observer reads.
@@ -404,6 +413,8 @@ class InterestData {
     Stage cut_of(std::uint32_t observer, EntityId unit, EntityId one) const noexcept;
     bool has_entry(std::uint32_t observer, EntityId unit, EntityId top,
                    bool owners_only) const noexcept;
+    bool has_entry_below(std::uint32_t observer, EntityId unit, EntityId top,
+                         bool owners_only) const noexcept;
     bool is_below(EntityId member, EntityId top) const noexcept;
     bool is_visible(std::uint32_t observer, EntityId entity) const noexcept;
     void collect_views(std::span<const EntityId> who, std::vector<View>& out) const;
@@ -424,6 +435,58 @@ class InterestData {
     void leave_group(EntityId member, EntityId root);
     std::vector<EntityId>& members_of(EntityId root);
     void drop_members_list(EntityId root);
+    // -- split_members.cpp
+    /// A unit of a group with split members; those above it come before it.
+    struct MixedUnit {
+        EntityId unit;
+        EntityId parent;      ///< whom it is below; none: nobody
+        std::uint32_t above;  ///< the unit of that one, by its number here
+        bool hides;           ///< a step subtracts what it says of itself
+        bool promotes;
+    };
+    struct MixedAnswer {
+        PairFacts facts;  ///< its own, and what shows those below it
+        Stage stage = Stage::no_node;
+        bool own = false;     ///< without the rest of its group
+        bool shown = false;   ///< with it
+        bool hidden = false;  ///< by hand or by what it says of itself, it or one above it
+        EntityId promoted_by = EntityId::none;
+    };
+    bool is_split_kind(EntityId entity) const noexcept;
+    EntityId parent_of(EntityId entity) const noexcept;
+    EntityId top_of(EntityId entity) const noexcept;
+    bool is_under(EntityId entity, EntityId top) const noexcept;
+    /// It is told by settle_mixed, and by nobody else.
+    bool is_mixed(EntityId unit) const noexcept {
+        return (splits_.any() || released_.size() > 0) && is_mixed_unit(unit);
+    }
+    bool is_mixed_unit(EntityId unit) const noexcept;
+    void gather_mixed(EntityId top, std::vector<MixedUnit>& out) const;
+    PairFacts facts_with_below(std::uint32_t observer, EntityId unit) const;
+    bool is_open_way(std::uint32_t observer, EntityId unit, EntityId member) const noexcept;
+    void judge_mixed(std::uint32_t observer, std::span<const MixedUnit> group,
+                     std::vector<MixedAnswer>& out) const;
+    std::size_t judge_mixed(std::uint32_t observer, EntityId unit, std::vector<MixedUnit>& group,
+                            std::vector<MixedAnswer>& answers) const;
+    Reason reason_in_mixed(std::uint32_t observer, EntityId entity, const MixedAnswer& unit,
+                           bool is_cut_off, bool enter) const;
+    Reason reason_in_mixed(std::uint32_t observer, EntityId entity, bool enter) const;
+    void take_views(EntityId entity);
+    bool keep_stays(std::uint32_t observer, std::span<const MixedUnit> group,
+                    std::span<const MixedAnswer> answers);
+    void tell_mixed(std::uint32_t observer, std::span<const MixedUnit> group);
+    void touch_mixed(std::uint32_t observer, EntityId unit) {
+        mixed_touched_.emplace_back(unit, observer);
+    }
+    void touch_all_mixed();
+    void touch_all_mixed(std::uint32_t observer);
+    void settle_mixed();
+    void release_mixed();
+    template <class Edit>
+    void edit_mixed(std::initializer_list<EntityId> units, Edit&& edit);
+    Status join_split(EntityId member, EntityId root, EntityId parent);
+    void leave_split(EntityId member);
+    void explain_mixed(std::uint32_t observer, EntityId entity, Explanation& out) const;
     // -- observers.cpp
     void apply_ready(std::uint32_t observer);
     void update_observer_keys(std::uint32_t observer);
@@ -538,6 +601,15 @@ class InterestData {
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
     std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
     std::vector<std::uint32_t> free_members_;
+    SplitLinks splits_;
+    GroupViews views_;                                               ///< of mixed groups
+    std::vector<std::pair<EntityId, std::uint32_t>> mixed_touched_;  ///< units, and for whom
+    std::vector<EntityId> mixed_units_;                              ///< touched for everybody
+    std::vector<EntityId> mixed_gone_;                               ///< despawned this tick
+    FlatMap<std::uint32_t, EntityId> released_;  ///< by index: units mixed until the tick ends
+    std::vector<EntityId> released_units_;
+    std::vector<MixedUnit> mixed_group_;  ///< scratch
+    std::vector<MixedAnswer> mixed_answers_;
     /// Entity index -> the first of the observers it stands for; Observer::next_of_main is the
     /// next.
     FlatMap<std::uint32_t, std::uint32_t> mains_;
@@ -592,6 +664,7 @@ class InterestData {
         EntityId entity;
         Reason reason;
         bool enter;
+        bool is_mixed = false;  ///< its minimum stay is kept already
     };
     std::vector<Pending> pending_;
     std::vector<RelevanceEvent> events_;

@@ -352,6 +352,7 @@ void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
     const std::uint32_t o = toggle.observer;
     const bool enter = toggle.enter;
     const EntityId unit = table_.last_entity(toggle.slot);
+    if (is_mixed(unit)) return touch_mixed(o, unit);
     if (x_possible && x_holds(o, unit)) return;
     if (!enter && hold(o, unit)) return;
     // Where nothing but nodes and places counts, there is nothing to look up.
@@ -401,6 +402,7 @@ Reason InterestData::reason_of(std::uint32_t o, EntityId entity, bool enter) con
     if (!enter && !observer_pool_.is_live(o)) return Reason::disconnected;
     if (!enter && !is_known(entity)) return Reason::despawned;
     const EntityId unit = unit_of(entity);
+    if (is_mixed(unit)) return reason_in_mixed(o, entity, enter);
     const Slot slot = table_.slot_of(unit);
     const Stage stage = facts_of(o, unit, slot).decide(enter);
     if (!enter) {
@@ -419,7 +421,8 @@ Reason InterestData::reason_of(std::uint32_t o, EntityId entity, bool enter) con
 void InterestData::begin_stays() {
     if (def_.rules.min_stay_ticks == 0) return;
     for (const Pending& event : pending_) {
-        const Slot slot = event.enter ? table_.slot_of(event.entity) : no_slot;
+        const bool counts = event.enter && !event.is_mixed;
+        const Slot slot = counts ? table_.slot_of(event.entity) : no_slot;
         if (slot == no_slot || is_hidden_by_rules(event.entity)) continue;
         if (facts_of(event.observer, event.entity, slot).decide(false) == Stage::no_node)
             stays_.begin(event.observer, event.entity, tick_, def_.rules.min_stay_ticks);
@@ -485,6 +488,7 @@ void InterestData::tick(const InterestManager& manager) {
     update_windows();
     tell_toggles();
     expire_stays();
+    settle_mixed();
     publish();
     count_observers();
     is_anybody_asked_ = false;

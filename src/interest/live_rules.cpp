@@ -212,6 +212,7 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     is_pushing_ = false;
     table_.keep_nudges(false);
     tell_difference(before);
+    touch_all_mixed();
     return Status::ok;
 }
 

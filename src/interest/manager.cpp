@@ -22,6 +22,8 @@ std::string_view to_string(Reason reason) noexcept {
             return "despawned";
         case Reason::disconnected:
             return "disconnected";
+        case Reason::promoted:
+            return "promoted";
     }
     return "unknown";
 }

@@ -29,7 +29,11 @@ Result<ObserverId> InterestData::add_observer() {
 
 /// All that it has leaves; its window is empty then.
 void InterestData::take_relevant(std::uint32_t observer) {
-    for_each_relevant(observer, [&](EntityId entity) { log_fact(observer, entity, false); });
+    for (const GroupViews::View& view : views_.of(observer))
+        touch_mixed(observer, unit_of(view.entity));
+    for_each_relevant(observer, [&](EntityId entity) {
+        if (!views_.of(observer, entity).seen) log_fact(observer, entity, false);
+    });
     observers_[observer].window = Window{};
 }
 
@@ -88,6 +92,7 @@ void InterestData::apply_ready(std::uint32_t o) {
         return;
     }
     edit_observer(o, [&] { observers_[o].ready = true; });
+    touch_all_mixed(o);
     observers_[o].ready_since = tick_;
     (void)rescan(id_of(o));
     if (in_order_.size() <= o) in_order_.resize(o + 1 + o / 8);
@@ -459,6 +464,10 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     const bool after = x_holds(o, entity, slot, &pair, facts);
     pairs_.settle(o, entity);
     if (is_denial_new) update_special(entity);
+    if (is_mixed(entity)) {
+        touch_mixed(o, entity);
+        return Status::ok;
+    }
     note(o, entity, before, after);
     return Status::ok;
 }

@@ -57,6 +57,7 @@ void InterestData::leave_group(EntityId member, EntityId root) {
         EntityId& its = *parent_of_member_.find(index_of(other));
         if (its == member) its = parent;
     }
+    splits_.rehang(member, parent);
     if (members.empty()) drop_members_list(root);
     unit_of_member_.erase(index_of(member));
     parent_of_member_.erase(index_of(member));
@@ -67,6 +68,7 @@ void InterestData::leave_group(EntityId member, EntityId root) {
 
 bool InterestData::is_visible(std::uint32_t o, EntityId entity) const noexcept {
     const EntityId unit = unit_of(entity);
+    if (is_mixed(unit)) return views_.of(o, entity).seen;
     if (!is_seen(o, unit)) return false;
     return unit == entity || !has_cuts(unit) || !is_cut(o, unit, entity);
 }
@@ -126,6 +128,7 @@ bool InterestData::has_entry(std::uint32_t o, EntityId unit, EntityId top,
     if (owns(unit)) return true;
     const std::uint32_t* list = members_list_.find(index_of(unit));
     if (list == nullptr) return false;
+    if (splits_.any() && has_entry_below(o, unit, top, owners_only)) return true;
     for (const EntityId member : members_[*list]) {
         bool counts = owns(member);
         if (!counts && !owners_only) {
@@ -316,26 +319,28 @@ void InterestData::join(EntityId member, EntityId root, EntityId parent) {
 
 Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) {
     if (!is_known(member) || table_.slot_of(root) == no_slot) return Status::stale_id;
-    if (member == root || unit_of(parent) != root || !is_known(parent) ||
-        (is_member(member) && is_below(parent, member)))
+    if (is_split_kind(member) && !is_member(member)) return join_split(member, root, parent);
+    if (member == root || !is_known(parent) || top_of(parent) != root || is_under(parent, member))
         return Status::bad_argument;
+    const EntityId unit = unit_of(parent);  // the root's, or a split member's
     const EntityId old_unit = unit_of(member);
-    if (old_unit == root) {  // moved within its group: behind its new parent
+    if (old_unit == unit) {  // moved within its unit: behind its new parent
         const auto move = [&] {
-            auto& members = members_of(root);
+            auto& members = members_of(unit);
             members.erase(std::find(members.begin(), members.end(), member));
             members.push_back(member);
             parent_of_member_[index_of(member)] = parent;
         };
-        if (has_cuts(root)) {
-            edit_groups({root}, move);
+        if (has_cuts(unit) || is_mixed(unit)) {
+            edit_groups({unit}, move);
         } else {
             move();
         }
         return Status::ok;
     }
     moving_.assign(1, member);
-    bool is_plain = !has_cuts(root) && !has_cuts(old_unit);
+    bool is_plain =
+        !has_cuts(unit) && !has_cuts(old_unit) && !is_mixed(unit) && !is_mixed(old_unit);
     if (old_unit == member) {
         if (const std::uint32_t* list = members_list_.find(index_of(member)))
             moving_.insert(moving_.end(), members_[*list].begin(), members_[*list].end());
@@ -344,10 +349,10 @@ Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) 
     if (is_plain) {  // nobody else is concerned
         views_before_.clear();
         collect_views(moving_, views_before_);
-        join(member, root, parent);
+        join(member, unit, parent);
         tell_views(moving_, views_before_);
     } else {
-        edit_groups({old_unit, root}, [&] { join(member, root, parent); });
+        edit_groups({old_unit, unit}, [&] { join(member, unit, parent); });
     }
     // Only now: what this changes is told of all members.
     const std::vector<EntityId> moved = moving_;
@@ -387,10 +392,14 @@ void InterestData::leave(EntityId member, const EntityDef& def) {
 }
 
 Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
+    if (splits_.parent_of(member) != EntityId::none) {
+        leave_split(member);
+        return Status::ok;
+    }
     if (!is_member(member)) return is_known(member) ? Status::not_found : Status::stale_id;
     if (const Status status = check_def(def); status != Status::ok) return status;
     const EntityId root = unit_of(member);
-    if (is_plain_member(member) && !has_cuts(root)) {
+    if (is_plain_member(member) && !has_cuts(root) && !is_mixed(root)) {
         const std::array who{member};
         views_before_.clear();
         collect_views(who, views_before_);

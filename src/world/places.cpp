@@ -81,6 +81,7 @@ void WorldData::settle_relative_places() {
     const ComponentId place = schema().place();
     if (!has_relative_places_ || place == ComponentId::none) return;
     for (auto& wave : waves_) wave.clear();
+    carried_.clear();
     const auto put = [&](std::uint32_t index) {
         const std::size_t depth = entities_[index].depth;
         if (waves_.size() <= depth) waves_.resize(depth + 1);
@@ -103,6 +104,7 @@ void WorldData::settle_relative_places() {
                     if (is_finite(there)) {
                         std::memcpy(component_at(index, place), &there, sizeof there);
                         settled_places_[index] = there;
+                        if (keeps_carried_ && !dirty.test(index)) carried_.push_back(index);
                     }
                 } else {
                     locals_[index] = difference(place_at(index), above);

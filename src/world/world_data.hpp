@@ -100,6 +100,10 @@ class WorldData {
             entities_[index].keeps_local = false;
     }
     Vec3 place_at(std::uint32_t index) const noexcept;
+    /// Whom a parent took along since the last settle, without being moved by itself; kept on
+    /// demand.
+    std::span<const std::uint32_t> carried() const noexcept { return carried_; }
+    void keep_carried(bool keep) noexcept { keeps_carried_ = keep; }
     bool is_placed(std::uint32_t index) const noexcept {
         return schema().place() != ComponentId::none && has(index, schema().place());
     }
@@ -242,6 +246,8 @@ class WorldData {
     bool has_relative_places_ = false;
     std::vector<Vec3> locals_;  ///< by entity index; empty where no kind has relative places
     std::vector<std::vector<std::uint32_t>> waves_;  ///< scratch: by depth
+    std::vector<std::uint32_t> carried_;
+    bool keeps_carried_ = false;
     std::vector<WorldOp> ops_;
     struct Relation {  ///< as it was before the tick
         EntityId entity;

@@ -27,9 +27,9 @@ void take(NodeSettings& best, const NodeSettings& other) {
 }
 
 const char* name_of(check::TruthStage stage) {
-    static constexpr std::array<const char*, 11> names{
+    static constexpr std::array<const char*, 12> names{
         "not ready", "denied",          "owned", "force hidden", "shown to all", "allowed",
-        "explicit",  "sees everything", "node",  "stay",         "no node"};
+        "explicit",  "sees everything", "node",  "stay",         "promoted",     "no node"};
     return names[static_cast<std::size_t>(stage)];
 }
 
@@ -342,6 +342,7 @@ bool RandomWorld::is_hidden(const check::TruthObserver& observer,
                             const check::TruthEntity& unit) const {
     const auto& denied = observer.denied;
     if (std::find(denied.begin(), denied.end(), unit.id) != denied.end()) return true;
+    if (unit.parent != EntityId::none) return true;  // never without those above it
     return unit.force_hidden || unit.mode == EntityMode::explicit_only;
 }
 

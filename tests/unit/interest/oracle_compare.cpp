@@ -96,6 +96,8 @@ std::vector<Reason> reasons_to_enter(const EventFacts& facts) {
         case TruthStage::shown_to_all:
         case TruthStage::allowed:
             return {Reason::forced};
+        case TruthStage::promoted:
+            return {Reason::promoted};
         case TruthStage::sees_everything:  // no reason of its own
             return {by_nodes, Reason::forced};
         default:

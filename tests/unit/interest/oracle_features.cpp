@@ -56,7 +56,8 @@ constexpr std::array<std::string_view, features> names{"groups",
                                                        "statuses",
                                                        "nested",
                                                        "reasons",
-                                                       "no_adds"};
+                                                       "no_adds",
+                                                       "splits"};
 static_assert(!names.back().empty(), "one name for each");
 
 bool find(std::string_view name, Feature& out) {

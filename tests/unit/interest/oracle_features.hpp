@@ -60,6 +60,7 @@ enum class Feature : std::uint8_t {
     nested,             ///< join_unit of what has members
     reasons,            ///< of events
     no_adds,            ///< nodes that do not begin with an add, or have none
+    splits,             ///< kinds of split members
     count               ///< how many there are
 };
 

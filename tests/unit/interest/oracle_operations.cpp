@@ -269,6 +269,9 @@ void RandomWorld::despawn() {
 
 void RandomWorld::despawn(EntityId id) {
     for (const EntityId member : members_of(id)) detach(entities_[index_of(member)]);
+    if (entities_[index_of(id)].root == id) {
+        for (const EntityId split : splits_below(id)) detach(entities_[index_of(split)]);
+    }
     rehang_children(entities_[index_of(id)]);
     for (auto& observer : observers_) {
         if (observer.main == id) observer.main = EntityId::none;
@@ -291,8 +294,15 @@ void RandomWorld::despawn(EntityId id) {
 void RandomWorld::join_unit() {
     auto* member = random_entity();
     auto* root = random_unit();
-    if (member == nullptr || root == nullptr || member == root || member->root == root->id) return;
+    if (member == nullptr || root == nullptr || member == root) return;
     if (!has(Feature::nested) && has_members(member->id)) return;
+    if (member->root == member->id && is_split(*member)) {
+        const std::vector<EntityId> members = members_of(root->id);
+        const auto some = static_cast<std::uint32_t>(members.size());
+        const bool is_deep = some > 0 && random_.chance(0.5F);
+        return join_split(*member, is_deep ? members[random_.below(some)] : root->id);
+    }
+    if (member->root == root->id || is_below(root->id, member->id)) return;
     // What a member would have of its own is taken off before it joins.
     if (member->stands_at != EntityId::none) {
         member->stands_at = EntityId::none;
@@ -327,10 +337,21 @@ void RandomWorld::join_unit() {
         if (who != member->id && moved.parent == EntityId::none) moved.parent = member->id;
     }
     member->parent = parent;
-    expect(manager_.join_unit(member->id, root->id, parent), "join_unit");
+    expect(manager_.join_unit(member->id, top_of(root->id), parent), "join_unit");
     count("join_unit", member->id);
-    note("to " + name_of(root->id));
+    note("to " + name_of(root->id) + " below " + name_of(parent));
     ask_again(root->id);
+}
+
+/// It stays a unit, with all that is true of it.
+void RandomWorld::join_split(check::TruthEntity& member, EntityId parent) {
+    const bool is_circle = is_below(parent, member.id);
+    expect(manager_.join_unit(member.id, top_of(parent), parent),
+           is_circle ? Status::bad_argument : Status::ok, "join_unit");
+    if (is_circle) return;
+    member.parent = parent;
+    count("join_unit", member.id);
+    note("split, below " + name_of(parent));
 }
 
 /// Those below a member are below its parent once it has gone.
@@ -343,6 +364,11 @@ void RandomWorld::rehang_children(const check::TruthEntity& member) {
 
 void RandomWorld::detach(check::TruthEntity& entity) {
     const EntityId root = entity.root;
+    if (root == entity.id) {  // a split member keeps what it is, and all below it
+        entity.parent = EntityId::none;
+        expect(manager_.leave_unit(entity.id, {}), "leave_unit");
+        return count("leave_unit", entity.id);
+    }
     rehang_children(entity);
     entity.root = entity.id;
     entity.parent = EntityId::none;
@@ -358,7 +384,8 @@ void RandomWorld::detach(check::TruthEntity& entity) {
 
 void RandomWorld::leave_unit() {
     auto* entity = random_entity();
-    if (entity != nullptr && entity->root != entity->id) detach(*entity);
+    if (entity == nullptr) return;
+    if (entity->root != entity->id || entity->parent != EntityId::none) detach(*entity);
 }
 
 void RandomWorld::set_flag() {
@@ -681,7 +708,10 @@ void RandomWorld::set_main_entity() {
     auto* observer = random_observer();
     auto* entity = random_entity();
     if (observer == nullptr || entity == nullptr) return;
+    const bool had_none = observer->main == EntityId::none;
     observer->main = random_.chance(0.2F) ? EntityId::none : entity->id;
+    // It was not ready without one, if only for a moment within this tick.
+    if (def_.needs_entity && had_none && observer->main != EntityId::none) ++observer->times_ready;
     expect(manager_.set_main_entity(observer->id, observer->main), "set_main_entity");
     count("set_main_entity", observer->main, observer->id);
     ask_again(observer->id);

@@ -66,6 +66,10 @@ KindInterest random_kind(SplitMix& random, const RuleSpace& space, const Interes
     kind.owner_sees = random.chance(0.7F);
     if (!rules.range_classes_m.empty() && random.chance(0.5F))
         kind.range_m = random.between(3, rules.range_classes_m.back());
+    if (has(Feature::splits)) {
+        kind.split = random.chance(0.5F);
+        kind.promote_ancestors = random.chance(0.7F);
+    }
     return kind;
 }
 
@@ -194,7 +198,34 @@ std::vector<EntityId> RandomWorld::members_of(EntityId root) const {
 }
 
 bool RandomWorld::has_members(EntityId root) const {
-    return !members_of(root).empty();
+    return !members_of(root).empty() || !splits_below(root).empty();
+}
+
+bool RandomWorld::is_split(const check::TruthEntity& entity) const {
+    return index_of(entity.kind) < def_.kinds.size() && def_.kinds[index_of(entity.kind)].split;
+}
+
+/// Right below it.
+std::vector<EntityId> RandomWorld::splits_below(EntityId entity) const {
+    std::vector<EntityId> splits;
+    for (const auto& one : entities_) {
+        if (one.id != EntityId::none && one.root == one.id && one.parent == entity)
+            splits.push_back(one.id);
+    }
+    return splits;
+}
+
+/// The root of the whole group.
+EntityId RandomWorld::top_of(EntityId entity) const {
+    EntityId unit = entities_[index_of(entity)].root;
+    while (entities_[index_of(unit)].parent != EntityId::none)
+        unit = entities_[index_of(entities_[index_of(unit)].parent)].root;
+    return unit;
+}
+
+bool RandomWorld::is_below(EntityId entity, EntityId top) const {
+    while (entity != top && entity != EntityId::none) entity = entities_[index_of(entity)].parent;
+    return entity == top;
 }
 
 float RandomWorld::range_max() const {

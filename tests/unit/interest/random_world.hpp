@@ -114,6 +114,10 @@ class RandomWorld {
     check::TruthObserver* random_observer();
     bool has_members(EntityId root) const;
     std::vector<EntityId> members_of(EntityId root) const;
+    bool is_split(const check::TruthEntity& entity) const;
+    std::vector<EntityId> splits_below(EntityId entity) const;
+    EntityId top_of(EntityId entity) const;
+    bool is_below(EntityId entity, EntityId top) const;
     const check::TruthEntity* alive(EntityId entity) const;
     float length(float low, float high);
     float range_max() const;
@@ -173,6 +177,7 @@ class RandomWorld {
     void bad_call();
 
     void despawn(EntityId id);
+    void join_split(check::TruthEntity& member, EntityId parent);
     void detach(check::TruthEntity& entity);
     void rehang_children(const check::TruthEntity& member);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
