@@ -50,8 +50,6 @@ Vec3 InterestData::place_of(EntityId entity) const noexcept {
     return exchanged(facts_table_.axes, table_.place(slot));
 }
 
-namespace {
-
 /// Room to work in for strength(): of each thread its own, so that several may ask at once.
 struct StrengthRoom {
     /// Somebody about whom the nodes decide.
@@ -75,17 +73,21 @@ struct StrengthRoom {
     MeasureScratch measure;
 };
 
-}  // namespace
-
 void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
                             std::span<float> strength) const {
     PURVIEW_ASSERT(entities.size() == strength.size());
     std::fill(strength.begin(), strength.end(), 0.0F);
     if (!is_observer(id) || !observers_[index_of(id)].ready) return;
-    const std::uint32_t o = index_of(id);
+    static thread_local StrengthRoom room;
+    find_judged(index_of(id), entities, strength, room);
+    if (!room.who.empty()) measure_judged(index_of(id), strength, room);
+}
+
+/// Puts those about whom nodes decide into the room; all others have their strength.
+void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entities,
+                               std::span<float> strength, StrengthRoom& room) const {
     const Window& window = observers_[o].window;
-    static thread_local StrengthRoom room_of_thread;
-    StrengthRoom& room = room_of_thread;
+    const bool x_possible = is_x_possible();
     room.who.clear();
     room.blocks.clear();
     room.in_window.clear();
@@ -93,8 +95,15 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
     room.position.assign(window.size() + 1, 0);
     room.elsewhere.clear();
     room.slots.resize(entities.size());
-    for (std::size_t i = 0; i < entities.size(); ++i)  // on its own: their memory is far apart
+    // Look-up by look-up, for all: their memory is far apart.
+    for (const EntityId entity : entities) table_.prefetch_home_of(entity);
+    for (std::size_t i = 0; i < entities.size(); ++i) {
         room.slots[i] = table_.slot_of(unit_of(entities[i]));
+        if (room.slots[i] == no_slot) continue;
+        const float* block = table_.coordinates(block_of(room.slots[i]));
+        for (unsigned f = 0; f < table_.floats_per_block(); f += lanes_per_block)
+            __builtin_prefetch(block + f);
+    }
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const EntityId unit = unit_of(entities[i]);
         const Slot slot = room.slots[i];
@@ -111,9 +120,11 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
             if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
         }
         strength[i] = 1;  // by other means than nodes, or for the rest of its time
-        const PairFacts facts =
-            is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
-        if (facts.decide(false) != Stage::no_node) continue;
+        if (x_possible) {
+            const PairFacts facts =
+                is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+            if (facts.decide(false) != Stage::no_node) continue;
+        }
         std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
         if (position == 0) {
             room.blocks.push_back(block);
@@ -124,7 +135,12 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
         room.asked[position - 1] |= bit;
         room.who.push_back({static_cast<std::uint32_t>(i), position - 1, slot, unit, 0});
     }
-    if (room.who.empty()) return;
+}
+
+/// What the nodes make of them, block by block.
+void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
+                                  StrengthRoom& room) const {
+    const Window& window = observers_[o].window;
     const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
     room.masks.assign(planes * n, 0);
     for (std::size_t i = 0; i < n; ++i) {

@@ -130,6 +130,8 @@ bool fits(const InterestRules& rules, const InterestDef& def) noexcept;
 struct Case;
 class Judge;
 
+struct StrengthRoom;  // answers.cpp
+
 class InterestData {
   public:
     explicit InterestData(const InterestDef& def);
@@ -207,6 +209,10 @@ class InterestData {
     std::span<const ObserverEdge> edges() const noexcept { return edges_; }
     void strength(ObserverId observer, std::span<const EntityId> entities,
                   std::span<float> strength) const;
+    void find_judged(std::uint32_t observer, std::span<const EntityId> entities,
+                     std::span<float> strength, StrengthRoom& room) const;
+    void measure_judged(std::uint32_t observer, std::span<float> strength,
+                        StrengthRoom& room) const;
     NodeSettings settings(ObserverId observer, EntityId entity) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;

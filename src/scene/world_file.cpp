@@ -134,6 +134,11 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
             {"explicit", EntityMode::explicit_only}};
         in.read_choice("mode", modes, kind.mode);
         in.read("owner_sees", kind.owner_sees);
+        in.read("split", kind.split);
+        in.read("promote_ancestors", kind.promote_ancestors);
+        if (kind.promote_ancestors && !kind.split)
+            in.fail(*in.find("promote_ancestors"),
+                    in.title("promote_ancestors") + " needs split = true");
         in.read_real("range_m", kind.range_m, 0.001, rule_metres_max);
         if (in.has("range_m")) kind.range_place = in.place("range_m");
         in.finish();
@@ -257,6 +262,8 @@ Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const In
             }
             kind.mode = entry.mode;
             kind.owner_sees = entry.owner_sees;
+            kind.split = entry.split;
+            kind.promote_ancestors = entry.promote_ancestors;
             kind.range_m = entry.range_m;
         }
     } catch (const WorldError& error) {

@@ -45,6 +45,8 @@ struct KindEntry {
     std::optional<std::vector<NameEntry>> nodes;  ///< bound to these; given and empty: to none
     EntityMode mode = EntityMode::nodes;
     bool owner_sees = true;
+    bool split = false;
+    bool promote_ancestors = false;
     float range_m = 0;
     FilePlace range_place;
 };

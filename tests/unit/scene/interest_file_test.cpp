@@ -229,7 +229,8 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     };
     const auto kinds = compile(
         "[kinds.tower]\nnodes = ['far']\nrange_m = 300\n"
-        "[kinds.ghost]\nnodes = []\nmode = 'explicit'\nowner_sees = false\n");
+        "[kinds.ghost]\nnodes = []\nmode = 'explicit'\nowner_sees = false\n"
+        "split = true\npromote_ancestors = true\n");
     REQUIRE_MESSAGE(kinds, kinds.problem());
     REQUIRE(kinds->size() == 3);
     CHECK((*kinds)[0].nodes.empty());
@@ -240,6 +241,9 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     CHECK((*kinds)[2].never_default);
     CHECK((*kinds)[2].mode == EntityMode::explicit_only);
     CHECK_FALSE((*kinds)[2].owner_sees);
+    CHECK((*kinds)[2].split);
+    CHECK((*kinds)[2].promote_ancestors);
+    CHECK_FALSE((*kinds)[1].split);
 
     const auto problem = [&](const std::string& text) {
         const auto bad = compile(text);
@@ -257,6 +261,8 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
           "w.toml:4:10: a node is bound to by its name, a text");
     CHECK(problem("[kinds.tower]\nmode = 'hidden'\n") ==
           "w.toml:4:8: 'kinds.tower.mode' must be nodes, global or explicit");
+    CHECK(problem("[kinds.tower]\npromote_ancestors = true\n") ==
+          "w.toml:4:21: 'kinds.tower.promote_ancestors' needs split = true");
     CHECK(problem("[kinds.tower]\nowner_sees = 'yes'\n") ==
           "w.toml:4:14: 'kinds.tower.owner_sees' must be true or false");
     CHECK(problem("[kinds.tower]\nrange_m = 0\n") ==
