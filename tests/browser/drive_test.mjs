@@ -22,19 +22,22 @@ try {
   const look = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
                                             own: globalThis.purview.drawn.own, counts: globalThis.purview.shots.counts }));
 
-  // To the nearest cart that stands free, and onto it; bots want carts, too.
+  // To the nearest cart that stands free, and onto it; bots want carts, too. While none is in sight, round
+  // about in ever longer legs.
   await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
   let tries = 0;
   while (!(await look()).isDriving) {
-    assert.ok(++tries < 60, "a cart is found within a minute");
-    await page.evaluate(() => {
+    assert.ok(++tries < 100, "a cart is found within a hundred seconds");
+    const leg = Math.floor(Math.sqrt(tries / 4));
+    await page.evaluate((leg) => {
       const { drawn, walk } = globalThis.purview;
       const at = (ghost) => Math.hypot(ghost.x - drawn.own.x, ghost.y - drawn.own.y);
       const isTaken = (cart) => drawn.ghosts.some((g) => g.kind === "player" && !g.owned && Math.hypot(g.x - cart.x, g.y - cart.y) < 1.5);
       const cart = drawn.ghosts.filter((g) => g.kind === "cart" && !isTaken(g)).sort((a, b) => at(a) - at(b))[0];
-      if (cart !== undefined) walk.to(cart);
+      const angle = leg * Math.PI / 2;
+      walk.to(cart ?? { x: drawn.own.x + 30 * Math.cos(angle), y: drawn.own.y + 30 * Math.sin(angle) });
       if (cart !== undefined && at(cart) < 3) walk.board();
-    });
+    }, leg);
     await sleep(1000);
   }
   log(`on a cart after ${tries} s`);
