@@ -5,9 +5,13 @@
 // tick in which everybody came.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace purview {
+
+/// Of a list that has any, in entries.
+inline constexpr std::size_t least_room = 32;
 
 /// Forgets what is in the list. Storage far larger than what was in it is given back; one of no
 /// great size that was more than half full grows now, so that ticks which are much alike need no
@@ -22,9 +26,16 @@ void clear_and_trim(Vector& list) {
     const bool is_short = list.capacity() < 2 * used && used * sizeof(list[0]) <= grown_bytes_max;
     if (is_far_too_long || is_short) {
         Vector fresh;
-        fresh.reserve(3 * used);
+        fresh.reserve(used == 0 ? 0 : std::max(3 * used, least_room));
         list.swap(fresh);
     }
+}
+
+/// As push_back; the first makes room for some.
+template <class Vector>
+void put(Vector& list, const typename Vector::value_type& value) {
+    if (list.capacity() == 0) list.reserve(least_room);
+    list.push_back(value);
 }
 
 /// Room for n, and when there is none, for as many again: for lists whose length differs from use

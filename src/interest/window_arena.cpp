@@ -25,10 +25,10 @@ std::byte* WindowArena::take(std::size_t bytes) {
 void WindowArena::begin_repack(std::size_t bytes) {
     old_.clear();
     old_.swap(blocks_);
-    const std::size_t wanted = rounded(bytes + bytes / 4);
+    const std::size_t wanted = rounded(bytes + bytes / 8);
     if (spare_.size() < wanted || spare_.size() > 4 * wanted + (std::size_t{1} << 16)) {
         spare_ = Block();
-        spare_ = Block(wanted);
+        spare_ = Block(rounded(wanted + wanted / 4));
     }
     blocks_.push_back(std::move(spare_));
     used_ = 0;

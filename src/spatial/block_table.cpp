@@ -68,7 +68,9 @@ std::uint32_t BlockTable::add_float_column() {
 
 void BlockTable::reserve(std::size_t entities) {
     // At twelve to a cell one cell in ten overflows.
-    const std::size_t blocks = block_end() + std::min<std::size_t>(block_end(), entities / 12) / 9;
+    constexpr std::size_t least = 16;
+    const std::size_t overflow = std::min<std::size_t>(block_end(), entities / 12) * 10 / 91;
+    const std::size_t blocks = block_end() + std::max(overflow, least);
     coordinates_.reserve(blocks * floats_per_block());
     occupied_.reserve(blocks);
     vacated_.reserve(blocks);
@@ -174,10 +176,10 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     const Mask bit = lane_bit(lane_of(slot));
     PURVIEW_ASSERT((occupied_[block] & bit) != 0);
     occupied_[block] = static_cast<Mask>(occupied_[block] & ~bit);
-    if (vacated_[block] == 0) vacated_blocks_.push_back(block);
+    if (vacated_[block] == 0) put(vacated_blocks_, block);
     unsettle(cell_[block]);
     vacated_[block] |= bit;
-    displaced_.push_back({entity(slot), slot, to, silent});
+    put(displaced_, {entity(slot), slot, to, silent});
     index_[slot] = displaced_tag | static_cast<std::uint32_t>(displaced_.size() - 1);
     mark_dirty(block);
     write_place(slot, {empty_lane, 0, 0});
@@ -310,7 +312,7 @@ void BlockTable::free_vacated(BlockIndex block) {
     if (block == cell) return;
     if (occupied_[block] == 0 && !is_idle_.test(block)) {
         is_idle_.set(block);
-        idle_.push_back({block, ticks_});
+        put(idle_, {block, ticks_});
     }
     if (was_full) {
         unlink(block);
@@ -322,7 +324,7 @@ void BlockTable::recycle(BlockIndex block) {
     const BlockIndex cell = cell_[block];
     unlink(block);
     next_[block] = previous_[block] = block;
-    free_blocks_.push_back(block);
+    put(free_blocks_, block);
     if (next_[cell] == cell) overflowing_.reset(cell);
     change_ring(cell);  // windows that hold the block must let it go
 }
