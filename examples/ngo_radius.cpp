@@ -27,8 +27,7 @@ KernelDesc radius(float metres) {
 KernelDesc radius_of_my_own(float metres) {
     KernelDesc kernel{.type = KernelType::custom};
     kernel.custom = make_pair_kernel({.name = "my radius", .reach_m = metres},
-                                     [metres](const Pair& pair) noexcept {
-                                         const Vec3 a = pair.place(), b = pair.places()[0];
+                                     [metres](Vec3 a, Vec3 b) noexcept {
                                          const float dx = a.x - b.x, dy = a.y - b.y;
                                          return dx * dx + dy * dy <= metres * metres;
                                      });

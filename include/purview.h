@@ -115,6 +115,9 @@ const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component
 /* A rotation field: x, y, z, w, of length 1; valid until the next call of anything. */
 const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
                                 uint32_t field);
+/* How a ghost was turned at a tick, in the world, by the orientation of its kind: x, y, z, w, of
+   length 1; valid until the next call of anything. */
+const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick);
 /* A reference field: a ghost that is held, or PV_NO_GHOST. */
 uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
                              uint32_t field);

@@ -24,6 +24,8 @@ namespace {
 constexpr std::uint32_t tick_hz = 20;
 constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
 constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
+/// At rest: half a step of 1 cm along either axis, for each of three generations.
+constexpr double place_error_m = 0.03;
 constexpr std::uint32_t truth_every_ticks = 5;
 
 struct SimDef {
@@ -38,6 +40,7 @@ struct SimCounts {
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
+    std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
     std::uint64_t shared = 0;  ///< updates told in shared sections
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
@@ -236,10 +239,28 @@ class Simulation {
                 return std::to_string(client->client.ghost_count()) + " ghosts of " +
                        std::to_string(its->relevant) + " relevant entities";
             }
+            if (const double off = largest_error(*client, its->observer); off > place_error_m)
+                return "a place is off by " + std::to_string(off) + " m";
             if (const std::uint64_t missing = world_.missing_calls(*client); missing > 0)
                 return std::to_string(missing) + " reliable calls have not arrived";
         }
         return "";
+    }
+
+    /// Of the places of its ghosts, however they are told: as seen from a parent that turns, too.
+    double largest_error(const SmallClient& client, ObserverId observer) {
+        const Session* session = world_.server->data().find_session(observer);
+        const World& all = world_.server->world();
+        double largest = 0;
+        all.for_each([&](EntityId entity) {
+            const LocalId ghost = session->ghosts.find(entity);
+            if (ghost == no_local_id || !client.client.is_held(ghost)) return;
+            const Vec3 is = client.client.place_of(ghost, client.client.newest_tick());
+            const Vec3 should = all.place_of(entity);
+            largest = std::max<double>(largest, std::hypot(is.x - should.x, is.y - should.y));
+            ++counts.places;
+        });
+        return largest;
     }
 
     void fail(const std::string& what) {
@@ -270,11 +291,12 @@ void print(const SimCounts& counts) {
         static_cast<unsigned long long>(counts.resumed),
         static_cast<unsigned long long>(counts.leaves));
     std::printf(
-        "  checked: %llu digests, %llu relevant sets, %llu ghosts against the world; %llu updates "
-        "in shared sections\n",
+        "  checked: %llu digests, %llu relevant sets, %llu ghosts against the world, %llu places "
+        "at rest; %llu updates in shared sections\n",
         static_cast<unsigned long long>(counts.digests),
         static_cast<unsigned long long>(counts.sets),
         static_cast<unsigned long long>(counts.ghosts),
+        static_cast<unsigned long long>(counts.places),
         static_cast<unsigned long long>(counts.shared));
     const LedgerCounts& c = counts.calls;
     std::printf(

@@ -8,15 +8,20 @@
 
 namespace purview::test {
 
-SmallSchema::SmallSchema() {
-    place = schema.component<Place>("place");
-    // The coordinates lie at the start of the struct, as a Vec3.
-    FieldDef x{"x", FieldType::quantised, 0, 4, true, -64, SmallGame::side_m + 64, 0.01, 0};
+Component<Place> add_place(Schema& schema, double min_m, double max_m) {
+    const Component<Place> place = schema.component<Place>("place");
+    FieldDef x{"x", FieldType::quantised, 0, 4, true, min_m, max_m, 0.01, 0};
     FieldDef y = x;
     y.name = "y";
     y.offset_bytes = 4;
     schema.add_field(place.id, x);
     schema.add_field(place.id, y);
+    schema.set_place(place.id);
+    return place;
+}
+
+SmallSchema::SmallSchema() {
+    place = add_place(schema, -64, SmallGame::side_m + 64);
     body = schema.component<Body>("body")
                .integer("team", &Body::team, 0, 8)
                .boolean("cloaked", &Body::cloaked)
@@ -24,7 +29,6 @@ SmallSchema::SmallSchema() {
                .quantised("facing", &Body::facing, {-4, 4, 0.05})
                .integer("tag", &Body::tag, 0, (1 << 20) - 1);
     tag_field = schema.find_field(body.id, "tag");
-    schema.set_place(place.id);
     mind = schema.component<Mind>("mind")
                .text("name", &Mind::name)
                .reference("target", &Mind::target)
@@ -49,6 +53,8 @@ SmallSchema::SmallSchema() {
     crate = schema.kind("crate", {place.id});
     sheep = schema.kind("sheep", {place.id, body.id});
     goat = schema.kind("goat", {place.id, body.id});
+    schema.edit_kind(crate).relative_place = true;
+    schema.set_orientation(wagon, course.id, "heading", {40, TurnAxis::z});
     schema.edit_kind(wagon).leave = LeavePolicy::stale;
     schema.edit_kind(wagon).linger_ticks = 100;
     schema.edit_kind(animal).leave = LeavePolicy::freeze;
@@ -179,7 +185,8 @@ void SmallGame::populate(World& world) {
         wagons_.push_back(wagon);
         movers.push_back(wagon);
         for (int c = 0; c < 3; ++c) {
-            const EntityId crate = add(schema_->crate, world.place_of(wagon));
+            const Vec3 at = world.place_of(wagon);
+            const EntityId crate = add(schema_->crate, {at.x + static_cast<float>(c), at.y, at.z});
             if (world.attach(crate, c < 2 ? wagon : crates_.back()) != Status::ok) std::abort();
             crates_.push_back(crate);
         }
@@ -293,12 +300,15 @@ void SmallGame::simulate(Server& server, Tick tick) {
             world.edit(player, schema_->rumour)->mood = static_cast<std::uint8_t>(random_.below(9));
     }
     for (const EntityId crate : crates_) {
-        if (world.parent_of(crate) != EntityId::none)
-            (void)world.move(crate, world.place_of(world.root_of(crate)));
+        if (random_.chance(0.02F))
+            (void)world.set_local_place(crate, {random_.between(-4, 4), random_.between(-4, 4), 0});
         if (random_.chance(0.01F)) (void)world.detach(crate);
-        if (random_.chance(0.01F))
-            (void)world.attach(crate,
-                               wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))]);
+        if (!random_.chance(0.01F)) continue;
+        const EntityId wagon = wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))];
+        const Vec3 at = world.place_of(wagon);
+        (void)world.move(crate,
+                         {at.x + random_.between(-90, 90), at.y + random_.between(-90, 90), 0});
+        (void)world.attach(crate, wagon);
     }
     if (tick % 3 == 0 && movers.size() > 20) {
         const std::size_t at = random_.below(scale_.animals);

@@ -24,6 +24,9 @@ namespace purview::test {
 struct Place {
     Vec3 at;
 };
+/// x and y at the start of the struct, as a Vec3, in steps of 1 cm. It is the schema's place.
+Component<Place> add_place(Schema& schema, double min_m, double max_m);
+
 struct Body {
     std::uint8_t team = 0;
     bool cloaked = false;

@@ -123,6 +123,8 @@ export class PurviewClient {
   text(ghost: number, component: number, field: number): string;
   /** x, y, z, w. */
   rotation(ghost: number, component: number, field: number): [number, number, number, number];
+  /** How it was turned at a tick, in the world: x, y, z, w. */
+  orientation(ghost: number, tick: number): [number, number, number, number];
   /** The ghost that is named, or NO_GHOST. */
   reference(ghost: number, component: number, field: number): number;
   /** Of its group, itself for a root, or NO_GHOST. */

@@ -151,6 +151,13 @@ export class PurviewClient {
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
+  /** How a ghost was turned at a tick, in the world, by the orientation of its kind: [x, y, z, w]. */
+  orientation(ghost, tick) {
+    if (this.#handle === 0) return [0, 0, 0, 1];
+    const at = this.#exports.pv_client_orientation(this.#handle, ghost, tick);
+    return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
+  }
+
   /** The ghost that a reference names; NO_GHOST for none, or for one that we do not hold. */
   reference(ghost, component, field) {
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);

@@ -206,10 +206,11 @@ void ServerApp::reload_rules() {
     const scene::InterestEntry& before = world->file.interest;
     if (interest->cell_m != before.cell_m || interest->axes != before.axes ||
         interest->range_classes_m != before.range_classes_m ||
-        interest->observer_range_max_m != before.observer_range_max_m) {
+        interest->observer_range_max_m != before.observer_range_max_m ||
+        interest->group_bounds_max_m != before.group_bounds_max_m) {
         spdlog::warn(
-            "{}: cell_m, axes, range_classes_m and observer_range_max_m count when the "
-            "server starts; they stay as they are",
+            "{}: cell_m, axes, range_classes_m, observer_range_max_m and group_bounds_max_m count "
+            "when the server starts; they stay as they are",
             reload_path_);
     }
     if (const Status status = server->set_rules(*rules); status != Status::ok) {

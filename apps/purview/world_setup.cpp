@@ -203,8 +203,8 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
             if (!entry.game_key) continue;
             return Problem{
                 fmt::format("{}:{}:{}: 'kinds.{}.{}': the game has its own ways with "
-                            "this kind; only nodes, mode, owner_sees, split, promote_ancestors "
-                            "and range_m count",
+                            "this kind; only nodes, mode, owner_sees, split, promote_ancestors, "
+                            "by_bounds and range_m count",
                             path, entry.game_key->place.line, entry.game_key->place.column,
                             entry.name, entry.game_key->name)};
         }

@@ -35,8 +35,7 @@ class PurviewEngine final : public Engine {
         if (rules_.scalar) {
             def.flag_count = 1;
             const float squared = radius * radius;
-            const auto near_pair = [squared](const Pair& p) noexcept {
-                const Vec3 at = p.place(), from = p.places()[0];
+            const auto near_pair = [squared](Vec3 at, Vec3 from) noexcept {
                 const float dx = at.x - from.x, dy = at.y - from.y;
                 return dx * dx + dy * dy <= squared;
             };

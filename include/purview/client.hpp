@@ -182,6 +182,9 @@ class Client {
     Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.
     Vec3 place_of(GhostId ghost, double tick) const noexcept;
+    /// How it was turned then, in the world (Schema::set_orientation); a ghost without an
+    /// orientation: not at all.
+    Rotation orientation_of(GhostId ghost, double tick) const noexcept;
     /// The grids of cells of nodes in a shared mode, in the order of nodes (docs/shared.md); none
     /// before the server has told them.
     std::size_t cell_grid_count() const noexcept;

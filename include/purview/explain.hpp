@@ -88,7 +88,8 @@ struct Explanation {
     /// Stage::promoted: the split member that nodes show.
     EntityId promoted_by = EntityId::none;
     std::vector<ExplainedNode> nodes;
-    /// False of groups with split members: nothing is known of what would turn the answer.
+    /// False where a member that is hidden by hand hides it in a group with split members: nothing
+    /// is known of what would turn the answer.
     bool knows_changes = true;
     std::vector<Change> single;  ///< each of them alone flips the answer
     std::vector<Change> pair;    ///< none alone: two that do it together; empty if none was found

@@ -93,6 +93,10 @@ struct KindInterest {
     /// overcomes no denial, force hide or explicit-only of an ancestor, and no step that subtracts
     /// what an ancestor says of itself.
     bool promote_ancestors = false;
+    /// As the root of a group it counts by the bounds of the group (set_bounds): steps about
+    /// distance and areas measure to the nearest point of that sphere. Needs
+    /// InterestRules::group_bounds_max_m. Cells, hexagons and line of sight take its place.
+    bool by_bounds = false;
 };
 
 /// How much of interest is in force (F7, F29). Deny, force hide and explicit-only hold always.
@@ -215,6 +219,10 @@ class InterestManager {
     /// How far it is seen by kernels with RangeOf::entity; 0: as the rule says. bad_argument:
     /// negative, not finite, or beyond the last of range_classes_m.
     Status set_range(EntityId entity, float range_m);
+    /// Bounds of its group: the radius of a sphere around it that holds all members; 0: none. A
+    /// server sets it. refused: it is a member. bad_argument: negative, not finite, or its kind
+    /// does not count by bounds.
+    Status set_bounds(EntityId entity, float radius_m);
     Status set_mode(EntityId entity, EntityMode mode);
     /// In the interest of nodes it stands where `other` stands, and goes where that goes; none
     /// ends it, and so does the end of `other` (F12). would_cycle; too_deep: more than 8 of them

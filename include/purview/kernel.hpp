@@ -7,6 +7,7 @@
 // writes a pair kernel, at the end of this header.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -79,6 +80,10 @@ class Slots {
     std::span<const float> values(ValueId value) const noexcept;
     /// [blocks * 16] own ranges by slot, 0 where there is none; or empty: nobody has one.
     std::span<const float> ranges() const noexcept;
+    /// [blocks] lanes whose group counts by its bounds, or empty: none does.
+    std::span<const Mask> lanes_with_bounds() const noexcept;
+    /// Of the group, or 0: how much nearer than its place it counts.
+    float bounds(Slot slot) const noexcept;
     std::uint32_t flag_count() const noexcept;
     std::uint32_t key_count() const noexcept;
     bool flag(FlagId flag, Slot slot) const noexcept;
@@ -99,6 +104,8 @@ class Slots {
     Slot slot_of(EntityId entity) const noexcept;
     /// See set_velocity.
     Vec3 velocity(EntityId entity) const noexcept;
+    /// The caller's y is this world's third axis.
+    bool is_y_up() const noexcept { return is_y_up_; }
     /// A place as the caller of the manager knows it.
     Vec3 outer(Vec3 place) const noexcept {
         return is_y_up_ ? Vec3{place.x, place.z, place.y} : place;
@@ -244,41 +251,43 @@ struct PairKernelDef {
     bool reads_places = true;
 };
 
-/// A predicate asked about one pair at a time, about every candidate in every tick: a few times as
-/// dear as a kernel that tests sixteen (./dev bench interest --scene scalar).
+/// A predicate of the caller's, asked about every candidate in every tick. Of one pair at a time,
+/// it is a few times as dear as a kernel that tests sixteen; of two places, it is asked of sixteen
+/// in a row, which compilers turn into vectors (./dev bench interest --scene scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
-    static_assert(std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
-                  "a predicate is bool(const Pair&) noexcept");
+    /// bool(Vec3 entity, Vec3 observer): there is nothing else it could ask, so it may be asked of
+    /// lanes without an entity, too, whose answers count for nothing.
+    static constexpr bool is_of_places =
+        std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
+    static_assert(is_of_places ||
+                      std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
+                  "a predicate is bool(const Pair&) noexcept or bool(Vec3, Vec3) noexcept");
 
   public:
     PairKernel(PairKernelDef def, Predicate predicate)
         : def_(std::move(def)), predicate_(std::move(predicate)) {}
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::span<const Mask> occupied = q.slots.occupied();
-        const unsigned axes = q.slots.axes();
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             const BlockIndex block = q.blocks[i];
-            const float* at = q.slots.coordinates() + std::size_t{block} * axes * lanes_per_block;
+            const unsigned asked = occupied[block] & (q.asked.empty() ? all_lanes : q.asked[i]);
             const Mask was = i < q.was.size() ? q.was[i] : Mask{0};
             unsigned yes = 0;
-            unsigned rest = occupied[block] & (q.asked.empty() ? all_lanes : q.asked[i]);
-            for (; rest != 0; rest &= rest - 1) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                const Vec3 place{at[lane], at[lanes_per_block + lane],
-                                 axes == 3 ? at[2 * lanes_per_block + lane] : 0};
-                const Pair pair(q, slot_at(block, lane), q.slots.outer(place),
-                                (was >> lane & 1U) != 0);
-                yes |= predicate_(pair) ? 1U << lane : 0U;
+            if constexpr (is_of_places) {
+                yes = asked == 0 ? 0 : asked & lanes_of(q, block);
+            } else {
+                for (unsigned rest = asked; rest != 0; rest &= rest - 1) {
+                    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                    yes |= says(q, slot_at(block, lane), was) ? 1U << lane : 0U;
+                }
             }
             out[i] = static_cast<Mask>(out[i] | yes);
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        const Slot slot = slot_at(q.blocks[0], lane);
-        const bool was = !q.was.empty() && (q.was[0] & lane_bit(lane)) != 0;
-        const Pair pair(q, slot, q.slots.outer(q.slots.place(slot)), was);
-        return def_.name + (predicate_(pair) ? " says yes" : " says no");
+        const Mask was = q.was.empty() ? Mask{0} : q.was[0];
+        return def_.name + (says(q, slot_at(q.blocks[0], lane), was) ? " says yes" : " says no");
     }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return def_.remembers; }
@@ -286,12 +295,51 @@ class PairKernel final : public InterestKernel {
     bool reads_places() const noexcept override { return def_.reads_places; }
 
   private:
+    bool says(const Question& q, Slot slot, Mask was) const noexcept {
+        const Vec3 place = q.slots.outer(q.slots.place(slot));
+        if constexpr (is_of_places) {
+            bool yes = false;
+            for (const Vec3& from : q.asker.outer_places) yes |= predicate_(place, from);
+            return yes;
+        } else {
+            return predicate_(Pair(q, slot, place, (was & lane_bit(lane_of(slot))) != 0));
+        }
+    }
+    unsigned lanes_of(const Question& q, BlockIndex block) const noexcept {
+        static constexpr std::array<float, lanes_per_block> zeros{};
+        static constexpr std::array<unsigned, lanes_per_block> bit_of_lane = [] {
+            std::array<unsigned, lanes_per_block> bits{};
+            for (unsigned lane = 0; lane < lanes_per_block; ++lane) bits[lane] = lane_bit(lane);
+            return bits;
+        }();
+        const unsigned axes = q.slots.axes();
+        const float* const x = q.slots.coordinates() + std::size_t{block} * axes * lanes_per_block;
+        const float* y = x + lanes_per_block;
+        const float* z = axes == 3 ? y + lanes_per_block : zeros.data();
+        if (q.slots.is_y_up()) std::swap(y, z);
+        unsigned bits = 0;
+        for (const Vec3 from : q.asker.outer_places) {
+            // One loop with a table, not sixteen statements: it becomes vectors.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 1
+#endif
+            for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
+                const unsigned yes = predicate_(Vec3{x[lane], y[lane], z[lane]}, from);
+                bits |= (0U - yes) & bit_of_lane[lane];
+            }
+        }
+        return bits;
+    }
+
     PairKernelDef def_;
     Predicate predicate_;
 };
 
-/// make_pair_kernel({.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity()) % 2
-/// == 0; })
+/// make_pair_kernel({.name = "even"},
+///                  [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; })
+/// make_pair_kernel({.name = "ahead"},
+///                  [](Vec3 entity, Vec3 observer) noexcept { return entity.x > observer.x; })
+/// The second says yes where it does so from any place of the observer.
 template <class Predicate>
 std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {
     return std::make_shared<PairKernel<Predicate>>(std::move(def), std::move(predicate));

@@ -119,7 +119,11 @@ class Prediction {
     double view_tick(Micros now) const noexcept;
     /// Where to draw it: predicted, between the last two commands and gliding out of the last
     /// correction; or at view_tick, between two snapshots or a bounded way beyond the last one.
+    /// What is relative to something predicted goes and turns with that.
     Vec3 place_of(GhostId ghost, Micros now) const noexcept;
+    /// How it is turned there (Schema::set_orientation); a ghost without an orientation: not at
+    /// all.
+    Rotation orientation_of(GhostId ghost, Micros now) const noexcept;
     /// How far it is drawn from where it is predicted.
     Vec3 error_of(GhostId member) const noexcept;
 

@@ -179,6 +179,8 @@ struct InterestRules {
     std::vector<float> range_classes_m;
     /// Largest range that an observer may have of its own.
     float observer_range_max_m = 0;
+    /// Largest bounds of a group that count (KindInterest::by_bounds); larger ones count as this.
+    float group_bounds_max_m = 0;
     /// A pair that nodes made relevant stays so for this many ticks, unless it is hidden.
     std::uint32_t min_stay_ticks = 0;
 };

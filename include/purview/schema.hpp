@@ -102,6 +102,24 @@ struct Input {
     InputId id = InputId::none;
 };
 
+/// About which axis a number turns: z from x towards y, y from z towards x, x from y towards z. The
+/// vertical one is z where interest works in xy, and y where it works in xz (InterestRules::axes).
+enum class TurnAxis : std::uint8_t { x = 0, y = 1, z = 2 };
+
+/// How a number says an orientation.
+struct Yaw {
+    double full_turn = 6.283185307179586;  ///< 360 for degrees; negative: the other way round
+    TurnAxis axis = TurnAxis::z;
+};
+
+/// The field that says how an entity of a kind is turned (Schema::set_orientation).
+struct OrientationDef {
+    ComponentId component = ComponentId::none;  ///< none: it is not turned, and turns nobody
+    std::uint16_t field = 0;
+    TurnAxis axis = TurnAxis::z;           ///< of a number; a rotation has its own
+    double full_turn = 6.283185307179586;  ///< of a number
+};
+
 struct KindDef {
     std::string name;
     std::vector<ComponentId> components;  ///< in schema order; the place component first if placed
@@ -117,6 +135,7 @@ struct KindDef {
     std::uint32_t linger_ticks = 200;
     bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
     bool relative_place = false;  ///< in a group, its place is told as seen from its parent
+    OrientationDef orientation;   ///< Schema::set_orientation
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
     std::vector<SendRate> rates;
@@ -187,6 +206,14 @@ class Schema {
                     urgency);
     }
     KindDef& edit_kind(KindId kind) { return kinds_[index_of(kind)]; }
+
+    /// Entities of the kind are turned as `field` says: a rotation, or a number (an angle; NaN is
+    /// 0) that turns about one axis. Members with a relative place turn with it, and stand where
+    /// they stood: what counts is the value that clients are told. In a kind with a relative place
+    /// the field is as seen from the parent, while that is so of the place; attach and detach write
+    /// it then, so that nobody turns. A component for everyone.
+    void set_orientation(KindId kind, ComponentId component, std::string_view field,
+                         const Yaw& yaw = {});
 
     /// Who is told the component; without a call, everyone. Clients must not simulate a place that
     /// they are not told: the place component is for everyone.

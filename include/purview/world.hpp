@@ -126,6 +126,9 @@ class World {
     /// Moves it within its parent. bad_position; bad_argument: it has no place relative to a
     /// parent.
     Status set_local_place(EntityId entity, Vec3 place);
+    /// How it is turned in the world, by what clients are told (Schema::set_orientation); of an
+    /// entity without an orientation or a stale id: not at all.
+    Rotation orientation_of(EntityId entity) const noexcept;
 
     /// The observer who owns it; none takes it away. From now on it inherits from nobody; members
     /// that inherit from it are his, too.

@@ -258,6 +258,12 @@ const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t comp
     client->rotation = {rotation.x, rotation.y, rotation.z, rotation.w};
     return client->rotation.data();
 }
+const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick) {
+    if (client == nullptr) return nullptr;
+    const Rotation rotation = client->client.orientation_of(ghost, tick);
+    client->rotation = {rotation.x, rotation.y, rotation.z, rotation.w};
+    return client->rotation.data();
+}
 uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
                              uint32_t field) {
     if (component_of(client, component) == nullptr) return no_ghost;

@@ -96,11 +96,43 @@ std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
     return static_cast<std::uint32_t>(step > largest ? largest : step);
 }
 
+namespace {
+
+/// PROTOCOL.md, "relative place": as seen from the parent, moved to the middle of a range.
+std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
+                                            const ComponentDef& def, const unsigned char* data) {
+    std::vector<unsigned char> moved(data, data + def.size_bytes);
+    const Vec3 local = world.local_place_of(entity);
+    const float axes[] = {local.x, local.y, local.z};
+    for (const FieldDef& field : def.fields) {
+        if (field.offset_bytes % 4 != 0 || field.offset_bytes > 8) continue;
+        double value = double{axes[field.offset_bytes / 4]};
+        if (field.type == FieldType::quantised) {
+            const double half = std::floor(std::round((field.max - field.min) / field.step) / 2);
+            value += field.min + half * field.step;
+        }
+        const auto told = static_cast<float>(value);
+        std::memcpy(moved.data() + field.offset_bytes, &told, sizeof told);
+    }
+    return moved;
+}
+
+}  // namespace
+
 void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>& values) {
     const Schema& schema = world.schema();
+    const EntityId parent = world.group_parent_of(entity);
+    const bool is_relative = schema.kinds()[index_of(world.kind_of(entity))].relative_place &&
+                             parent != EntityId::none &&
+                             world.read(parent, schema.place()) != nullptr;
+    std::vector<unsigned char> moved;
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
         if (data == nullptr) continue;
+        if (is_relative && ComponentId{c} == schema.place()) {
+            moved = seen_from_parent(world, entity, schema.components()[c], data);
+            data = moved.data();
+        }
         for (const FieldDef& field : schema.components()[c].fields) {
             if (field.type == FieldType::reference) {
                 values.insert(values.end(), {0, 0});

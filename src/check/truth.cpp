@@ -205,6 +205,7 @@ void TruthOracle::stand_all(std::vector<EntityView>& views) {
         view.is_unit = truth.id != EntityId::none && truth.root == truth.id;
         view.joins = truth.joins;
         view.range_m = truth.range_m;
+        view.bounds_m = truth.bounds_m;
     }
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         if (views[i].is_unit) stand(i, views, 0);

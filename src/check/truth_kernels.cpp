@@ -37,17 +37,24 @@ Said say_distance(const KernelDesc& kernel, const ObserverView& observer,
         enter = own;
         leave = own + (kernel.leave_m - kernel.enter_m);
     }
+    // Two spheres touch: that of the rule around the observer, that of the group around its root.
+    const auto touches = [&](float radius, float squared_m) {
+        const float both = radius + entity.bounds_m;
+        return squared_m <= both * both;
+    };
     float nearest = std::numeric_limits<float>::infinity();
     for (const Vec3 place : observer.from(kernel.from))
         nearest = std::min(nearest, squared(entity.place, place));
     Said said;
-    if (nearest <= enter * enter) {
+    if (touches(enter, nearest)) {
         said.zone = Zone::in;
-    } else if (nearest <= leave * leave) {
+    } else if (touches(leave, nearest)) {
         said.zone = Zone::margin;
     }
-    if (said.zone != Zone::out)
-        said.strength = std::max(1 - std::sqrt(nearest) / (2 * leave), 1e-6F);
+    if (said.zone != Zone::out) {
+        const float between = std::max(std::sqrt(nearest) - entity.bounds_m, 0.0F);
+        said.strength = std::max(1 - between / (2 * leave), 1e-6F);
+    }
     return said;
 }
 
@@ -82,8 +89,9 @@ Said say_area(const KernelDesc& kernel, const ObserverView& observer, const Enti
     said.unknown = observer.shapes.empty() || !entity.placed;
     if (said.unknown) return said;
     for (const ShapeView& shape : observer.shapes) {
-        if (is_inside(shape, entity.place, 0)) return yes_if(true);
-        if (is_inside(shape, entity.place, kernel.leave_m)) said.zone = Zone::margin;
+        if (is_inside(shape, entity.place, entity.bounds_m)) return yes_if(true);
+        if (is_inside(shape, entity.place, kernel.leave_m + entity.bounds_m))
+            said.zone = Zone::margin;
     }
     return said;
 }

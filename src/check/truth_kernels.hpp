@@ -23,6 +23,7 @@ struct EntityView {
     bool placed = false;
     Vec3 place;
     float range_m = 0;
+    float bounds_m = 0;
     std::uint32_t joins = 0;
     const TruthEntity* facts = nullptr;  ///< of the newest tick only
 };

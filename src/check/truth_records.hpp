@@ -43,6 +43,7 @@ struct TruthEntity {
     std::array<Key, Schema::keys_max> keys{};
     std::uint32_t joins = 0;  ///< how often it became a member of a group
     float range_m = 0;        ///< in force, as the mode; 0: the rule's
+    float bounds_m = 0;       ///< of its group, as far as they count
     Vec3 place;
     std::array<float, values_max> values{};
     std::vector<TruthKey> more_keys;

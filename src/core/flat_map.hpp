@@ -32,6 +32,9 @@ class FlatMap {
             if (slots_[i].key == Empty) return nullptr;
         }
     }
+    void prefetch(KeyT key) const noexcept {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[home(key)]);
+    }
     bool contains(KeyT key) const noexcept { return find(key) != nullptr; }
 
     /// The value of the key, default-made where there was none. Invalidates pointers.

@@ -33,7 +33,7 @@ void clear_and_trim(Vector& list) {
 
 /// As push_back; the first makes room for some.
 template <class Vector>
-void put(Vector& list, const typename Vector::value_type& value) {
+void append(Vector& list, const typename Vector::value_type& value) {
     if (list.capacity() == 0) list.reserve(least_room);
     list.push_back(value);
 }
@@ -41,7 +41,7 @@ void put(Vector& list, const typename Vector::value_type& value) {
 /// Room for n, and when there is none, for as many again: for lists whose length differs from use
 /// to use.
 template <class Vector>
-void make_room_for(Vector& list, std::size_t n) {
+void reserve_for(Vector& list, std::size_t n) {
     if (list.capacity() < n) list.reserve(2 * n);
 }
 

@@ -136,6 +136,9 @@ std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
 Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
     return data_->has_copy(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
 }
+Rotation Client::orientation_of(GhostId ghost, double tick) const noexcept {
+    return data_->has_copy(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
+}
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
     const auto [def, words] = data_->find_field(ghost, component, field);
@@ -146,7 +149,7 @@ Rotation Client::rotation_of(GhostId ghost, ComponentId component,
                              std::size_t field) const noexcept {
     const auto [def, words] = data_->find_field(ghost, component, field);
     const bool is_one = words != nullptr && def->type == FieldType::rotation;
-    return is_one ? purview::rotation_of(*words) : Rotation{};
+    return is_one ? unpack_rotation(*words) : Rotation{};
 }
 
 std::string Client::text_of(GhostId ghost, ComponentId component, std::size_t field) const {

@@ -227,10 +227,16 @@ void PredictionData::say(InputFrame& input) {
     }
 }
 
+/// What is predicted is predicted in the world, whatever it is told relative to.
 void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
     for (const PredictedPart& part : past.layout().parts(kind)) {
         const std::uint32_t* words = client->ghosts->find_words(ghost, part.component, 0);
-        if (words != nullptr) struct_of_words(*part.def, words, out + part.offset);
+        if (words == nullptr) continue;
+        struct_of_words(*part.def, words, out + part.offset);
+        if (part.component != def.schema->place() || client->ghosts->frame_of(ghost) == no_local_id)
+            continue;
+        const Vec3 place = client->ghosts->place_at(ghost, client->newest_tick);
+        std::copy_n(reinterpret_cast<const std::byte*>(&place), sizeof place, out + part.offset);
     }
 }
 
@@ -336,24 +342,58 @@ Vec3 PredictionData::error_of(GhostId member, Micros at) const noexcept {
     return {};
 }
 
-Vec3 PredictionData::place_of(GhostId ghost, Micros at) const noexcept {
-    Vec3 newer;
-    Vec3 older;
-    if (newest_member(ghost) != nullptr && predicted_place(past.newest(), ghost, newer)) {
-        if (!predicted_place(past.newest() - 1, ghost, older)) older = newer;
-        const auto part = static_cast<float>(commands.part(at));
-        return plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
-    }
-    if (!client->has_copy(ghost)) return {};
+bool PredictionData::predicted_turn(CommandTick tick, GhostId ghost, Rotation& out) const noexcept {
+    const PredictedFrame* frame = past.frame(tick);
+    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
+    if (member == nullptr || !member->is_owned) return false;
+    const OrientationDef& turn = def.schema->kinds()[index_of(member->kind)].orientation;
+    if (turn.component == ComponentId::none) return false;
+    const std::byte* data = component_at(*frame, *member, turn.component);
+    if (data == nullptr) return false;
+    const ComponentDef& owner = def.schema->components()[index_of(turn.component)];
+    out = orientation_in(turn, owner.fields[turn.field], data);
+    return true;
+}
+
+/// Of what is not predicted, as it is told: as seen from its frame, or in the world.
+Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     const ClientGhosts& ghosts = *client->ghosts;
     const double tick = view.tick(at);
     const Tick updated = ghosts.updated(ghost);
-    const Vec3 last = ghosts.place_at(ghost, tick);
+    Pose pose = ghosts.told_pose_at(ghost, tick);
     // Only what moved until the silence began moves on in it.
-    if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return last;
-    const Vec3 before = ghosts.place_at(ghost, static_cast<double>(updated) - 1);
+    if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
+    const Vec3 last = pose.place;
+    const Vec3 before = ghosts.told_pose_at(ghost, static_cast<double>(updated) - 1).place;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
-    return plus(plus(last, last, static_cast<float>(on)), before, -static_cast<float>(on));
+    pose.place = plus(plus(last, last, static_cast<float>(on)), before, -static_cast<float>(on));
+    return pose;
+}
+
+/// Whoever sits in what is predicted is where that is drawn, not where the server last had it.
+Pose PredictionData::pose_of(GhostId ghost, Micros at) const noexcept {
+    if (!client->has_copy(ghost)) return {};
+    const ClientGhosts& ghosts = *client->ghosts;
+    const LocalId frame = ghosts.frame_of(ghost);
+    const Pose above = frame == no_local_id ? Pose{} : pose_of(frame, at);
+    Pose pose = viewed_pose(ghost, at);
+    if (newest_member(ghost) == nullptr)
+        return frame == no_local_id ? pose
+                                    : placed_within(above, pose, ghosts.has_orientation(ghost));
+    const auto part = static_cast<float>(commands.part(at));
+    Rotation turn;
+    if (predicted_turn(past.newest(), ghost, turn)) {
+        Rotation older;
+        if (!predicted_turn(past.newest() - 1, ghost, older)) older = turn;
+        pose.turn = slerp(older, turn, part);
+    }
+    if (frame != no_local_id) pose = placed_within(above, pose, ghosts.has_orientation(ghost));
+    Vec3 newer;
+    if (!predicted_place(past.newest(), ghost, newer)) return pose;
+    Vec3 older;
+    if (!predicted_place(past.newest() - 1, ghost, older)) older = newer;
+    pose.place = plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
+    return pose;
 }
 
 // -- the public class ---------------------------------------------------------------------------
@@ -404,7 +444,10 @@ double Prediction::view_tick(Micros now) const noexcept {
     return data_->view.tick(now);
 }
 Vec3 Prediction::place_of(GhostId ghost, Micros now) const noexcept {
-    return data_->place_of(ghost, now);
+    return data_->pose_of(ghost, now).place;
+}
+Rotation Prediction::orientation_of(GhostId ghost, Micros now) const noexcept {
+    return data_->pose_of(ghost, now).turn;
 }
 Vec3 Prediction::error_of(GhostId member) const noexcept {
     return data_->error_of(member, data_->now);

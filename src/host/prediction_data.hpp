@@ -30,7 +30,7 @@ class PredictionData {
     const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
                                   ComponentId component) const noexcept;
     bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
-    Vec3 place_of(GhostId ghost, Micros now) const noexcept;
+    Pose pose_of(GhostId ghost, Micros now) const noexcept;
     Vec3 error_of(GhostId member, Micros now) const noexcept;
 
     ClientData* client;
@@ -67,6 +67,8 @@ class PredictionData {
     void take_corrections();
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
+    bool predicted_turn(CommandTick tick, GhostId member, Rotation& out) const noexcept;
+    Pose viewed_pose(GhostId ghost, Micros now) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;
     void fill(PredictedFrame& frame, const InputFrame& input);
     void say(InputFrame& input);

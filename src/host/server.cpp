@@ -62,9 +62,13 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
     }
+    std::vector<bool> by_bounds;
     for (const KindInterest& kind : def.kinds) {
         if (kind.split) world.data().keep_carried(true);
+        by_bounds.push_back(kind.by_bounds);
     }
+    if (std::find(by_bounds.begin(), by_bounds.end(), true) != by_bounds.end())
+        world.data().keep_bounds(std::move(by_bounds));
     set_shared_nodes();
 }
 

@@ -65,6 +65,8 @@ void ServerData::track_facts() {
     WorldData& data = world.data();
     data.settle();
     for (const WorldOp& op : data.track_ops()) track_op(op);
+    for (const GroupBounds::Change& change : data.take_bounds_changes())
+        (void)interest.set_bounds(change.root, change.radius_m);  // refused: it is a member by now
     for (const AttributeChange& change : data.attribute_changes()) {
         if (change.flag != FlagId::none) {
             (void)interest.set_flag(change.entity, change.flag, change.key != Key::none);

@@ -28,8 +28,10 @@ struct Columns {
     std::uint32_t special = 0;           ///< some pair of it is denied
     std::uint32_t watched = 0;           ///< some observer looks from it
     std::uint32_t more_keys = 0;         ///< it has keys beside the column
+    std::uint32_t bounded = 0;           ///< its bounds are not 0
     // Numbers.
-    std::uint32_t range = 0;  ///< its own, or 0
+    std::uint32_t range = 0;   ///< its own, or 0
+    std::uint32_t bounds = 0;  ///< of its group, or 0
 
     static Columns add_to(BlockTable& table, std::uint32_t flags, std::uint32_t keys,
                           std::uint32_t values) {
@@ -42,10 +44,11 @@ struct Columns {
         for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
         for (std::uint32_t* column :
              {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,
-              &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys}) {
+              &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys, &c.bounded}) {
             *column = table.add_flag_column();
         }
         c.range = table.add_float_column();
+        c.bounds = table.add_float_column();
         return c;
     }
 };

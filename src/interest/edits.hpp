@@ -58,7 +58,7 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
             for (const std::uint32_t o : rows_[s].row(at.row).observers) visit(o);
         }
     });
-    for (const std::uint32_t o : pairs_.observers_of(unit)) visit(o);
+    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) { visit(pair.observer); });
 }
 
 template <class Visit>
@@ -70,7 +70,7 @@ void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
             if (unit != EntityId::none) visit(unit);
         }
     }
-    for (const EntityId unit : pairs_.entities_of(o)) visit(unit);
+    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) { visit(pair.entity); });
 }
 
 template <class Edit>
@@ -214,9 +214,10 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
             if (!told) tell(unit);
         }
     }
-    for (const EntityId unit : pairs_.entities_of(o)) {
+    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) {
+        const EntityId unit = pair.entity;
         if (!in_window(o, unit) && x_holds(o, unit) && !in_rows(o, unit)) tell(unit);
-    }
+    });
 }
 
 }  // namespace purview

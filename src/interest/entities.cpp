@@ -70,7 +70,7 @@ void InterestData::drop_rows(EntityId unit) {
 
 void InterestData::update_special(EntityId unit) {
     bool denied = false;
-    for (const std::uint32_t o : pairs_.observers_of(unit)) denied |= pairs_.find(o, unit)->deny;
+    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) { denied |= pair.deny; });
     table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), denied);
 }
 
@@ -138,11 +138,27 @@ void InterestData::bind(EntityId entity, const EntityDef& def) {
     }
 }
 
-std::uint32_t InterestData::layer_for(float range_m) const noexcept {
+std::uint32_t InterestData::layer_for(const KindInterest* kind, float range_m) const noexcept {
+    if (kind != nullptr && kind->by_bounds) return bounds_layer_;
     const auto& classes = def_.rules.range_classes_m;
     std::uint32_t layer = 0;
     while (range_m > 0 && layer + 1 < classes.size() && classes[layer] < range_m) ++layer;
     return layer;
+}
+
+/// Of whoever has a place.
+std::uint32_t InterestData::layer_of(EntityId unit) const noexcept {
+    const std::uint32_t index = index_of(unit);
+    return layer_for(index < kinds_.size() ? kind_of(kinds_[index]) : nullptr,
+                     table_.number(facts_table_.columns.range, table_.slot_of(unit)));
+}
+
+void InterestData::write_bounds(Slot slot, float radius_m) {
+    const Columns& columns = facts_table_.columns;
+    const bool was = table_.flag(columns.bounded, slot), is = radius_m > 0;
+    table_.set_number(columns.bounds, slot, radius_m);
+    table_.set_flag(columns.bounded, slot, is);
+    if (was != is) bounded_count_ += is ? 1 : static_cast<std::uint32_t>(-1);
 }
 
 Status InterestData::check_def(const EntityDef& def) const noexcept {
@@ -163,7 +179,7 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
     const KindInterest* kind = kind_of(def.kind);
     const Columns& columns = facts_table_.columns;
     const float range = def.range_m > 0 || kind == nullptr ? def.range_m : kind->range_m;
-    const std::uint32_t layer = def.placed ? layer_for(range) : unplaced_layer_;
+    const std::uint32_t layer = def.placed ? layer_for(kind, range) : unplaced_layer_;
     const Slot slot = table_.insert(unit, layer, inner(def.place));
     for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
         table_.set_flag(f, slot, ((def.flags >> f) & 1U) != 0);
@@ -224,9 +240,9 @@ Status InterestData::spawn(EntityId entity, const EntityDef& def) {
 }
 
 void InterestData::drop_pairs(EntityId unit) {
-    while (!pairs_.observers_of(unit).empty()) {
-        const std::uint32_t o = pairs_.observers_of(unit).front();
-        if (pairs_.find(o, unit)->nodes > 0) drop_from_custom_nodes(o, unit);
+    while (const PairEntry* pair = pairs_.any_of_entity(unit)) {
+        const std::uint32_t o = pair->observer;
+        if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
         pairs_.edit(o, unit).clear();
         pairs_.settle(o, unit);
     }
@@ -286,6 +302,7 @@ Status InterestData::despawn(EntityId entity) {
         open_count_ -= table_.flag(columns.open, slot) ? 1 : 0;
         no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
         unit_marks_.erase(index_of(entity));
+        bounded_count_ -= table_.flag(columns.bounded, slot) ? 1 : 0;
         table_.remove(slot, false);
     });
     forget_entity(entity);
@@ -438,8 +455,7 @@ void InterestData::end_override(EntityId entity, Override was) {
         if (Vec3* away = dormant_.find(index_of(entity))) *away = was.own_place;
     }
     const Slot slot = table_.slot_of(entity);
-    const float range = table_.number(facts_table_.columns.range, slot);
-    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_for(range);
+    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_of(entity);
     const bool is_there = table_.layer_of(block_of(slot)) == layer;
     if (is_there) write_place(entity, was.own_place);
     table_.change_layer(entity, layer, is_there ? nullptr : &was.own_place);
@@ -467,8 +483,7 @@ void InterestData::apply_overrides() {
         const Vec3 there = table_.place(slot);
         if (has_place != table_.will_be_placed(own)) {
             // It has a place as long as the other has one.
-            const float range = table_.number(facts_table_.columns.range, own);
-            table_.change_layer(entity, has_place ? layer_for(range) : unplaced_layer_, &there);
+            table_.change_layer(entity, has_place ? layer_of(entity) : unplaced_layer_, &there);
             if (has_cells_) cell_movers_.push_back(entity);
         } else if (has_place && !(there == table_.place(own))) {
             write_place(entity, there);
@@ -562,7 +577,20 @@ Status InterestData::set_range(EntityId entity, float range_m) {
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::refused;
     table_.set_number(facts_table_.columns.range, slot, range_m);
-    if (table_.will_be_placed(slot)) table_.change_layer(entity, layer_for(range_m));
+    if (table_.will_be_placed(slot)) table_.change_layer(entity, layer_of(entity));
+    return Status::ok;
+}
+
+Status InterestData::set_bounds(EntityId entity, float radius_m) {
+    const std::uint32_t index = index_of(entity);
+    const KindInterest* kind = index < kinds_.size() ? kind_of(kinds_[index]) : nullptr;
+    if (!(radius_m >= 0) || !std::isfinite(radius_m)) return Status::bad_argument;
+    if (!is_known(entity)) return Status::stale_id;
+    if (kind == nullptr || !kind->by_bounds) return Status::bad_argument;
+    const Slot slot = table_.slot_of(entity);
+    if (slot == no_slot) return Status::refused;
+    write_bounds(slot, std::min(radius_m, def_.rules.group_bounds_max_m));
+    if (table_.will_be_placed(slot)) table_.change_layer(entity, bounds_layer_);
     return Status::ok;
 }
 

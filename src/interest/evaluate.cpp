@@ -174,7 +174,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     const std::size_t n = blocks.size();
     const std::span<Mask> result = masks.first(n);
     for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.asked})
-        make_room_for(*list, n);
+        reserve_for(*list, n);
     bool is_first_node = true;
     for (const NodeProgram& node : input.nodes) {
         // The first node writes the result itself.

@@ -59,7 +59,7 @@ struct Stray {
 /// Room to work in, one per worker.
 struct ScanScratch {
     /// Before the first scan: lists of usual windows then never grow.
-    void make_room() {
+    void reserve_usual() {
         if (blocks.capacity() > 0) return;
         constexpr std::size_t blocks_usual = 128, rows_usual = 32;  // of a window
         for (auto* list : {&inside_loose, &outside_loose, &blocks, &left, &some, &mapped})
@@ -122,6 +122,8 @@ struct ScanInput {
     /// Candidates wherever they are: members of rows that a later step judges pair by pair.
     std::span<const Row* const> pulled = {};
     std::span<const float> range_classes_m = {};
+    std::size_t bounds_layer = ~std::size_t{0};  ///< of groups that count by their bounds
+    float bounds_max_m = 0;
     std::uint64_t rules_revision = 0;
     bool may_be_unplaced = false;  ///< some block may belong to entities without a place
     std::vector<StepTrace>* trace = nullptr;

@@ -69,6 +69,7 @@ struct Case {
     std::array<Key, Schema::keys_max> keys{};
     std::array<float, Schema::keys_max> values{};
     float range_m = 0;
+    float bounds_m = 0;
     std::vector<std::uint8_t> member;  ///< [nodes of the rules]
     std::vector<std::uint8_t> custom;  ///< [nodes of the rules] what a custom node said
     bool held = false;
@@ -84,8 +85,9 @@ class Judge {
     }
     const Sight& sight() const noexcept { return sight_; }
 
-    /// `nodes` may be null: it is a what-if question then.
-    Stage judge(const Case& c, std::vector<ExplainedNode>* nodes) const {
+    /// `nodes` may be null: it is a what-if question then. `hides`: whether a step subtracts what
+    /// the entity says of itself.
+    Stage judge(const Case& c, std::vector<ExplainedNode>* nodes, bool* hides = nullptr) const {
         const InterestDef& def = data_.def_;
         const Program& program = data_.program_;
         BlockTable table(data_.table_.is_three_d());
@@ -99,6 +101,8 @@ class Judge {
         for (std::uint32_t k = 0; k < def.key_count; ++k) table.set_key(k, slot, c.keys[k]);
         for (std::uint32_t v = 0; v < def.value_count; ++v) table.set_number(v, slot, c.values[v]);
         table.set_number(columns.range, slot, c.range_m);
+        table.set_number(columns.bounds, slot, c.bounds_m);
+        table.set_flag(columns.bounded, slot, c.bounds_m > 0);
         table.set_flag(columns.more_keys, slot, true);
         const std::array block{block_of(slot)};
         const Mask bit = lane_bit(lane_of(slot));
@@ -136,8 +140,77 @@ class Judge {
             nodes->push_back(std::move(out));
         }
         if (nodes != nullptr) return c.facts.decide(yes || c.held);
-        return c.facts.decide(
-            yes || (c.stays && !is_hidden(c, Slots(table, data_.facts_table_, c.id), slot)));
+        const bool is_cloaked = (c.stays || hides != nullptr) &&
+                                is_hidden(c, Slots(table, data_.facts_table_, c.id), slot);
+        if (hides != nullptr) *hides = is_cloaked;
+        return c.facts.decide(yes || (c.stays && !is_cloaked));
+    }
+
+    /// A group with split members: all its units, those above first.
+    struct Mixed {
+        std::vector<InterestData::MixedUnit> group;
+        std::vector<Case> cases;  ///< of each, by itself
+        EntityId asked = EntityId::none;
+        std::size_t at = 0;       ///< its unit
+        std::size_t changed = 0;  ///< the unit that is changed
+    };
+    Mixed mixed_of(EntityId entity, EntityId changed) const {
+        Mixed mixed;
+        mixed.asked = entity;
+        data_.gather_mixed(data_.top_of(data_.unit_of(entity)), mixed.group);
+        for (std::size_t i = 0; i < mixed.group.size(); ++i) {
+            const EntityId unit = mixed.group[i].unit;
+            mixed.cases.push_back(data_.case_of(observer_, unit));
+            mixed.cases.back().facts = data_.facts_of(observer_, unit, data_.table_.slot_of(unit));
+            if (unit == data_.unit_of(entity)) mixed.at = i;
+            if (unit == changed) mixed.changed = i;
+        }
+        return mixed;
+    }
+    /// Some member of it is hidden by hand: who owns or is allowed something counts for that, too.
+    bool has_cuts(const Mixed& mixed) const {
+        return std::any_of(
+            mixed.group.begin(), mixed.group.end(),
+            [&](const InterestData::MixedUnit& one) { return data_.has_cuts(one.unit); });
+    }
+    /// As judge_mixed has it, with each unit as its case says.
+    bool is_shown(const Mixed& mixed) const {
+        struct Answer {
+            PairFacts facts;  ///< its own, and what shows those below it
+            bool promoted = false;
+            bool yes = false;
+        };
+        std::vector<Answer> answers(mixed.group.size());
+        const auto is_open = [&](std::size_t i) {
+            const InterestData::MixedUnit& its = mixed.group[i];
+            return data_.is_open_way(observer_, mixed.group[its.above].unit, its.parent);
+        };
+        for (std::size_t i = mixed.group.size(); i-- > 0;) {
+            Answer& answer = answers[i];
+            PairFacts facts = mixed.cases[i].facts;
+            facts.take_shown(answer.facts);
+            const Stage stage = facts.decide(false);
+            answer.yes = is_yes(stage);
+            if (stage == Stage::no_node) {
+                Case by_nodes = mixed.cases[i];
+                by_nodes.facts = {};
+                by_nodes.facts.ready = true;
+                bool hides = false;
+                const bool own = judge(by_nodes, nullptr, &hides) == Stage::node;
+                answer.promoted = (answer.promoted && !hides) || (own && mixed.group[i].promotes);
+                answer.yes = own || answer.promoted;
+            } else {
+                answer.promoted = false;
+            }
+            if (i == 0) continue;
+            Answer& above = answers[mixed.group[i].above];
+            above.facts.take_shown(facts);
+            above.promoted = above.promoted || (answer.promoted && is_open(i));
+        }
+        for (std::size_t i = 1; i < mixed.group.size(); ++i)
+            answers[i].yes = answers[i].yes && answers[mixed.group[i].above].yes && is_open(i);
+        return answers[mixed.at].yes &&
+               data_.is_open_way(observer_, mixed.group[mixed.at].unit, mixed.asked);
     }
 
   private:
@@ -256,6 +329,15 @@ void apply(const Change& change, Case& c) {
     }
 }
 
+/// What is said of the observer is so for the whole group.
+void apply(const Change& change, std::vector<Case>& group, std::size_t changed) {
+    const bool of_observer =
+        change.type == ChangeType::ready || change.type == ChangeType::sees_everything;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        if (of_observer || i == changed) apply(change, group[i]);
+    }
+}
+
 /// Two changes of the same thing are no pair.
 bool is_same_input(const Change& a, const Change& b) {
     return a.type == b.type && a.flag == b.flag && a.domain == b.domain && a.number == b.number;
@@ -279,8 +361,9 @@ void add_moves(const Case& c, std::span<const Vec3> places, std::span<const floa
     const double dz = nearest > 0 && three_d ? (double{at.z} - from.z) / nearest : 0;
     std::vector<double> distances{0};
     for (const float edge : edges) {
-        distances.push_back(double{edge} * 0.998);
-        distances.push_back(double{edge} * 1.002 + 0.001);
+        const double counted = double{edge} + c.bounds_m;
+        distances.push_back(counted * 0.998);
+        distances.push_back(counted * 1.002 + 0.001);
     }
     std::sort(distances.begin(), distances.end(),
               [&](double a, double b) { return std::abs(a - nearest) < std::abs(b - nearest); });
@@ -319,6 +402,28 @@ void add_numbers(const InterestRules& rules, const AttributeNames& names, std::u
     }
 }
 
+/// Those that turn the answer alone; or, if there are none, two that do it together.
+template <class Flips>
+void suggest(const std::vector<Change>& changes, Axes axes, Explanation& out, Flips&& flips) {
+    bool has_move = false;
+    for (const Change& change : changes) {
+        if (change.type == ChangeType::move && has_move) continue;  // the nearest is enough
+        if (!flips(change, nullptr)) continue;
+        has_move = has_move || change.type == ChangeType::move;
+        out.single.push_back(change);
+    }
+    for (std::size_t i = 0; out.single.empty() && out.pair.empty() && i < changes.size(); ++i) {
+        for (std::size_t j = i + 1; out.pair.empty() && j < changes.size(); ++j) {
+            if (!is_same_input(changes[i], changes[j]) && flips(changes[i], &changes[j]))
+                out.pair = {changes[i], changes[j]};
+        }
+    }
+    // Places as the caller knows them.
+    for (std::vector<Change>* list : {&out.single, &out.pair}) {
+        for (Change& change : *list) change.place = exchanged(axes, change.place);
+    }
+}
+
 }  // namespace
 
 /// The pair as it is now.
@@ -336,6 +441,7 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     for (std::uint32_t k = 0; k < def_.key_count; ++k) now.keys[k] = table_.key(k, slot);
     for (std::uint32_t v = 0; v < def_.value_count; ++v) now.values[v] = table_.number(v, slot);
     now.range_m = table_.number(facts_table_.columns.range, slot);
+    now.bounds_m = table_.number(facts_table_.columns.bounds, slot);
     const std::size_t nodes = std::max<std::size_t>(def_.rules.nodes.size(), 1);
     now.member.assign(nodes, 0);
     now.custom.assign(nodes, 0);
@@ -476,36 +582,37 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     out.relevant = is_yes(out.stage);
     if (is_mixed(unit)) {
         explain_mixed(o, entity, out);
+        if (out.hidden_member != EntityId::none) return out;
+        const Judge::Mixed mixed = judge.mixed_of(entity, out.unit);
+        out.knows_changes = true;
+        if (judge.is_shown(mixed) != out.relevant) return out;  // it turns by itself
+        std::vector<Change> changes =
+            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.sight().places);
+        if (judge.has_cuts(mixed)) {
+            std::erase_if(changes, [](const Change& change) {
+                return change.type == ChangeType::owner || change.type == ChangeType::allow ||
+                       change.type == ChangeType::show_to_all;
+            });
+        }
+        suggest(changes, facts_table_.axes, out, [&](const Change& a, const Change* b) {
+            Judge::Mixed then = mixed;
+            apply(a, then.cases, then.changed);
+            if (b != nullptr) apply(*b, then.cases, then.changed);
+            return judge.is_shown(then) != out.relevant;
+        });
         return out;
     }
     if (has_cuts(unit) && entity != unit) {
         out.hidden_member = cut_by(o, unit, entity);
         if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);
     }
-    std::vector<Change> changes = changes_of(o, unit, now, judge.sight().places);
-    const auto flips = [&](const Change& a, const Change* b) {
-        Case then = now;
-        apply(a, then);
-        if (b != nullptr) apply(*b, then);
-        return is_yes(judge.judge(then, nullptr)) != out.relevant;
-    };
-    bool has_move = false;
-    for (const Change& change : changes) {
-        if (change.type == ChangeType::move && has_move) continue;  // the nearest is enough
-        if (!flips(change, nullptr)) continue;
-        has_move = has_move || change.type == ChangeType::move;
-        out.single.push_back(change);
-    }
-    for (std::size_t i = 0; out.single.empty() && out.pair.empty() && i < changes.size(); ++i) {
-        for (std::size_t j = i + 1; out.pair.empty() && j < changes.size(); ++j) {
-            if (!is_same_input(changes[i], changes[j]) && flips(changes[i], &changes[j]))
-                out.pair = {changes[i], changes[j]};
-        }
-    }
-    // Places as the caller knows them.
-    for (std::vector<Change>* list : {&out.single, &out.pair}) {
-        for (Change& change : *list) change.place = exchanged(facts_table_.axes, change.place);
-    }
+    suggest(changes_of(o, unit, now, judge.sight().places), facts_table_.axes, out,
+            [&](const Change& a, const Change* b) {
+                Case then = now;
+                apply(a, then);
+                if (b != nullptr) apply(*b, then);
+                return is_yes(judge.judge(then, nullptr)) != out.relevant;
+            });
     return out;
 }
 

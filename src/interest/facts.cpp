@@ -222,9 +222,9 @@ void InterestData::check_hides() {
         if (hidden_at_.size() <= index_of(unit)) hidden_at_.resize(index_of(unit) + 1, 0);
         hidden_at_[index_of(unit)] = tick_;
         std::vector<std::uint32_t> holders;
-        for (const std::uint32_t o : pairs_.observers_of(unit)) {
-            if (pairs_.find(o, unit)->held) holders.push_back(o);
-        }
+        pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) {
+            if (pair.held) holders.push_back(pair.observer);
+        });
         for (const std::uint32_t o : holders) end_hold(o, unit);
     }
     hide_checks_.clear();

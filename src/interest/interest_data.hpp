@@ -150,6 +150,7 @@ class InterestData {
     Status edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds);
     Status set_value(EntityId entity, ValueId value, float number);
     Status set_range(EntityId entity, float range_m);
+    Status set_bounds(EntityId entity, float radius_m);
     Status set_mode(EntityId entity, EntityMode mode);
     Status set_place_override(EntityId entity, EntityId other);
     Status set_velocity(EntityId entity, Vec3 velocity);
@@ -256,6 +257,13 @@ class InterestData {
         Bitset asked_again;  ///< of the same numbering
         bool asks_all = true;
     };
+    /// A bit of a window that differs from last tick's.
+    struct WindowChange {
+        EntityId unit;
+        ObserverId observer;
+        bool enter;
+        bool is_there;  ///< the unit has not been despawned
+    };
     /// One of the threads that windows are worked on.
     struct Worker {
         Worker() = default;
@@ -271,9 +279,10 @@ class InterestData {
         std::vector<std::uint32_t> moved;  ///< observers that were scanned in full
         struct Chunk {
             std::uint32_t number;
-            std::size_t end;  ///< of its toggles
+            std::size_t end;  ///< of its changes
         };
         std::vector<Chunk> chunks;
+        std::vector<WindowChange> changes;
     };
 
     // -- explain.cpp
@@ -373,7 +382,9 @@ class InterestData {
     void drop_pairs(EntityId unit);
     void drop_override(EntityId entity);
     Slot place_unit(EntityId unit, const EntityDef& def);
-    std::uint32_t layer_for(float range_m) const noexcept;
+    std::uint32_t layer_for(const KindInterest* kind, float range_m) const noexcept;
+    std::uint32_t layer_of(EntityId unit) const noexcept;
+    void write_bounds(Slot slot, float radius_m);
     bool is_routed(EntityId entity) const noexcept;
     void write_place(EntityId entity, Vec3 inner_place);
     void end_override(EntityId entity, Override was);
@@ -542,8 +553,10 @@ class InterestData {
     void order_observers();
     void update_chunk(Worker& worker, std::size_t chunk);
     void update_window(std::uint32_t observer, Worker& worker);
-    void tell_toggles();
-    void tell_toggle(const Toggle& toggle, bool x_possible);
+    void resolve_toggles(Worker& worker);
+    void tell_changes();
+    void tell_change(const WindowChange& change, bool x_possible);
+    bool is_window_all() const noexcept;
     void prefetch_window(const Observer& observer) const noexcept;
     bool can_push() const noexcept;
     void choose_update();
@@ -563,6 +576,8 @@ class InterestData {
     Program program_;
     std::uint64_t rules_revision_ = 1;
     std::uint32_t unplaced_layer_ = 0;
+    std::uint32_t bounds_layer_ = ~0U;  ///< of kinds that count by the bounds of their group
+    std::uint32_t bounded_count_ = 0;   ///< whose bounds are not 0
     Tick tick_ = 0;
     std::uint32_t shown_count_ = 0;  ///< by hand or by mode
     std::uint32_t open_count_ = 0;
@@ -647,6 +662,7 @@ class InterestData {
     std::vector<CellId> cells_;
     Sight sight_;
 
+    static constexpr std::uint32_t workers_max = 64;
     /// Observers that are worked on together; results are joined by these.
     static constexpr std::size_t chunk_observers = 64;
     RegionGrid regions_;
@@ -656,17 +672,16 @@ class InterestData {
     Bitset woken_;  ///< by observer: has something to look at
     std::size_t moved_observers_ = 0;
 
-    /// Toggles of one chunk.
+    /// What one chunk of observers brought.
     struct Part {
         std::uint32_t chunk;
-        const std::vector<Toggle>* toggles;
-        std::size_t begin, end;
+        std::span<const WindowChange> changes;
     };
     std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
     struct Pending {
-        std::uint32_t observer;
+        ObserverId observer;
         EntityId entity;
         Reason reason;
         bool enter;

@@ -3,6 +3,7 @@
 //
 // The tick of the interest engine: moves, then windows, then what has changed for whom.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 
@@ -19,7 +20,6 @@ void InterestData::shuffle_lanes() {
 }
 
 void InterestData::set_executor(const Executor& executor) {
-    constexpr std::uint32_t workers_max = 64;
     executor_ = executor;
     const bool counts = workers_.front().scratch.count_tested;
     const std::uint32_t wanted = executor.run == nullptr ? 1 : executor.workers;
@@ -99,6 +99,8 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     input.any_cut = no_window_count_ > 0;
     input.pairs = pairs_.size() > 0 ? &pairs_ : nullptr;
     input.range_classes_m = def_.rules.range_classes_m;
+    input.bounds_layer = bounds_layer_;
+    input.bounds_max_m = def_.rules.group_bounds_max_m;
     input.rules_revision = rules_revision_;
     return input;
 }
@@ -166,7 +168,7 @@ void InterestData::update_window(std::uint32_t o, Worker& worker) {
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
     return def_.window_update != WindowUpdate::pull && program_.is_pushable && !has_pulled_rows_ &&
-           member_ids_.size() == 0 && following_count_ == 0;
+           member_ids_.size() == 0 && following_count_ == 0 && bounded_count_ == 0;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.
@@ -282,12 +284,28 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
         }
         if (observers_[active_[i]].ready) update_window(active_[i], worker);
     }
-    worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.scratch.toggles.size()});
+    resolve_toggles(worker);
+    worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.changes.size()});
+}
+
+/// Slots become entities while the caches hold them.
+void InterestData::resolve_toggles(Worker& worker) {
+    constexpr std::size_t ahead = 16;
+    auto& toggles = worker.scratch.toggles;
+    const std::size_t n = toggles.size();
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i + 2 * ahead < n) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
+        if (i + ahead < n) table_.prefetch_home(toggles[i + ahead].slot);
+        const EntityId unit = table_.last_entity(toggles[i].slot);
+        append(worker.changes, {unit, id_of(toggles[i].observer), toggles[i].enter,
+                                table_.slot_of(unit) != no_slot});
+    }
+    toggles.clear();
 }
 
 void InterestData::update_windows() {
     for (Worker& worker : workers_) {
-        clear_and_trim(worker.scratch.toggles);
+        clear_and_trim(worker.changes);
         worker.chunks.clear();
         worker.moved.clear();
     }
@@ -310,17 +328,28 @@ void InterestData::update_windows() {
     if (executor_.run == nullptr || workers_.size() == 1 || chunks < 2) {
         for (std::size_t chunk = 0; chunk < chunks; ++chunk) update_chunk(workers_[0], chunk);
     } else {
+        // Each worker has a part of the world of its own, and helps the others when it is done.
         struct Job {
             InterestData* data;
             std::size_t chunks;
-            std::atomic<std::size_t> next{0};
-        } job{this, chunks};
+            std::size_t parts;
+            struct alignas(2 * cache_line_bytes) Part {
+                std::atomic<std::size_t> next;
+            };
+            std::array<Part, workers_max> part{};
+            std::size_t begin_of(std::size_t i) const noexcept { return chunks * i / parts; }
+        } job{this, chunks, workers_.size(), {}};
+        for (std::size_t i = 0; i < job.parts; ++i) job.part[i].next = job.begin_of(i);
         executor_.run(
             executor_.context, static_cast<std::uint32_t>(workers_.size()),
             [](void* context, std::uint32_t i) {
                 Job& all = *static_cast<Job*>(context);
-                for (std::size_t chunk = all.next++; chunk < all.chunks; chunk = all.next++)
-                    all.data->update_chunk(all.data->workers_[i], chunk);
+                for (std::size_t k = 0; k < all.parts; ++k) {
+                    const std::size_t part = (i + k) % all.parts, end = all.begin_of(part + 1);
+                    auto& next = all.part[part].next;
+                    for (std::size_t chunk = next++; chunk < end; chunk = next++)
+                        all.data->update_chunk(all.data->workers_[i], chunk);
+                }
             },
             &job);
     }
@@ -347,52 +376,52 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
     if (slot != no_slot) __builtin_prefetch(table_.coordinates(block_of(slot)));
 }
 
-/// Differing bits become events, unless the pair holds for another reason all the while.
-void InterestData::tell_toggle(const Toggle& toggle, bool x_possible) {
-    const std::uint32_t o = toggle.observer;
-    const bool enter = toggle.enter;
-    const EntityId unit = table_.last_entity(toggle.slot);
+/// Nothing but what windows say makes events in this tick: there is nothing to look up.
+bool InterestData::is_window_all() const noexcept {
+    return !is_x_possible() && no_window_count_ == 0 && !has_hiding_flags_ &&
+           spawned_list_.empty() && members_list_.size() == 0 && !splits_.any() &&
+           released_.size() == 0 && def_.rules.min_stay_ticks == 0 && fact_index_.size() == 0;
+}
+
+/// An event, unless the pair holds for another reason all the while.
+void InterestData::tell_change(const WindowChange& change, bool x_possible) {
+    const std::uint32_t o = index_of(change.observer);
+    const EntityId unit = change.unit;
+    const bool enter = change.enter;
     if (is_mixed(unit)) return touch_mixed(o, unit);
     if (x_possible && x_holds(o, unit)) return;
     if (!enter && hold(o, unit)) return;
-    // Where nothing but nodes and places counts, there is nothing to look up.
-    const bool is_plain = !x_possible && no_window_count_ == 0 && !has_hiding_flags_ &&
-                          spawned_list_.empty() && members_list_.size() == 0 &&
-                          table_.slot_of(unit) != no_slot;
-    if (is_plain) {
-        if (!cancel_fact(o, unit, enter))
-            pending_.push_back({o, unit, enter ? Reason::entered : Reason::left, enter});
-        return;
-    }
     const Reason reason = reason_of(o, unit, enter);
     for_each_visible(o, unit, enter, [&](EntityId member) {
         if (cancel_fact(o, member, enter)) return;
-        pending_.push_back(
-            {o, member, member == unit ? reason : reason_of(o, member, enter), enter});
+        pending_.push_back({change.observer, member,
+                            member == unit ? reason : reason_of(o, member, enter), enter});
     });
 }
 
 /// Chunk by chunk, in the order of observers, whoever worked on it.
-void InterestData::tell_toggles() {
-    constexpr std::size_t ahead = 16;
-    const bool x_possible = is_x_possible();
+void InterestData::tell_changes() {
+    const bool x_possible = is_x_possible(), is_all = is_window_all();
     parts_.clear();
     for (const Worker& worker : workers_) {
         std::size_t begin = 0;
         for (const Worker::Chunk& chunk : worker.chunks) {
             if (chunk.end > begin)
-                parts_.push_back({chunk.number, &worker.scratch.toggles, begin, chunk.end});
+                parts_.push_back(
+                    {chunk.number, std::span(worker.changes).subspan(begin, chunk.end - begin)});
             begin = chunk.end;
         }
     }
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.chunk < b.chunk; });
     for (const Part& part : parts_) {
-        const auto& toggles = *part.toggles;
-        for (std::size_t i = part.begin; i < part.end; ++i) {
-            if (i + 2 * ahead < toggles.size()) table_.prefetch_entity(toggles[i + 2 * ahead].slot);
-            if (i + ahead < toggles.size()) table_.prefetch_home(toggles[i + ahead].slot);
-            tell_toggle(toggles[i], x_possible);
+        for (const WindowChange& change : part.changes) {
+            if (is_all && change.is_there) {
+                pending_.push_back({change.observer, change.unit,
+                                    change.enter ? Reason::entered : Reason::left, change.enter});
+            } else {
+                tell_change(change, x_possible);
+            }
         }
     }
 }
@@ -424,28 +453,35 @@ void InterestData::begin_stays() {
         const bool counts = event.enter && !event.is_mixed;
         const Slot slot = counts ? table_.slot_of(event.entity) : no_slot;
         if (slot == no_slot || is_hidden_by_rules(event.entity)) continue;
-        if (facts_of(event.observer, event.entity, slot).decide(false) == Stage::no_node)
-            stays_.begin(event.observer, event.entity, tick_, def_.rules.min_stay_ticks);
+        const std::uint32_t o = index_of(event.observer);
+        if (facts_of(o, event.entity, slot).decide(false) == Stage::no_node)
+            stays_.begin(o, event.entity, tick_, def_.rules.min_stay_ticks);
     }
 }
 
 void InterestData::publish() {
-    for (const Fact& fact : facts_) {
+    constexpr std::size_t index_ahead = 16, entry_ahead = 8;
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+        if (i + index_ahead < facts_.size())
+            pairs_.prefetch(facts_[i + index_ahead].observer, facts_[i + index_ahead].entity);
+        if (i + entry_ahead < facts_.size())
+            pairs_.prefetch_entry(facts_[i + entry_ahead].observer, facts_[i + entry_ahead].entity);
+        const Fact& fact = facts_[i];
         if (!fact.cancelled)
-            pending_.push_back({fact.observer, fact.entity,
+            pending_.push_back({id_of(fact.observer), fact.entity,
                                 reason_of(fact.observer, fact.entity, fact.enter), fact.enter});
     }
     // Counting sort by observer; within an observer the order of making stays.
     event_begin_.assign(observers_.size() + 1, 0);
-    for (const Pending& event : pending_) ++event_begin_[event.observer + 1];
+    for (const Pending& event : pending_) ++event_begin_[index_of(event.observer) + 1];
     for (std::size_t o = 1; o < event_begin_.size(); ++o) event_begin_[o] += event_begin_[o - 1];
     // All are written over; only a list that has become far too long is given back.
     if (events_.capacity() > 32 * pending_.size()) clear_and_trim(events_);
     events_.resize(pending_.size());
     event_next_.assign(event_begin_.begin(), event_begin_.end());
     for (const Pending& event : pending_) {
-        events_[event_next_[event.observer]++] = {id_of(event.observer), event.entity, event.reason,
-                                                  event.enter};
+        events_[event_next_[index_of(event.observer)]++] = {event.observer, event.entity,
+                                                            event.reason, event.enter};
     }
     begin_stays();
     clear_and_trim(pending_);
@@ -486,7 +522,7 @@ void InterestData::tick(const InterestManager& manager) {
     table_.settle_moves();
     shuffle_lanes();
     update_windows();
-    tell_toggles();
+    tell_changes();
     expire_stays();
     settle_mixed();
     publish();

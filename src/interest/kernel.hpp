@@ -51,6 +51,24 @@ std::shared_ptr<const InterestKernel> make_hexagon_kernel(const KernelDesc& desc
                                                           const InterestRules& rules);
 std::shared_ptr<const InterestKernel> make_sight_kernel(const KernelDesc& desc);
 
+/// Lanes whose group counts by its bounds, asked again one by one: test(blocks, bounds_m, mask) for
+/// the one block, with whatever the kernel measures so much larger.
+template <class Test>
+void add_bounded(const Slots& slots, std::span<const BlockIndex> blocks, std::span<Mask> out,
+                 Test&& test) {
+    const auto bounded = slots.lanes_with_bounds();
+    for (std::size_t i = 0; !bounded.empty() && i < blocks.size(); ++i) {
+        auto rest = static_cast<Mask>(bounded[blocks[i]] & ~out[i]);
+        for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+            const Slot slot = slot_at(blocks[i], lane);
+            Mask near = 0;
+            test(blocks.subspan(i, 1), slot, slots.bounds(slot), std::span(&near, 1));
+            out[i] = static_cast<Mask>(out[i] | (near & lane_bit(lane)));
+        }
+    }
+}
+
 /// With one decimal, as people say distances.
 std::string number_text(double value);
 

@@ -52,7 +52,11 @@ class DistanceKernel final : public InterestKernel {
         if (q.slots.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
         const Slot slot = slot_at(q.blocks[0], lane);
         const float radius = radius_of(q, slot);
-        text += number_text(nearest(q, slot)) + " of " + number_text(radius);
+        text += number_text(counted(q, slot)) + " of " + number_text(radius);
+        if (q.slots.bounds(slot) > 0) {
+            text += " (to its bounds: " + number_text(nearest(q, slot)) + " less " +
+                    number_text(q.slots.bounds(slot)) + ")";
+        }
         if (!remembers()) return text;
         return text + ", once in of " + number_text(radius + margin_m_) +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
@@ -64,7 +68,7 @@ class DistanceKernel final : public InterestKernel {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                 const Slot slot = slot_at(q.blocks[i], lane);
                 const float leave = radius_of(q, slot) + margin_m_;
-                const auto away = static_cast<float>(nearest(q, slot));
+                const auto away = static_cast<float>(counted(q, slot));
                 constexpr float least = 1e-6F;
                 strength[i * lanes_per_block + lane] = std::max(1 - away / (2 * leave), least);
             }
@@ -101,6 +105,13 @@ class DistanceKernel final : public InterestKernel {
         if (range_ == RangeOf::entity && !ranges.empty()) {
             add_lanes_within_own(at, blocks, place, ranges.data(), enter_m_ - widen_m_,
                                  margin_m + widen_m_, out);
+            add_bounded(q.slots, blocks, out,
+                        [&](std::span<const BlockIndex> one, Slot slot, float bounds_m,
+                            std::span<Mask> near) {
+                            const float own = ranges[slot] > 0 ? ranges[slot] : enter_m_ - widen_m_;
+                            const float radius = own + (margin_m + widen_m_) + bounds_m;
+                            add_lanes_within(at, one, place, radius * radius, near);
+                        });
             return;
         }
         const float own = range_ == RangeOf::observer && q.asker.range_m > 0
@@ -108,6 +119,16 @@ class DistanceKernel final : public InterestKernel {
                               : enter_m_;
         const float radius = own + margin_m;
         add_lanes_within(at, blocks, place, radius * radius, out);
+        add_bounded(
+            q.slots, blocks, out,
+            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
+                const float wider = radius + bounds_m;
+                add_lanes_within(at, one, place, wider * wider, near);
+            });
+    }
+    /// To the nearest point of the bounds of its group.
+    static double counted(const Question& q, Slot slot) noexcept {
+        return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
     }
     static double nearest(const Question& q, Slot slot) noexcept {
         const Vec3 at = q.slots.place(slot);

@@ -75,6 +75,13 @@ InterestData::InterestData(const InterestDef& def)
                          exchanged(rules.axes, rules.bounds_max),
                          derive_cell(rules, three_d, reach_of_class(sized, rules, layer)));
     }
+    if (rules.group_bounds_max_m > 0) {
+        bounds_layer_ = static_cast<std::uint32_t>(classes);
+        table_.add_layer(
+            exchanged(rules.axes, rules.bounds_min), exchanged(rules.axes, rules.bounds_max),
+            derive_cell(rules, three_d,
+                        reach_of_class(sized, rules, classes - 1) + rules.group_bounds_max_m));
+    }
     unplaced_layer_ = table_.add_unplaced_layer();
     table_.reserve(rules.entities_expected);
     facts_table_.columns = Columns::add_to(table_, def.flag_count, def.key_count, def.value_count);
@@ -180,6 +187,7 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     rules.axes = def_.rules.axes;
     rules.range_classes_m = def_.rules.range_classes_m;
     rules.observer_range_max_m = def_.rules.observer_range_max_m;
+    rules.group_bounds_max_m = def_.rules.group_bounds_max_m;
     if (!problem_of(rules).empty() || !fits(rules, def_)) return Status::bad_configuration;
     const auto before = x_outside_windows();
     const InterestRules old_rules = std::move(def_.rules);

@@ -42,6 +42,7 @@ Result<InterestManager> InterestManager::create(const InterestDef& def) {
     for (const KindInterest& kind : def.kinds) {
         sound =
             sound && kind.range_m >= 0 && kind.range_m <= (classes.empty() ? 0 : classes.back());
+        sound = sound && (!kind.by_bounds || def.rules.group_bounds_max_m > 0);
         for (const NodeId node : kind.nodes)
             sound = sound && index_of(node) < def.rules.nodes.size();
     }
@@ -173,6 +174,9 @@ Status InterestManager::remove_key(EntityId e, KeyDomain domain, Key key) {
 }
 Status InterestManager::set_value(EntityId e, ValueId value, float number) {
     return data_->set_value(e, value, number);
+}
+Status InterestManager::set_bounds(EntityId e, float radius_m) {
+    return data_->set_bounds(e, radius_m);
 }
 Status InterestManager::set_range(EntityId e, float range_m) {
     return data_->set_range(e, range_m);

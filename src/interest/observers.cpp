@@ -39,8 +39,8 @@ void InterestData::take_relevant(std::uint32_t observer) {
 
 void InterestData::forget_holds(std::uint32_t o) {
     if (def_.rules.min_stay_ticks == 0) return;
-    const auto list = pairs_.entities_of(o);
-    const std::vector<EntityId> units(list.begin(), list.end());
+    std::vector<EntityId> units;
+    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) { units.push_back(pair.entity); });
     for (const EntityId unit : units) {
         pairs_.edit(o, unit).held = false;
         pairs_.settle(o, unit);
@@ -55,15 +55,14 @@ Status InterestData::remove_observer(ObserverId id) {
     observer.ready = observer.wants_ready = false;
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
-    while (!pairs_.entities_of(o).empty()) {
-        const EntityId unit = pairs_.entities_of(o).front();
-        PairEntry& pair = pairs_.edit(o, unit);
-        const bool denied = pair.deny;
+    while (const PairEntry* pair = pairs_.any_of_observer(o)) {
+        const EntityId unit = pair->entity;
+        const bool denied = pair->deny;
         if (is_member(unit)) {
             forget_member_pair(o, unit);
             continue;
         }
-        if (pair.nodes > 0) drop_from_custom_nodes(o, unit);
+        if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
         pairs_.edit(o, unit).clear();
         pairs_.settle(o, unit);
         if (denied && !is_member(unit)) update_special(unit);
@@ -383,10 +382,9 @@ Status InterestData::set_lookahead(ObserverId id, float seconds) {
 
 void InterestData::collect_owned(std::uint32_t o, std::vector<EntityId>& out) const {
     out.clear();
-    for (const EntityId unit : pairs_.entities_of(o)) {
-        const PairEntry* pair = pairs_.find(o, unit);
-        if (pair->owned > 0 || pair->owned_blind > 0) out.push_back(unit);
-    }
+    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) {
+        if (pair.owned > 0 || pair.owned_blind > 0) out.push_back(pair.entity);
+    });
     std::sort(out.begin(), out.end(),
               [](EntityId a, EntityId b) { return index_of(a) < index_of(b); });
 }
@@ -462,7 +460,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     facts.allowed = pair.allow || pair.member_allows > 0;
     facts.denied = pair.deny;
     const bool after = x_holds(o, entity, slot, &pair, facts);
-    pairs_.settle(o, entity);
+    pairs_.settle(pair);
     if (is_denial_new) update_special(entity);
     if (is_mixed(entity)) {
         touch_mixed(o, entity);

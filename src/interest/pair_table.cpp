@@ -36,48 +36,32 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
     entry.entity = entity;
     entry.in_observer = static_cast<std::uint32_t>(by_observer_[observer].size());
     entry.in_entity = static_cast<std::uint32_t>(by_entity_[list].size());
-    by_observer_[observer].push_back(entity);
-    by_entity_[list].push_back(observer);
+    by_observer_[observer].push_back(slot);
+    by_entity_[list].push_back(slot);
     return entry;
 }
 
-void PairTable::settle(std::uint32_t observer, EntityId entity) {
-    const std::uint64_t pair = key(observer, index_of(entity));
-    const std::uint32_t* at = index_.find(pair);
-    if (at == nullptr || !entries_[*at].is_empty()) return;
-    const std::uint32_t slot = *at;
-    const PairEntry gone = entries_[slot];
-    index_.erase(pair);
+void PairTable::settle(const PairEntry& entry) {
+    if (!entry.is_empty()) return;
+    const PairEntry gone = entry;
+    const auto slot = static_cast<std::uint32_t>(&entry - entries_.data());
+    index_.erase(key(gone.observer, index_of(gone.entity)));
     free_.push_back(slot);
 
-    auto& mine = by_observer_[observer];
+    // The last of a list takes the place of the one that goes.
+    List& mine = by_observer_[gone.observer];
+    const std::uint32_t list = *entity_list_.find(index_of(gone.entity));
+    List& theirs = by_entity_[list];
     mine[gone.in_observer] = mine.back();
+    entries_[mine.back()].in_observer = gone.in_observer;
     mine.pop_back();
-    if (gone.in_observer < mine.size()) {
-        edit(observer, mine[gone.in_observer]).in_observer = gone.in_observer;
-    }
-    const std::uint32_t list = *entity_list_.find(index_of(entity));
-    auto& theirs = by_entity_[list];
     theirs[gone.in_entity] = theirs.back();
+    entries_[theirs.back()].in_entity = gone.in_entity;
     theirs.pop_back();
-    if (gone.in_entity < theirs.size()) {
-        edit(theirs[gone.in_entity], entity).in_entity = gone.in_entity;
-    }
     if (theirs.empty()) {
-        entity_list_.erase(index_of(entity));
+        entity_list_.erase(index_of(gone.entity));
         free_lists_.push_back(list);
     }
-}
-
-std::span<const EntityId> PairTable::entities_of(std::uint32_t observer) const noexcept {
-    if (observer >= by_observer_.size()) return {};
-    return by_observer_[observer];
-}
-
-std::span<const std::uint32_t> PairTable::observers_of(EntityId entity) const noexcept {
-    const std::uint32_t* list = entity_list_.find(index_of(entity));
-    if (list == nullptr) return {};
-    return by_entity_[*list];
 }
 
 }  // namespace purview

@@ -8,17 +8,19 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/flat_map.hpp"
 #include "purview/ids.hpp"
 
 namespace purview {
 
 struct PairEntry {
-    std::uint32_t observer = 0;  ///< index
     EntityId entity = EntityId::none;
+    std::uint32_t observer = 0;     ///< index
+    std::uint32_t in_observer = 0;  ///< position in the observer's list
+    std::uint32_t in_entity = 0;
     std::uint16_t owned =
         0;  ///< members of the entity's group that the observer owns and sees by it
     std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
@@ -26,9 +28,7 @@ struct PairEntry {
     std::uint16_t nodes = 0;          ///< custom nodes that say yes
     bool allow = false;
     bool deny = false;
-    bool held = false;              ///< no node says yes any more, and its time is not over
-    std::uint32_t in_observer = 0;  ///< position in the observer's list
-    std::uint32_t in_entity = 0;
+    bool held = false;  ///< no node says yes any more, and its time is not over
 
     bool is_empty() const noexcept {
         return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && !allow &&
@@ -39,6 +39,7 @@ struct PairEntry {
         allow = deny = held = false;
     }
 };
+static_assert(sizeof(PairEntry) == 32);  // two to a cache line
 
 class PairTable {
   public:
@@ -53,24 +54,61 @@ class PairTable {
         const std::uint32_t* at = index_.find(key(observer, index_of(entity)));
         return at == nullptr ? nullptr : &entries_[*at];
     }
+    /// Of many that are looked up one after the other: first where an entry is, then the entry.
+    void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
+        index_.prefetch(key(observer, index_of(entity)));
+    }
+    void prefetch_entry(std::uint32_t observer, EntityId entity) const noexcept {
+        const PairEntry* entry = find(observer, entity);
+        if (entry != nullptr) __builtin_prefetch(entry);
+    }
     /// The entry, made where there was none. Call `settle` when the edit is done.
     PairEntry& edit(std::uint32_t observer, EntityId entity);
     /// Drops the entry when no reason is left.
-    void settle(std::uint32_t observer, EntityId entity);
+    void settle(std::uint32_t observer, EntityId entity) {
+        if (const PairEntry* entry = find(observer, entity)) settle(*entry);
+    }
+    void settle(const PairEntry& entry);
 
-    /// Entities of an observer's pairs. Valid until the next edit.
-    std::span<const EntityId> entities_of(std::uint32_t observer) const noexcept;
-    /// Observer indices of an entity's pairs.
-    std::span<const std::uint32_t> observers_of(EntityId entity) const noexcept;
+    /// Pairs of an observer, or of an entity: visit(const PairEntry&). Nothing is edited meanwhile.
+    template <class Visit>
+    void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
+        if (observer < by_observer_.size()) for_each(by_observer_[observer], visit);
+    }
+    template <class Visit>
+    void for_each_of_entity(EntityId entity, Visit&& visit) const {
+        const std::uint32_t* list = entity_list_.find(index_of(entity));
+        if (list != nullptr) for_each(by_entity_[*list], visit);
+    }
+    /// One of them, or null.
+    const PairEntry* any_of_observer(std::uint32_t observer) const noexcept {
+        const bool has_any = observer < by_observer_.size() && !by_observer_[observer].empty();
+        return has_any ? &entries_[by_observer_[observer].front()] : nullptr;
+    }
+    const PairEntry* any_of_entity(EntityId entity) const noexcept {
+        const std::uint32_t* list = entity_list_.find(index_of(entity));
+        return list != nullptr ? &entries_[by_entity_[*list].front()] : nullptr;
+    }
     std::size_t size() const noexcept { return index_.size(); }
 
   private:
+    using List = std::vector<std::uint32_t>;  ///< positions in entries_
+
+    template <class Visit>
+    void for_each(const List& list, Visit&& visit) const {
+        constexpr std::size_t ahead = 8;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (i + ahead < list.size()) __builtin_prefetch(&entries_[list[i + ahead]]);
+            visit(entries_[list[i]]);
+        }
+    }
+
     FlatMap<std::uint64_t, std::uint32_t> index_;
-    std::vector<PairEntry> entries_;
+    LineVector<PairEntry> entries_;
     std::vector<std::uint32_t> free_;
-    std::vector<std::vector<EntityId>> by_observer_;
-    FlatMap<std::uint32_t, std::uint32_t> entity_list_;  ///< entity index -> list
-    std::vector<std::vector<std::uint32_t>> by_entity_;
+    std::vector<List> by_observer_;
+    FlatMap<std::uint32_t, std::uint32_t> entity_list_;  ///< entity index -> list, never empty
+    std::vector<List> by_entity_;
     std::vector<std::uint32_t> free_lists_;
 };
 

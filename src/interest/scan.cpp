@@ -105,6 +105,11 @@ float radius_of(const ScanInput& input, const Spread& spread, std::size_t layer)
         // Whoever has no range of its own is in the first layer.
         radius = std::max(layer == 0 ? radius : 0.0F, input.range_classes_m[layer]);
     }
+    if (layer == input.bounds_layer) {  // there with ranges of all classes
+        if (spread.range == RangeOf::entity && !input.range_classes_m.empty())
+            radius = std::max(radius, input.range_classes_m.back());
+        radius += input.bounds_max_m;
+    }
     return radius + spread.margin_m;
 }
 
@@ -124,7 +129,9 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
     }
     for (const Area& area : input.asker.areas) {
         if (!program.looks_into_areas) break;
-        scratch.reaches.push_back(reach_of_area(finest, three_d, area, program.area_margin_m));
+        const float wider_m = layer == input.bounds_layer ? input.bounds_max_m : 0;
+        scratch.reaches.push_back(
+            reach_of_area(finest, three_d, area, program.area_margin_m + wider_m));
     }
 }
 
@@ -144,7 +151,7 @@ void find_runs(const ScanInput& input, ScanScratch& scratch) {
     for (const Spread& spread : input.program.spreads)
         is_same_for_all &= spread.range != RangeOf::entity;
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {  // the last is the unplaced
-        if (l == 0 || !is_same_for_all) find_reaches(input, l, scratch);
+        if (l == 0 || !is_same_for_all || l == input.bounds_layer) find_reaches(input, l, scratch);
         cover(layers[l], input.table.is_three_d(), scratch.reaches, scratch.spans, scratch.runs);
     }
 }
@@ -260,7 +267,7 @@ void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, Scan
         PURVIEW_ASSERT(position[blocks[i]] == 0);  // no block twice
         position[blocks[i]] = static_cast<std::uint32_t>(i + 1);
     }
-    make_room_for(scratch.mapped, blocks.size());
+    reserve_for(scratch.mapped, blocks.size());
     scratch.mapped.assign(blocks.begin(), blocks.end());
 }
 
@@ -274,7 +281,7 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
         const std::uint32_t at = scratch.position[block];
         return at == 0 ? n : std::size_t{at} - 1;
     };
-    make_room_for(scratch.masks, plane_end * n);
+    reserve_for(scratch.masks, plane_end * n);
     scratch.masks.assign(plane_end * n, 0);
     const auto old_masks = std::as_const(window).masks();
     for (std::size_t i = 0; i < old_n; ++i) {
@@ -343,7 +350,10 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
             is_settled &= !table.ring_changed().test(cell);
             const auto base = static_cast<BlockIndex>(cell);
             for (BlockIndex block = base; !is_crowd;) {
-                if (table.vacated(block) != 0) scratch.left.push_back(block);
+                if (table.vacated(block) != 0) {
+                    scratch.left.push_back(block);
+                    table.prefetch_entity(slot_at(block, 0));  // where its records are
+                }
                 block = table.next(block);
                 if (block == base) break;
             }
@@ -449,13 +459,13 @@ void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch)
     const std::size_t n = scratch.blocks.size(), window_n = window.size();
     if (n == 0) return;
     const std::uint32_t planes = 1 + input.program.plane_count;
-    make_room_for(scratch.masks, planes * n);
+    reserve_for(scratch.masks, planes * n);
     scratch.masks.resize(planes * n);
     for (std::uint32_t p = 0; p < planes; ++p) {
         for (std::size_t i = 0; i < n; ++i)
             scratch.masks[p * n + i] = window.masks()[p * window_n + scratch.some[i]];
     }
-    make_room_for(scratch.before, n);
+    reserve_for(scratch.before, n);
     scratch.before.assign(scratch.masks.begin(),
                           scratch.masks.begin() + static_cast<std::ptrdiff_t>(n));
     evaluate(input, scratch.blocks, 0, scratch.masks, scratch);
@@ -480,7 +490,7 @@ void rebuild_from_here(const ScanInput& input, Window& window, std::uint64_t hom
 
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
     if (input.program.nodes.empty() && !window.is_made()) return;
-    scratch.make_room();
+    scratch.reserve_usual();
     const std::uint64_t home = find_home(input);
     const bool is_at_home = window.is_made() && !input.pulls() && !window.has_pulled() &&
                             home != 0 && home == window.home();

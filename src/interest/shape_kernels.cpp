@@ -56,6 +56,8 @@ class AreaKernel final : public InterestKernel {
             text += (text.empty() ? "" : ", ") + name(q.asker.areas[a].shape) + " " +
                     std::to_string(a) + ((in & lane_bit(lane)) != 0 ? ": inside" : ": outside");
         }
+        if (const float bounds_m = q.slots.bounds(slot_at(q.blocks[0], lane)); bounds_m > 0)
+            text += ", with its bounds of " + number_text(bounds_m);
         if (!remembers()) return text;
         return text + ", once in up to " + number_text(leave_margin_m_) + " outside" +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
@@ -73,6 +75,15 @@ class AreaKernel final : public InterestKernel {
     }
     static void add(const Question& q, const Area& area, float margin_m,
                     std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
+        add_places(q, area, margin_m, blocks, out);
+        add_bounded(
+            q.slots, blocks, out,
+            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
+                add_places(q, area, margin_m + bounds_m, one, near);
+            });
+    }
+    static void add_places(const Question& q, const Area& area, float margin_m,
+                           std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
         const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
         switch (area.shape) {
             case AreaShape::place:

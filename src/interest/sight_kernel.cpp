@@ -79,9 +79,15 @@ class SightKernel final : public InterestKernel {
     void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
                     std::span<Mask> out) const noexcept {
         const std::size_t n = fresh.size();
-        std::size_t asked = 0;  // all, or more than may be tested
-        for (std::size_t i = 0; i < n && asked <= def_.tests_per_tick; ++i)
-            asked += count_lanes(asked_of(q, i));
+        std::size_t asked = 0;
+        int unanswered = 0, stale = 0;  // of any block
+        for (std::size_t i = 0; i < n; ++i) {
+            const Mask lanes = asked_of(q, i);
+            asked += count_lanes(lanes);
+            unanswered |= lanes & ~(fresh[i] | before[i]);
+            stale |= lanes & ~fresh[i];
+        }
+        const bool is_short = asked > def_.tests_per_tick;
         std::uint32_t left = def_.tests_per_tick;
         Batch batch(*sight_, q, out);
         const auto test = [&](std::size_t i, int wanted) {
@@ -89,9 +95,9 @@ class SightKernel final : public InterestKernel {
             prefetch(q, i + 1);
             left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], batch);
         };
-        for (std::size_t i = 0; asked > left && i < n; ++i)
+        for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
             test(i, asked_of(q, i) & ~(fresh[i] | before[i]));
-        for (std::size_t i = 0; asked > def_.tests_per_tick && left > 0 && i < n; ++i)
+        for (std::size_t i = 0; is_short && stale != 0 && left > 0 && i < n; ++i)
             test(i, asked_of(q, i) & ~fresh[i]);
         const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
         for (std::size_t i = from; left > 0 && i < n; ++i) test(i, asked_of(q, i));
@@ -123,8 +129,8 @@ class SightKernel final : public InterestKernel {
       public:
         Batch(const SightTest& sight, const Question& q, std::span<Mask> out) noexcept
             : sight_(sight), q_(q), out_(out) {}
-        void clear(std::size_t block, unsigned lane) noexcept {
-            out_[block] = static_cast<Mask>(out_[block] & ~lane_bit(lane));
+        void clear(std::size_t block, Mask lanes) noexcept {
+            out_[block] = static_cast<Mask>(out_[block] & ~lanes);
         }
         void put(std::size_t block, unsigned lane, Vec3 from, Vec3 to) noexcept {
             if (n_ == queries_max) ask();
@@ -159,26 +165,33 @@ class SightKernel final : public InterestKernel {
         std::array<std::uint8_t, queries_max> visible_;
     };
 
+    /// The lowest `count` lanes of a mask.
+    static Mask first_lanes(Mask mask, std::uint32_t count) noexcept {
+        if (count_lanes(mask) <= count) return mask;
+        Mask rest = mask;
+        for (; count > 0; --count) rest &= static_cast<Mask>(rest - 1);
+        return static_cast<Mask>(mask & ~rest);
+    }
     /// Tests at most `budget` of the wanted lanes; returns how many.
     std::uint32_t test_block(const Question& q, std::size_t i, Mask wanted, std::uint32_t budget,
                              Mask& fresh, Batch& batch) const noexcept {
-        std::uint32_t tested = 0;
-        for (Mask rest = wanted; rest != 0 && tested < budget;
-             rest &= static_cast<Mask>(rest - 1)) {
+        const Mask tested = first_lanes(wanted, budget);
+        batch.clear(i, tested);
+        fresh |= tested;
+        const unsigned axes = q.slots.axes();
+        const float* const block =
+            q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
+        for (Mask rest = tested; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-            const Slot slot = slot_at(q.blocks[i], lane);
-            const Vec3 at = q.slots.place(slot);
-            const Vec3 outer = q.slots.outer(at);
-            batch.clear(i, lane);
-            fresh |= lane_bit(lane);
-            ++tested;
-            for (const Vec3 place : q.places) {
+            const Vec3 at{block[lane], block[lanes_per_block + lane],
+                          axes == 3 ? block[2 * lanes_per_block + lane] : 0};
+            for (const Vec3& place : q.places) {
                 if (!is_near(q.slots, at, place)) continue;
-                batch.put(i, lane, q.slots.outer(place), outer);
-                if (def_.predict) put_ahead(q, i, slot, place, batch);
+                batch.put(i, lane, q.slots.outer(place), q.slots.outer(at));
+                if (def_.predict) put_ahead(q, i, slot_at(q.blocks[i], lane), place, batch);
             }
         }
-        return tested;
+        return count_lanes(tested);
     }
     /// The same line as it will be, if both go on.
     static void put_ahead(const Question& q, std::size_t i, Slot slot, Vec3 place,

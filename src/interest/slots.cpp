@@ -33,6 +33,12 @@ std::span<const float> Slots::values(ValueId value) const noexcept {
 std::span<const float> Slots::ranges() const noexcept {
     return table_->floats(facts_->columns.range);
 }
+std::span<const Mask> Slots::lanes_with_bounds() const noexcept {
+    return table_->flags(facts_->columns.bounded);
+}
+float Slots::bounds(Slot slot) const noexcept {
+    return table_->number(facts_->columns.bounds, slot);
+}
 std::uint32_t Slots::flag_count() const noexcept {
     return facts_->columns.flags;
 }

@@ -217,8 +217,8 @@ void InterestData::tell_mixed(std::uint32_t o, std::span<const MixedUnit> group)
         const bool now = answers[i].shown && is_open;
         if (now != enter || views_.of(o, entity).seen == now || cancel_fact(o, entity, enter))
             return;
-        pending_.push_back(
-            {o, entity, reason_in_mixed(o, entity, answers[i], !is_open, enter), enter, true});
+        pending_.push_back({id_of(o), entity,
+                            reason_in_mixed(o, entity, answers[i], !is_open, enter), enter, true});
     };
     for (std::size_t i = group.size(); i-- > 0;)
         for_each_member(group[i].unit, false, [&](EntityId entity) { tell(i, entity, false); });
@@ -238,8 +238,8 @@ void InterestData::settle_mixed() {
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
             if (!views_.of(o, entity).seen || cancel_fact(o, entity, false)) continue;
             const bool is_live = observer_pool_.is_live(o);
-            pending_.push_back(
-                {o, entity, is_live ? Reason::despawned : Reason::disconnected, false, true});
+            pending_.push_back({id_of(o), entity,
+                                is_live ? Reason::despawned : Reason::disconnected, false, true});
         }
         views_.forget(entity);
     }

@@ -27,6 +27,7 @@ void InterestData::dissolve_unit(EntityId unit) {
     shown_count_ -= table_.flag(columns.shown_by_members, slot) ? 1 : 0;
     open_count_ -= table_.flag(columns.open, slot) ? 1 : 0;
     no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
+    bounded_count_ -= table_.flag(columns.bounded, slot) ? 1 : 0;
     table_.remove(slot, true);
 }
 
@@ -172,13 +173,15 @@ void InterestData::count_marks(EntityId unit, EntityId member, int delta) {
         cuts = marks->cuts() ? 1 : 0;
         shows = marks->shows() ? 1 : 0;
     }
-    for (const std::uint32_t o : pairs_.observers_of(member)) {
-        const PairEntry pair = *pairs_.find(o, member);
+    std::vector<std::uint32_t> allowed;
+    pairs_.for_each_of_entity(member, [&](const PairEntry& pair) {
         cuts += pair.deny ? 1 : 0;
-        if (!pair.allow) continue;
-        std::uint16_t& allows = pairs_.edit(o, unit).member_allows;
-        allows = static_cast<std::uint16_t>(allows + delta);
-        pairs_.settle(o, unit);
+        if (pair.allow) allowed.push_back(pair.observer);
+    });
+    for (const std::uint32_t o : allowed) {
+        PairEntry& pair = pairs_.edit(o, unit);
+        pair.member_allows = static_cast<std::uint16_t>(pair.member_allows + delta);
+        pairs_.settle(pair);
     }
     if (cuts == 0 && shows == 0) return;
     UnitMarks& marks = unit_marks_[index_of(unit)];
@@ -254,7 +257,7 @@ void InterestData::forget_member_pair(std::uint32_t o, EntityId member) {
 
 /// Nothing is said of it that its unit must know.
 bool InterestData::is_plain_member(EntityId entity) const noexcept {
-    if (owners_.contains(index_of(entity)) || !pairs_.observers_of(entity).empty()) return false;
+    if (owners_.contains(index_of(entity)) || pairs_.any_of_entity(entity) != nullptr) return false;
     if (is_member(entity)) return !member_marks_.contains(index_of(entity));
     const Slot slot = table_.slot_of(entity);
     const Columns& columns = facts_table_.columns;
@@ -276,10 +279,9 @@ void InterestData::take_marks_along(EntityId unit) {
                                                             : EntityMode::nodes;
     if (!marks.is_empty()) member_marks_[index_of(unit)] = marks;
     std::vector<PairEntry> said;
-    for (const std::uint32_t o : pairs_.observers_of(unit)) {
-        const PairEntry& pair = *pairs_.find(o, unit);
+    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) {
         if (pair.allow || pair.deny) said.push_back(pair);
-    }
+    });
     dissolve_unit(unit);
     for (const PairEntry& pair : said) {
         PairEntry& its = pairs_.edit(pair.observer, unit);

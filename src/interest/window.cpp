@@ -64,7 +64,7 @@ void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> ins
     std::size_t bases = 0;
     for (const CellRun& run : cells) bases += run.count;
     const std::size_t n = bases + inside_loose.size() + outside_loose.size();
-    make_room_for(blocks, n + stride);
+    reserve_for(blocks, n + stride);
     if (blocks.size() < n + stride) blocks.resize(n + stride);
     const auto put = [&](std::size_t at, BlockIndex first, std::uint32_t count) {
         BlockIndex* out = blocks.data() + at;

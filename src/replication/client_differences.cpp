@@ -122,7 +122,7 @@ void ClientGhosts::go_on(Tick tick) {
                 const KindField& field = its.fields[f];
                 std::uint32_t& word = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
                 const std::uint32_t now = extrapolated_value(*motion++, tick - of, field.largest);
-                moved |= word != now && field.component == schema_.place();
+                moved |= word != now && says_pose(field, kind(ghost));
                 word = now;
             });
             if (moved) note_place(ghost, tick, false);
@@ -135,11 +135,11 @@ void ClientGhosts::go_on(Tick tick) {
 void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
     Ghost& ghost = ghosts_[which];
     if (rested && ghost.samples > 0 && ghost.sample[0].tick < before_ && before_ < tick)
-        push_sample(ghost, {before_, ghost.sample[0].place});
+        push_sample(which, before_, sample(which, 0));
     if (ghost.samples > 0 && ghost.sample[0].tick == tick) {
-        ghost.sample[0].place = decode_place(which);
+        set_sample(which, 0, decode_pose(which));
     } else {
-        push_sample(ghost, {tick, decode_place(which)});
+        push_sample(which, tick, decode_pose(which));
     }
 }
 

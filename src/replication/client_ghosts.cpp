@@ -33,6 +33,9 @@ ClientGhosts::ClientGhosts(Schema schema)
         has_extrapolated_ |= layout.extrapolated != 0;
         extrapolated = std::max(extrapolated, std::popcount(layout.extrapolated));
     }
+    has_turns_ = std::any_of(
+        schema_.kinds().begin(), schema_.kinds().end(),
+        [](const KindDef& kind) { return kind.orientation.component != ComponentId::none; });
     motions_.set_fields(static_cast<std::size_t>(extrapolated));
 }
 
@@ -288,6 +291,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     if (edit.ghost >= ghosts_.size()) {
         ghosts_.resize((edit.ghost / bits_per_word + 1) * bits_per_word);
         words_.resize(ghosts_.size() * stride_, 0);
+        if (has_turns_) turns_.resize(ghosts_.size() * samples_max);
     }
     const auto& defaults = defaults_[index_of(edit.kind)];
     std::copy(defaults.begin(), defaults.end(), words_.data() + edit.ghost * stride_);
@@ -304,11 +308,29 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     apply_values(edit, tick);
 }
 
-void ClientGhosts::push_sample(Ghost& ghost, PlaceSample sample) noexcept {
+void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexcept {
+    Ghost& ghost = ghosts_[which];
     std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
-    ghost.sample[0] = sample;
+    if (has_turns_) {
+        const auto first = turns_.begin() + static_cast<std::ptrdiff_t>(which * samples_max);
+        std::copy_backward(first, first + samples_max - 1, first + samples_max);
+    }
+    ghost.sample[0].tick = tick;
     ghost.samples =
         static_cast<std::uint8_t>(std::min<std::size_t>(ghost.samples + 1U, samples_max));
+    set_sample(which, 0, pose);
+}
+
+void ClientGhosts::set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept {
+    ghosts_[ghost].sample[i].place = pose.place;
+    if (has_turns_) turns_[ghost * samples_max + i] = pose.turn;
+}
+
+/// Its place or its orientation.
+bool ClientGhosts::says_pose(const KindField& field, KindId kind) const noexcept {
+    if (field.component == schema_.place()) return true;
+    const OrientationDef& turn = schema_.kinds()[index_of(kind)].orientation;
+    return has_turns_ && field.component == turn.component && field.field == turn.field;
 }
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
@@ -323,7 +345,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         std::copy_n(staged_words_.data() + at, field.def->words,
                     words_.data() + edit.ghost * stride_ + word_at[f]);
         at += field.def->words;
-        moved |= field.component == schema_.place();
+        moved |= says_pose(field, ghost.kind);
     });
     // It stood still as of the snapshot before: interpolation must not smear the pause.
     const bool rested = !is_moving(edit.ghost) && ghost.updated < before_;
@@ -440,28 +462,43 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
     return place;
 }
 
-Vec3 ClientGhosts::place_at(LocalId ghost, double tick) const noexcept {
-    const Vec3 told = told_place_at(ghost, tick);
-    const LocalId frame = frame_of(ghost);
-    if (frame == no_local_id) return told;
-    const Vec3 above = place_at(frame, tick);
-    return {above.x + told.x, above.y + told.y, above.z + told.z};
+Pose ClientGhosts::decode_pose(LocalId ghost) const noexcept {
+    Pose pose{decode_place(ghost), {}};
+    const OrientationDef& turn = schema_.kinds()[index_of(kind(ghost))].orientation;
+    if (!has_turns_ || turn.component == ComponentId::none) return pose;
+    const std::uint32_t* words = find_words(ghost, turn.component, turn.field);
+    const FieldDef& field = schema_.components()[index_of(turn.component)].fields[turn.field];
+    if (words != nullptr) pose.turn = orientation_of_words(turn, field, words);
+    return pose;
 }
 
-Vec3 ClientGhosts::told_place_at(LocalId ghost, double tick) const noexcept {
+Vec3 ClientGhosts::place_at(LocalId ghost, double tick) const noexcept {
+    return pose_at(ghost, tick).place;
+}
+
+Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
+    const Pose pose = told_pose_at(ghost, tick);
+    const LocalId frame = frame_of(ghost);
+    if (frame == no_local_id) return pose;
+    return placed_within(pose_at(frame, tick), pose, has_orientation(ghost));
+}
+
+Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
     const Ghost& g = ghosts_[ghost];
     if (g.samples == 0) return {};
-    if (tick >= g.sample[0].tick) return g.sample[0].place;
-    for (std::size_t i = 1; i < g.samples; ++i) {
-        const PlaceSample& from = g.sample[i];
-        if (tick < from.tick) continue;
-        const PlaceSample& to = g.sample[i - 1];
-        const auto t = static_cast<float>((tick - from.tick) / (to.tick - from.tick));
-        return {from.place.x + (to.place.x - from.place.x) * t,
-                from.place.y + (to.place.y - from.place.y) * t,
-                from.place.z + (to.place.z - from.place.z) * t};
+    for (std::size_t i = 0; i < g.samples; ++i) {
+        const Pose from = sample(ghost, i);
+        if (tick < g.sample[i].tick && i + 1U < g.samples) continue;
+        if (i == 0 || tick <= g.sample[i].tick) return from;
+        const Pose to = sample(ghost, i - 1);
+        const double part = (tick - g.sample[i].tick) / (g.sample[i - 1].tick - g.sample[i].tick);
+        const auto t = static_cast<float>(part);
+        return {{from.place.x + (to.place.x - from.place.x) * t,
+                 from.place.y + (to.place.y - from.place.y) * t,
+                 from.place.z + (to.place.z - from.place.z) * t},
+                slerp(from.turn, to.turn, part)};
     }
-    return g.sample[g.samples - 1].place;
+    return {};
 }
 
 std::uint64_t ClientGhosts::digest() const noexcept {

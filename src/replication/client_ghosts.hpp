@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "core/rotation.hpp"
 #include "purview/client.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
@@ -113,7 +114,17 @@ class ClientGhosts {
                                     std::size_t field) const noexcept;
     /// The ghost's place at a tick that may lie between two; clamped to what is known.
     Vec3 place_at(LocalId ghost, double tick) const noexcept;
+    /// With how it is turned: not at all, where its kind has no orientation.
+    Pose pose_at(LocalId ghost, double tick) const noexcept;
+    /// The same, as it is told: as seen from frame_of, or in the world.
+    Pose told_pose_at(LocalId ghost, double tick) const noexcept;
+    /// Where it is told relative to: its parent, or nobody (no_local_id).
+    LocalId frame_of(LocalId ghost) const noexcept;
     bool has_place(LocalId ghost) const noexcept;
+    bool has_orientation(LocalId ghost) const noexcept {
+        return schema_.kinds()[index_of(ghosts_[ghost].kind)].orientation.component !=
+               ComponentId::none;
+    }
     /// As it arrived last.
     Vec3 replicated_place(LocalId ghost) const noexcept { return decode_place(ghost); }
 
@@ -203,10 +214,15 @@ class ClientGhosts {
     void show(LocalId ghost);
     void show_waiting(Tick tick);
     void tell_relations();
-    static void push_sample(Ghost& ghost, PlaceSample sample) noexcept;
-    LocalId frame_of(LocalId ghost) const noexcept;
+    void push_sample(LocalId ghost, Tick tick, const Pose& pose) noexcept;
+    Pose sample(LocalId ghost, std::size_t i) const noexcept {
+        return {ghosts_[ghost].sample[i].place,
+                has_turns_ ? turns_[ghost * samples_max + i] : Rotation{}};
+    }
+    void set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept;
+    Pose decode_pose(LocalId ghost) const noexcept;
+    bool says_pose(const KindField& field, KindId kind) const noexcept;
     void set_parent(LocalId ghost, LocalId parent, Tick tick);
-    Vec3 told_place_at(LocalId ghost, double tick) const noexcept;
     LocalId root_of(LocalId ghost) const noexcept;
     unsigned depth_of(LocalId ghost) const noexcept;
     void apply_values(const Edit& edit, Tick tick);
@@ -220,6 +236,8 @@ class ClientGhosts {
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
     bool has_extrapolated_ = false;
+    bool has_turns_ = false;       ///< kinds have orientations
+    std::vector<Rotation> turns_;  ///< [ghosts][samples_max]; empty without
     unsigned kind_bits_;
     std::size_t stride_ = 1;
     std::vector<Ghost> ghosts_;

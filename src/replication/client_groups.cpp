@@ -127,16 +127,16 @@ void ClientGhosts::set_parent(LocalId ghost, LocalId parent, Tick tick) {
     its.reframed = true;
     // It stood still until the tick before, there.
     if (its.samples > 0 && its.sample[0].tick + 1 < tick)
-        push_sample(its, {tick - 1, its.sample[0].place});
-    std::array<Vec3, samples_max> world;
-    for (std::size_t i = 0; i < its.samples; ++i) world[i] = place_at(ghost, its.sample[i].tick);
+        push_sample(ghost, tick - 1, sample(ghost, 0));
+    std::array<Pose, samples_max> world;
+    for (std::size_t i = 0; i < its.samples; ++i) world[i] = pose_at(ghost, its.sample[i].tick);
     its.parent = parent;
     const LocalId frame = frame_of(ghost);
     for (std::size_t i = 0; i < its.samples; ++i) {
-        its.sample[i].place = world[i];
-        if (frame == no_local_id) continue;
-        const Vec3 above = place_at(frame, its.sample[i].tick);
-        its.sample[i].place = {world[i].x - above.x, world[i].y - above.y, world[i].z - above.z};
+        set_sample(ghost, i,
+                   frame == no_local_id ? world[i]
+                                        : as_seen_from(pose_at(frame, its.sample[i].tick), world[i],
+                                                       has_orientation(ghost)));
     }
 }
 

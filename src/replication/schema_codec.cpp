@@ -185,6 +185,18 @@ void read_inputs(BitReader& in, Schema& schema) {
     if (schema.status() != Status::ok) in.fail();
 }
 
+void read_orientation(BitReader& in, Schema& schema, KindId kind) {
+    const ComponentId component{static_cast<std::uint16_t>(in.bits(5))};
+    const auto field = static_cast<std::size_t>(in.bits(4));
+    Yaw yaw;
+    yaw.axis = static_cast<TurnAxis>(in.bits(2));
+    yaw.full_turn = std::bit_cast<double>(in.u64());
+    if (!in.ok() || index_of(component) >= schema.components().size()) return in.fail();
+    const auto& fields = schema.components()[index_of(component)].fields;
+    if (field >= fields.size()) return in.fail();
+    schema.set_orientation(kind, component, fields[field].name, yaw);
+}
+
 }  // namespace
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
@@ -211,6 +223,13 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         out.bits(mask, static_cast<unsigned>(schema.components().size()));
         out.boolean(kind.relative_place);
+        const OrientationDef& turn = kind.orientation;
+        out.boolean(turn.component != ComponentId::none);
+        if (turn.component == ComponentId::none) continue;
+        out.bits(index_of(turn.component), 5);
+        out.bits(turn.field, 4);
+        out.bits(static_cast<std::uint64_t>(turn.axis), 2);
+        out.u64(std::bit_cast<std::uint64_t>(turn.full_turn));
     }
     write_rpcs(schema, out);
     write_inputs(schema, out);
@@ -248,6 +267,7 @@ Result<Schema> read_schema(BitReader& in) {
         const KindId id = schema.kind(name, list);
         const bool is_relative = in.boolean();
         if (schema.status() == Status::ok) schema.edit_kind(id).relative_place = is_relative;
+        if (in.boolean()) read_orientation(in, schema, id);
         if (schema.status() != Status::ok) in.fail();
     }
     read_rpcs(in, schema);

@@ -274,7 +274,8 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     std::size_t count = 0;
     for (const std::uint64_t word : ghosts.pending())
         count += static_cast<std::size_t>(std::popcount(word));
-    if (plan.keys.size() < count) plan.keys.resize(2 * count);
+    constexpr std::size_t keys_least = 256;
+    if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
     // Where all may fit, nobody is asked for a priority before it is known that it does not.
     const bool may_fit = count <= budget_bits / plan.item_bits;
     const float likely_priority = may_fit ? 0 : plan.likely_priority;

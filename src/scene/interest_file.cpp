@@ -139,6 +139,7 @@ InterestEntry read_interest(const toml::table& table, const std::string& path,
     in.read_choice("axes", axes, entry.axes);
     read_ranges(in, entry.range_classes_m);
     in.read_real("observer_range_max_m", entry.observer_range_max_m, 0, rule_metres_max);
+    in.read_real("group_bounds_max_m", entry.group_bounds_max_m, 0, rule_metres_max);
     in.read_integer("min_stay_ticks", entry.min_stay_ticks, 0, 1'000'000);
     constexpr std::pair<const char*, InterestLevel> levels[] = {
         {"none", InterestLevel::none},

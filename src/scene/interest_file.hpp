@@ -37,6 +37,7 @@ struct InterestEntry {
     Axes axes = Axes::xy;
     std::vector<float> range_classes_m;
     float observer_range_max_m = 0;
+    float group_bounds_max_m = 0;
     std::uint32_t min_stay_ticks = 0;
     InterestLevel level = InterestLevel::full;
     SightDef sight;  ///< for steps that do not say otherwise

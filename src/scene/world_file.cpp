@@ -139,6 +139,8 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
         if (kind.promote_ancestors && !kind.split)
             in.fail(*in.find("promote_ancestors"),
                     in.title("promote_ancestors") + " needs split = true");
+        in.read("by_bounds", kind.by_bounds);
+        if (kind.by_bounds) kind.by_bounds_place = in.place("by_bounds");
         in.read_real("range_m", kind.range_m, 0.001, rule_metres_max);
         if (in.has("range_m")) kind.range_place = in.place("range_m");
         in.finish();
@@ -226,6 +228,7 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
     rules.cell_m = world.interest.cell_m;
     rules.axes = world.interest.axes;
     rules.observer_range_max_m = world.interest.observer_range_max_m;
+    rules.group_bounds_max_m = world.interest.group_bounds_max_m;
     if (world.map) {
         rules.bounds_max = {world.map->width_m(), world.map->height_m(), 0};
     } else if (world.trace) {
@@ -264,6 +267,11 @@ Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const In
             kind.owner_sees = entry.owner_sees;
             kind.split = entry.split;
             kind.promote_ancestors = entry.promote_ancestors;
+            kind.by_bounds = entry.by_bounds;
+            if (entry.by_bounds && !(rules.group_bounds_max_m > 0)) {
+                throw WorldError{text_of(world.path, entry.by_bounds_place) + ": 'kinds." +
+                                 entry.name + ".by_bounds' needs 'interest.group_bounds_max_m'"};
+            }
             kind.range_m = entry.range_m;
         }
     } catch (const WorldError& error) {

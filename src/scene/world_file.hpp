@@ -47,6 +47,8 @@ struct KindEntry {
     bool owner_sees = true;
     bool split = false;
     bool promote_ancestors = false;
+    bool by_bounds = false;
+    FilePlace by_bounds_place;
     float range_m = 0;
     FilePlace range_place;
 };

@@ -23,6 +23,14 @@ std::uint32_t axis_count(float min, float max, float cell_m) {
 
 }  // namespace
 
+BlockTable::BlockTable(bool three_d) : axes_(three_d ? 3 : 2) {
+    free_blocks_.reserve(least_room);
+    idle_.reserve(least_room);
+    displaced_.reserve(least_room);
+    vacated_blocks_.reserve(least_room);
+    leaving_.reserve(least_room);
+}
+
 std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_m) {
     PURVIEW_ASSERT(block_end() == cell_count_);
     GridLayer layer;
@@ -87,7 +95,7 @@ namespace {
 
 /// Grows by a sixteenth: what is appended now and then must not cost twice its room.
 template <class Vector>
-void make_room(Vector& vector, std::size_t more) {
+void grow_little(Vector& vector, std::size_t more) {
     const std::size_t wanted = vector.size() + more;
     if (wanted > vector.capacity()) vector.reserve(wanted + wanted / 16 + 64);
 }
@@ -96,19 +104,19 @@ void make_room(Vector& vector, std::size_t more) {
 
 void BlockTable::append_block() {
     const BlockIndex block = block_end();
-    make_room(coordinates_, floats_per_block());
-    make_room(occupied_, 1);
-    make_room(vacated_, 1);
-    make_room(index_, lanes_per_block);
-    make_room(next_, 1);
-    make_room(previous_, 1);
-    make_room(cell_, 1);
+    grow_little(coordinates_, floats_per_block());
+    grow_little(occupied_, 1);
+    grow_little(vacated_, 1);
+    grow_little(index_, lanes_per_block);
+    grow_little(next_, 1);
+    grow_little(previous_, 1);
+    grow_little(cell_, 1);
     for (auto& column : flags_) {
-        if (!column.empty()) make_room(column, 1);
+        if (!column.empty()) grow_little(column, 1);
     }
-    for (auto& column : keys_) make_room(column, lanes_per_block);
+    for (auto& column : keys_) grow_little(column, lanes_per_block);
     for (auto& column : floats_) {
-        if (!column.empty()) make_room(column, lanes_per_block);
+        if (!column.empty()) grow_little(column, lanes_per_block);
     }
     dirty_.resize(block + 1);
     is_idle_.resize(block + 1);
@@ -176,10 +184,10 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     const Mask bit = lane_bit(lane_of(slot));
     PURVIEW_ASSERT((occupied_[block] & bit) != 0);
     occupied_[block] = static_cast<Mask>(occupied_[block] & ~bit);
-    if (vacated_[block] == 0) put(vacated_blocks_, block);
+    if (vacated_[block] == 0) vacated_blocks_.push_back(block);
     unsettle(cell_[block]);
     vacated_[block] |= bit;
-    put(displaced_, {entity(slot), slot, to, silent});
+    displaced_.push_back({entity(slot), slot, to, silent});
     index_[slot] = displaced_tag | static_cast<std::uint32_t>(displaced_.size() - 1);
     mark_dirty(block);
     write_place(slot, {empty_lane, 0, 0});
@@ -196,7 +204,7 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
     const std::uint32_t index = index_of(entity);
     PURVIEW_ASSERT(index < entity_index_end);
     if (home_.size() <= index) {
-        make_room(home_, index + 1 - home_.size());
+        grow_little(home_, index + 1 - home_.size());
         home_.resize(index + 1);
     }
     PURVIEW_ASSERT(home_[index].slot == no_slot);
@@ -241,16 +249,45 @@ void BlockTable::settle_moves() {
     }
     if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
-    for (const EntityId entity : leaving_) {
-        const Slot slot = slot_of(entity);
+    // Look-up by look-up ahead: the home, its lane, the cell where it goes.
+    constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
+    const std::size_t n = leaving_.size();
+    const auto cell_of_leaver = [&](Slot slot, BlockIndex home) {
+        return layers_[layer_of_cell(home)].cell_at(place(slot));
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i + home_ahead < n) prefetch_home_of(leaving_[i + home_ahead]);
+        if (i + lane_ahead < n) prefetch_lane(slot_of(leaving_[i + lane_ahead]));
+        if (i + cell_ahead < n) {
+            const Slot slot = slot_of(leaving_[i + cell_ahead]);
+            if (slot != no_slot) prefetch_cell(cell_of_leaver(slot, cell_[block_of(slot)]));
+        }
+        const Slot slot = slot_of(leaving_[i]);
         if (slot == no_slot) continue;  // gone since
         const BlockIndex home = cell_[block_of(slot)];
         if (home == unplaced_cell_) continue;
-        const Vec3 at = place(slot);
-        const BlockIndex cell = layers_[layer_of_cell(home)].cell_at(at);
-        if (cell != home) (void)relocate(slot, at, cell);
+        const BlockIndex cell = cell_of_leaver(slot, home);
+        if (cell != home) (void)relocate(slot, place(slot), cell);
     }
     clear_and_trim(leaving_);
+}
+
+void BlockTable::prefetch_lane(Slot slot) const noexcept {
+    if (slot == no_slot) return;
+    const BlockIndex block = block_of(slot);
+    for (unsigned a = 0; a < axes_; ++a)
+        __builtin_prefetch(coordinates(block) + a * lanes_per_block, 1);
+    __builtin_prefetch(&index_[slot], 1);
+    __builtin_prefetch(&cell_[block]);
+}
+
+/// Of a cell that gets one more.
+void BlockTable::prefetch_cell(BlockIndex cell) const noexcept {
+    for (unsigned a = 0; a < axes_; ++a)
+        __builtin_prefetch(coordinates(cell) + a * lanes_per_block, 1);
+    __builtin_prefetch(&index_[slot_at(cell, 0)], 1);
+    __builtin_prefetch(&occupied_[cell], 1);
+    __builtin_prefetch(&vacated_[cell], 1);
 }
 
 Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
@@ -312,7 +349,7 @@ void BlockTable::free_vacated(BlockIndex block) {
     if (block == cell) return;
     if (occupied_[block] == 0 && !is_idle_.test(block)) {
         is_idle_.set(block);
-        put(idle_, {block, ticks_});
+        idle_.push_back({block, ticks_});
     }
     if (was_full) {
         unlink(block);
@@ -324,7 +361,7 @@ void BlockTable::recycle(BlockIndex block) {
     const BlockIndex cell = cell_[block];
     unlink(block);
     next_[block] = previous_[block] = block;
-    put(free_blocks_, block);
+    free_blocks_.push_back(block);
     if (next_[cell] == cell) overflowing_.reset(cell);
     change_ring(cell);  // windows that hold the block must let it go
 }

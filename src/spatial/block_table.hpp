@@ -93,7 +93,7 @@ struct Nudge {
 class BlockTable {
   public:
     /// `three_d`: blocks have a third line and cells a third axis.
-    explicit BlockTable(bool three_d) : axes_(three_d ? 3 : 2) {}
+    explicit BlockTable(bool three_d);
 
     /// Layers are added before the first entity. Returns the layer's number.
     std::uint32_t add_layer(Vec3 min, Vec3 max, float cell_m);
@@ -260,6 +260,8 @@ class BlockTable {
     std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
     Slot relocate(Slot slot, Vec3 place, BlockIndex cell);
+    void prefetch_lane(Slot slot) const noexcept;
+    void prefetch_cell(BlockIndex cell) const noexcept;
     void vacate(Slot slot, Slot to, bool silent);
     void write_place(Slot slot, Vec3 place) noexcept;
     bool changes_to_placed(Slot slot) const noexcept;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/rotation.hpp"
+
 namespace purview {
 
 namespace {
@@ -40,36 +42,6 @@ std::int64_t load_integer(const FieldDef& field, const std::byte* data) noexcept
 
 std::uint32_t canonical(float value) noexcept {
     return std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value);
-}
-
-// -- rotations: which part is the largest, and the three others
-// ------------------------------------
-
-constexpr unsigned part_bits = 10;
-constexpr std::int64_t part_zero = 511;  // 0 and +-sqrt(1/2) are exact: 0, 511, 1022
-
-std::uint32_t quantise_rotation(const Rotation& rotation) noexcept {
-    const std::array<double, 4> parts{rotation.x, rotation.y, rotation.z, rotation.w};
-    double length = 0;
-    for (const double part : parts) length += part * part;
-    length = std::sqrt(length);
-    if (!(length > 1e-6) || !std::isfinite(length)) return quantise_rotation({});
-    std::size_t largest = 0;
-    for (std::size_t i = 1; i < 4; ++i) {
-        if (std::abs(parts[i]) > std::abs(parts[largest])) largest = i;
-    }
-    // A rotation and its negative are the same: the largest part counts as positive.
-    const double scale = (parts[largest] < 0 ? -1 : 1) / length * std::sqrt(2.0) * part_zero;
-    auto wire = static_cast<std::uint32_t>(largest);
-    unsigned shift = 2;
-    for (std::size_t i = 0; i < 4; ++i) {
-        if (i == largest) continue;
-        const auto steps =
-            std::clamp<std::int64_t>(std::llround(parts[i] * scale), -part_zero, part_zero);
-        wire |= static_cast<std::uint32_t>(steps + part_zero) << shift;
-        shift += part_bits;
-    }
-    return wire;
 }
 
 // -- ranged floats: how far the exponent is below the range's, then all of the mantissa -----------
@@ -165,26 +137,15 @@ void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noex
                    : static_cast<std::uint32_t>(in.bits(field.wire_bits));
 }
 
-Rotation rotation_of(std::uint32_t wire) noexcept {
-    std::array<double, 4> parts{};
-    const std::size_t largest = wire & 3U;
-    double rest = 1;
-    unsigned shift = 2;
-    for (std::size_t i = 0; i < 4; ++i) {
-        if (i == largest) continue;
-        const auto steps = std::int64_t{(wire >> shift) & ((1U << part_bits) - 1)} - part_zero;
-        parts[i] = static_cast<double>(std::min(steps, part_zero)) / part_zero / std::sqrt(2.0);
-        rest -= parts[i] * parts[i];
-        shift += part_bits;
-    }
-    if (rest < 0) return {};
-    parts[largest] = std::sqrt(rest);
-    return {static_cast<float>(parts[0]), static_cast<float>(parts[1]),
-            static_cast<float>(parts[2]), static_cast<float>(parts[3])};
-}
-
 double relative_origin(const FieldDef& field) noexcept {
     return field.type == FieldType::quantised ? dequantised_value(field, wire_max(field) / 2) : 0;
+}
+
+Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
+                              const std::uint32_t* words) noexcept {
+    return field.type == FieldType::rotation
+               ? unpack_rotation(*words)
+               : orientation_of_number(def, dequantised_value(field, *words));
 }
 
 std::uint32_t wire_max(const FieldDef& field) noexcept {
@@ -238,18 +199,13 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
         case FieldType::ranged:
             return canonical(load<float>(at));
         case FieldType::rotation:
-            return quantise_rotation(load<Rotation>(at));
+            return pack_rotation(load<Rotation>(at));
         case FieldType::text:
         case FieldType::reference:
             PURVIEW_ASSERT(false);  // more than one word
             return 0;
-        case FieldType::quantised: {
-            const double value = load<float>(at);
-            if (!(value > field.min)) return 0;  // NaN too
-            const double steps = std::floor((value - field.min) / field.step + 0.5);
-            const std::uint32_t max = wire_max(field);
-            return steps >= max ? max : static_cast<std::uint32_t>(steps);
-        }
+        case FieldType::quantised:
+            return nearest_step(load<float>(at), field.min, field.step, wire_max(field));
     }
     return 0;
 }
@@ -294,7 +250,7 @@ void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noex
             store(at, std::bit_cast<float>(wire));
             return;
         case FieldType::rotation:
-            store(at, rotation_of(wire));
+            store(at, unpack_rotation(wire));
             return;
         case FieldType::text:
         case FieldType::reference:

@@ -36,15 +36,16 @@ void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& o
 /// Reads words[field.words]; fails at what write_words would not write.
 void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept;
 
-/// The rotation of a wire number; no rotation at all for one that none has.
-Rotation rotation_of(std::uint32_t wire) noexcept;
-
 /// The value of the wire number, for display; 0 of what is no number.
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept;
 
 /// What is added to a coordinate that is told as seen from a parent: the middle of a quantised
 /// range, so that it may be negative; 0 of other types.
 double relative_origin(const FieldDef& field) noexcept;
+
+/// What the words of the field say as the orientation of an entity.
+Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
+                              const std::uint32_t* words) noexcept;
 
 /// The largest wire number of the field.
 std::uint32_t wire_max(const FieldDef& field) noexcept;

@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Places at the end of the game's edits: what is not finite is put back, and whoever has a place
-// relative to its parent goes where that goes.
+// relative to its parent goes where that goes, and turns with it. A frame is how what is relative
+// to an entity is turned; it is made of what clients are told, so that they stand where we do.
 #include <cmath>
 #include <cstring>
 
+#include "core/rotation.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -39,15 +41,40 @@ void WorldData::settle_places() {
     });
 }
 
+Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
+    if (!has_orientation(index)) return {};
+    const OrientationDef& turn = kind_def_at(index).orientation;
+    const FieldDef& field = schema().components()[index_of(turn.component)].fields[turn.field];
+    const Rotation own = orientation_in(turn, field, component_at(index, turn.component));
+    if (frames_.empty() || !is_relative(index)) return own;
+    return composed(frames_[index_of(entities_[index].parent)], own);
+}
+
+/// Where a place within its parent is in the world.
+Vec3 WorldData::from_parent(std::uint32_t index, Vec3 local) const noexcept {
+    const std::uint32_t above = index_of(entities_[index].parent);
+    return sum(place_at(above), frames_.empty() ? local : rotated(frames_[above], local));
+}
+
+Vec3 WorldData::as_seen_from_parent(std::uint32_t index) const noexcept {
+    const std::uint32_t above = index_of(entities_[index].parent);
+    const Vec3 off = difference(place_at(index), place_at(above));
+    return frames_.empty() ? off : rotated(inverse(frames_[above]), off);
+}
+
 /// Before its parent changes: it stands where its parent has taken it by now.
 void WorldData::bring_along(std::uint32_t index) {
-    if (!has_relative_places_ || !is_relative(index)) return;
+    if (!has_relative_places_) return;
+    const bool is_below = is_relative(index);
     const bool was_moved = columns_[index_of(schema().place())].dirty.test(index);
-    if (was_moved && !entities_[index].keeps_local) return;
-    const std::uint32_t above = index_of(entities_[index].parent);
-    ++work_.steps_up;
-    bring_along(above);
-    const Vec3 there = sum(place_at(above), locals_[index]);
+    const bool goes_along = is_below && (!was_moved || entities_[index].keeps_local);
+    if (is_below && (goes_along || !frames_.empty())) {
+        ++work_.steps_up;
+        bring_along(index_of(entities_[index].parent));
+    }
+    if (!frames_.empty()) frames_[index] = orientation_at(index);
+    if (!goes_along) return;
+    const Vec3 there = from_parent(index, locals_[index]);
     std::memcpy(component_at(index, schema().place()), &there, sizeof there);
 }
 
@@ -56,10 +83,26 @@ void WorldData::bring_along(std::uint32_t index) {
 void WorldData::keep_place(std::uint32_t index) {
     if (!has_relative_places_ || !kind_def_at(index).relative_place || !is_placed(index)) return;
     mark_dirty(index, schema().place());
+    if (is_relative(index)) bring_along(index_of(entities_[index].parent));
+    keep_orientation(index);
     if (!is_relative(index)) return;
-    bring_along(index_of(entities_[index].parent));
-    locals_[index] = difference(place_at(index), place_at(index_of(entities_[index].parent)));
+    locals_[index] = as_seen_from_parent(index);
     entities_[index].keeps_local = true;
+}
+
+/// Its frame is still the one that it had: its field says it as seen from another parent.
+void WorldData::keep_orientation(std::uint32_t index) {
+    if (frames_.empty() || !has_orientation(index)) return;
+    constexpr double same_radians = 1e-6;  // what a float loses
+    if (angle_between(orientation_at(index), frames_[index]) < same_radians) return;
+    const OrientationDef& turn = kind_def_at(index).orientation;
+    const FieldDef& field = schema().components()[index_of(turn.component)].fields[turn.field];
+    const Rotation above =
+        is_relative(index) ? frames_[index_of(entities_[index].parent)] : Rotation{};
+    set_orientation_in(turn, field, composed(inverse(above), frames_[index]),
+                       component_at(index, turn.component));
+    mark_dirty(index, turn.component);
+    frames_[index] = orientation_at(index);
 }
 
 Status WorldData::set_local_place(EntityId entity, Vec3 place) {
@@ -67,19 +110,29 @@ Status WorldData::set_local_place(EntityId entity, Vec3 place) {
     if (!is_finite(place)) return Status::bad_position;
     const std::uint32_t index = index_of(entity);
     if (!is_relative(index)) return Status::bad_argument;
+    const std::uint32_t above = index_of(entities_[index].parent);
+    if (!frames_.empty()) frames_[above] = orientation_at(above);
     locals_[index] = place;
-    const Vec3 there = sum(place_at(index_of(entities_[index].parent)), place);
+    const Vec3 there = from_parent(index, place);
     std::memcpy(component_at(index, schema().place()), &there, sizeof there);
     mark_dirty(index, schema().place());
     entities_[index].keeps_local = true;
     return Status::ok;
 }
 
+/// It, or how it is turned.
+bool WorldData::is_written(std::uint32_t index) const noexcept {
+    if (columns_[index_of(schema().place())].dirty.test(index)) return true;
+    const ComponentId turn = kind_def_at(index).orientation.component;
+    return turn != ComponentId::none && columns_[index_of(turn)].dirty.test(index);
+}
+
 /// Whoever was moved by itself has another local place; whoever was not goes with its parent, and
-/// is not written by that: to its observers nothing has changed. Parents first.
+/// is not written by that: to its observers nothing has changed. Parents first; and those below
+/// whoever turns.
 void WorldData::settle_relative_places() {
     const ComponentId place = schema().place();
-    if (!has_relative_places_ || place == ComponentId::none) return;
+    if ((!has_relative_places_ && bounded_kinds_.empty()) || place == ComponentId::none) return;
     for (auto& wave : waves_) wave.clear();
     carried_.clear();
     const auto put = [&](std::uint32_t index) {
@@ -93,27 +146,36 @@ void WorldData::settle_relative_places() {
         if (pool_.is_live(index) && (entities_[index].members > 1 || entities_[index].depth > 0))
             put(index);
     });
+    for_each_bit(orientation_components_, 0, [&](std::size_t c) {
+        columns_[c].dirty.for_each([&](std::size_t i) {
+            const auto index = static_cast<std::uint32_t>(i);
+            if (!pool_.is_live(index) || dirty.test(index) ||
+                index_of(kind_def_at(index).orientation.component) != c)
+                return;
+            if (entities_[index].members > 1 || entities_[index].depth > 0) put(index);
+        });
+    });
     for (std::size_t depth = 0; depth < waves_.size(); ++depth) {
         for (std::size_t i = 0; i < waves_[depth].size(); ++i) {
             const std::uint32_t index = waves_[depth][i];
+            if (!frames_.empty()) frames_[index] = orientation_at(index);
             if (is_relative(index)) {
-                const Vec3 above = place_at(index_of(entities_[index].parent));
                 const bool goes_along = !dirty.test(index) || entities_[index].keeps_local;
                 if (goes_along) {
-                    const Vec3 there = sum(above, locals_[index]);
+                    const Vec3 there = from_parent(index, locals_[index]);
                     if (is_finite(there)) {
                         std::memcpy(component_at(index, place), &there, sizeof there);
                         settled_places_[index] = there;
                         if (keeps_carried_ && !dirty.test(index)) carried_.push_back(index);
                     }
                 } else {
-                    locals_[index] = difference(place_at(index), above);
+                    locals_[index] = as_seen_from_parent(index);
                 }
             }
             if (entities_[index].members == 1) continue;
             for (const EntityId child : children_[index]) {
                 const std::uint32_t below = index_of(child);
-                if (!dirty.test(below) && is_relative(below)) put(below);
+                if (!is_written(below) && is_relative(below)) put(below);
             }
         }
     }

@@ -160,6 +160,8 @@ std::string problem_of_space(const InterestRules& rules) {
             return "classes of range must ascend from above 0";
         last = range;
     }
+    if (!std::isfinite(rules.group_bounds_max_m) || rules.group_bounds_max_m < 0)
+        return "the largest bounds of a group must be >= 0";
     if (!std::isfinite(rules.observer_range_max_m) || rules.observer_range_max_m < 0)
         return "the largest range of observers must be 0 or more";
     return {};

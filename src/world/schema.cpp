@@ -189,6 +189,11 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (index_of(component) >= components_.size()) return fail("audience: unknown component");
     const std::string where = "audience of '" + components_[index_of(component)].name + "'";
     if (component == place_) return fail(where + ": the place is for everyone");
+    const bool turns = std::any_of(kinds_.begin(), kinds_.end(), [&](const KindDef& kind) {
+        return kind.orientation.component == component;
+    });
+    if (turns && audience.type != AudienceType::everyone)
+        return fail(where + ": an orientation is for everyone");
     if (audience.type > AudienceType::in_turn) return fail(where + ": unknown type");
     if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
         return fail(where + ": unknown key domain");
@@ -308,6 +313,25 @@ void Schema::set_place(ComponentId component) {
         return fail("place: the struct must begin with a Vec3");
     }
     place_ = component;
+}
+
+void Schema::set_orientation(KindId kind, ComponentId component, std::string_view field,
+                             const Yaw& yaw) {
+    if (index_of(kind) >= kinds_.size()) return fail("orientation: unknown kind");
+    KindDef& def = kinds_[index_of(kind)];
+    const std::string where = "orientation of kind '" + def.name + "'";
+    const std::size_t at = find_field(component, field);
+    if (at == fields_max ||
+        std::find(def.components.begin(), def.components.end(), component) == def.components.end())
+        return fail(where + ": unknown field");
+    const ComponentDef& owner = components_[index_of(component)];
+    const FieldType type = owner.fields[at].type;
+    if (type == FieldType::boolean || type == FieldType::text || type == FieldType::reference)
+        return fail(where + ": a rotation or a number");
+    if (owner.audience.type != AudienceType::everyone) return fail(where + ": it is for everyone");
+    if (!std::isfinite(yaw.full_turn) || yaw.full_turn == 0 || yaw.axis > TurnAxis::z)
+        return fail(where + ": a full turn is not 0, about one of three axes");
+    def.orientation = {component, static_cast<std::uint16_t>(at), yaw.axis, yaw.full_turn};
 }
 
 KindId Schema::kind(std::string_view name, std::span<const ComponentId> components, float urgency) {
@@ -435,6 +459,7 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
 
 /// No index of a component.
 constexpr std::uint64_t relative_place_mark = 0x10000;
+constexpr std::uint64_t orientation_mark = 0x10001;
 
 std::uint64_t Schema::hash() const noexcept {
     std::uint64_t hash = combine64(0, components_.size());
@@ -445,6 +470,11 @@ std::uint64_t Schema::hash() const noexcept {
         for (const ComponentId component : kind.components)
             hash = combine64(hash, index_of(component));
         if (kind.relative_place) hash = combine64(hash, relative_place_mark);
+        const OrientationDef& turn = kind.orientation;
+        if (turn.component == ComponentId::none) continue;
+        hash = combine64(combine64(hash, orientation_mark), index_of(turn.component));
+        hash = combine64(combine64(hash, turn.field), static_cast<std::uint64_t>(turn.axis));
+        hash = hash_real(hash, turn.full_turn);
     }
     for (const auto& rpc : rpcs_) {
         const RpcDesc& desc = rpc.desc;

@@ -91,6 +91,10 @@ Vec3 World::local_place_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->local_place_at(index_of(entity)) : Vec3{};
 }
 
+Rotation World::orientation_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->orientation_at(index_of(entity)) : Rotation{};
+}
+
 Status World::set_local_place(EntityId entity, Vec3 place) {
     return data_->set_local_place(entity, place);
 }

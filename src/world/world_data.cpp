@@ -54,6 +54,10 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
         attribute_components_ |= 1U << index_of(value.component);
     has_relative_places_ = std::any_of(schema().kinds().begin(), schema().kinds().end(),
                                        [](const KindDef& kind) { return kind.relative_place; });
+    for (const KindDef& kind : schema().kinds()) {
+        if (has_relative_places_ && kind.orientation.component != ComponentId::none)
+            orientation_components_ |= 1U << index_of(kind.orientation.component);
+    }
 }
 
 Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
@@ -67,6 +71,7 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         flags_.push_back(0);
         settled_places_.emplace_back();
         if (has_relative_places_) locals_.emplace_back();
+        if (orientation_components_ != 0) frames_.emplace_back();
         for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
         for (std::size_t v = 0; v < schema().values().size(); ++v) values_[v].push_back(0);
         if (columns_.empty() || columns_[0].dirty.size() <= index) {
@@ -171,6 +176,7 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
 void WorldData::settle() {
     settle_places();
     settle_relative_places();
+    settle_bounds();
     attribute_changes_.clear();
     if (attribute_components_ == 0) return;
     const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
@@ -199,6 +205,7 @@ void WorldData::clear_changes() {
     end_relations();
     ops_.clear();
     tracked_ops_ = 0;
+    bounded_ops_ = 0;
     attribute_changes_.clear();
     for (auto& column : columns_) column.dirty.clear_all();
     pool_.recycle();

@@ -18,6 +18,7 @@
 #include "core/bitset.hpp"
 #include "core/id_pool.hpp"
 #include "purview/world.hpp"
+#include "world/group_bounds.hpp"
 
 namespace purview {
 
@@ -174,6 +175,21 @@ class WorldData {
         return is_relative(index) ? locals_[index] : place_at(index);
     }
     Status set_local_place(EntityId entity, Vec3 place);
+    bool has_orientation(std::uint32_t index) const noexcept {
+        return kind_def_at(index).orientation.component != ComponentId::none;
+    }
+    /// How it is turned in the world, by what clients are told.
+    Rotation orientation_at(std::uint32_t index) const noexcept;
+
+    // -- bounds.cpp: bounds of groups, of those whose root is of such a kind
+    /// by_kind[kind]: a root of the kind has bounds.
+    void keep_bounds(std::vector<bool> by_kind);
+    float bounds_at(std::uint32_t index) const noexcept {
+        return bounds_.radius_m(at_index(index));
+    }
+    /// Roots whose bounds changed since the last call, as of the last settle.
+    std::span<const GroupBounds::Change> take_bounds_changes();
+    std::uint64_t bounds_measured() const noexcept { return bounds_measured_; }
 
     // -- the change log of the running tick -----------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
@@ -228,8 +244,17 @@ class WorldData {
     void pass_owner_down(std::uint32_t index);
     void bring_along(std::uint32_t index);
     void keep_place(std::uint32_t index);
+    Vec3 from_parent(std::uint32_t index, Vec3 local) const noexcept;
+    Vec3 as_seen_from_parent(std::uint32_t index) const noexcept;
+    void keep_orientation(std::uint32_t index);
     void settle_relative_places();
+    bool is_written(std::uint32_t index) const noexcept;
     void settle_places();
+    bool has_bounds(std::uint32_t root) const noexcept {
+        return bounded_kinds_[index_of(entities_[root].kind)];
+    }
+    void measure(std::uint32_t index);
+    void settle_bounds();
     void settle_attributes(std::uint32_t index, bool report);
 
     WorldDef def_;
@@ -245,7 +270,17 @@ class WorldData {
     std::vector<Vec3> settled_places_;
     bool has_relative_places_ = false;
     std::vector<Vec3> locals_;  ///< by entity index; empty where no kind has relative places
+    std::uint32_t orientation_components_ = 0;  ///< a bit each; 0 without relative places
+    /// By entity index: how what is relative to it is turned, as of the last settle. Empty where no
+    /// kind has an orientation.
+    std::vector<Rotation> frames_;
     std::vector<std::vector<std::uint32_t>> waves_;  ///< scratch: by depth
+    std::vector<bool> bounded_kinds_;                ///< empty: nobody asks for bounds
+    GroupBounds bounds_;
+    std::vector<GroupBounds::Change> bounds_changes_;
+    std::size_t bounded_ops_ = 0;  ///< of ops_, those that bounds know
+    Bitset shifted_;               ///< scratch: moved within its group
+    std::uint64_t bounds_measured_ = 0;
     std::vector<std::uint32_t> carried_;
     bool keeps_carried_ = false;
     std::vector<WorldOp> ops_;

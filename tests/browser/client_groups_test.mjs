@@ -28,6 +28,7 @@ const answers = {
   pv_client_relation_count: () => relations,
   pv_client_relations: () => 8192,
   pv_client_root_of: (_, ghost) => (ghost === 3 ? 1 : -1),  // as wasm gives them: signed
+  pv_client_orientation: () => 512,
   pv_client_cell_grid_count: () => 2,
   pv_client_cell_of: (_, ghost, grid) => (ghost === 3 ? 20 + grid : -1),
 };
@@ -48,6 +49,8 @@ assert.deepEqual([client.rootOf(3), client.cellOf(3), client.cellGridCount], [NO
 await client.connect();
 assert.deepEqual([client.rootOf(3), client.rootOf(9)], [1, NO_GHOST]);
 assert.deepEqual([client.cellGridCount, client.cellOf(3), client.cellOf(3, 1), client.cellOf(9)], [2, 20, 21, NO_CELL]);
+new Float32Array(memory.buffer, 512, 4).set([0, 0, 1, 0]);
+assert.deepEqual(client.orientation(3, 10.5), [0, 0, 1, 0]);
 
 // What came is told before whom it belongs to; a listener may look at anything.
 const told = [];

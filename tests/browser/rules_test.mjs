@@ -132,7 +132,7 @@ try {
   await text(0).pressSequentially("wasd wasd", { delay: 60 });
   const now = await page.evaluate(() => globalThis.purview.drawn.own);
   // Half a second of walking is metres; what is drawn still glides by less than a step of the wire.
-  assert.ok(Math.hypot(now.x - place.x, now.y - place.y) < 0.02, `${JSON.stringify(place)} -> ${JSON.stringify(now)}`);
+  assert.ok(Math.hypot(now.x - place.x, now.y - place.y) < 0.005, `${JSON.stringify(place)} -> ${JSON.stringify(now)}`);
   await text(0).press("Escape");
 
   // Revert: the rules from before the first edit, and what they gave.

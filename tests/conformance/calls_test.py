@@ -103,16 +103,17 @@ class OfCalls(Refusing):
         def name(text):
             return little(len(text), 8) + "".join(little(byte, 8) for byte in text)
 
-        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k") + "0"
+        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k") + "00"
         h = combine(combine(combine(0, 0), 65535), hash_bytes(b"k", 0))
-        self.assertEqual(Schema(bits(kinds + little(0, 8))).hash, h)
+        no_inputs = little(0, 6)
+        self.assertEqual(Schema(bits(kinds + little(0, 8) + no_inputs)).hash, h)
         one = name(b"boom") + "0" + little(0, 2) + little(2, 2) + little(1, 2) + little(0, 2) + little(20, 16)
         argument = little(1, 5) + name(b"on") + little(0, 3)
         for value in (0, 0, 2, 1, 20, 0, hash_bytes(b"boom", 0), 1, hash_bytes(b"on", 0), 0):
             h = combine(h, value)
-        self.assertEqual(Schema(bits(kinds + little(1, 8) + one + argument)).hash, h)
+        self.assertEqual(Schema(bits(kinds + little(1, 8) + one + argument + no_inputs)).hash, h)
         reference = little(1, 5) + name(b"on") + little(7, 3)
-        self.refuses("a reference", lambda: Schema(bits(kinds + little(1, 8) + one + reference)))
+        self.refuses("a reference", lambda: Schema(bits(kinds + little(1, 8) + one + reference + no_inputs)))
 
     def test_numbers_come_in_order_and_again_only_when_lost(self):
         down = CallsDown()

@@ -10,6 +10,7 @@ from bits import combine, hash_bytes
 from calls import CallType
 
 RELATIVE_PLACE = 0x10000
+ORIENTATION = 0x10001
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
@@ -80,6 +81,8 @@ class Schema:
                 self.mix_in(i)
             if reader.u(1):
                 self.mix_in(RELATIVE_PLACE)
+            if reader.u(1):
+                self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
@@ -114,6 +117,21 @@ class Schema:
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
+
+    def read_orientation(self, reader, components, has):
+        index, field, axis = reader.u(5), reader.u(4), reader.u(2)
+        full_turn = reader.u(64)
+        if index not in has or field >= len(components[index].fields):
+            raise reader.wrong("the orientation is no field of the kind")
+        if components[index].for_some:
+            raise reader.wrong("an orientation that is not for everyone")
+        if components[index].fields[field].name in ("text", "reference"):
+            raise reader.wrong("an orientation that is no number and no rotation")
+        value = struct.unpack("<d", struct.pack("<Q", full_turn))[0]
+        if axis > 2 or value == 0 or not math.isfinite(value):
+            raise reader.wrong("an orientation without an axis or a full turn")
+        for part in (ORIENTATION, index, field, axis, full_turn):
+            self.mix_in(part)
 
     def read_call_type(self, reader):
         made = CallType(read_name(reader), reader)

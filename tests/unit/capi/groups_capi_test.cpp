@@ -119,6 +119,13 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(pv_client_relations(nullptr) == nullptr);
 }
 
+TEST_CASE("capi: how a ghost is turned (O4)") {
+    CellStage its;
+    const float* turned = pv_client_orientation(its.client, 0, 1);
+    CHECK(std::vector<float>(turned, turned + 4) == std::vector<float>{0, 0, 0, 1});
+    CHECK(pv_client_orientation(nullptr, 0, 1) == nullptr);
+}
+
 TEST_CASE("capi: the cell of a ghost is the server's, and none where there is none") {
     CellStage its;
     const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});

@@ -24,14 +24,7 @@ struct Part {
 
 struct PartSchema {
     PartSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 2000, 0.01, 0};
-        FieldDef y = x;
-        y.name = "y";
-        y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
-        schema.set_place(place.id);
+        place = add_place(schema, 0, 2000);
         part = schema.component<Part>("part")
                    .integer("group", &Part::group, 0, 0xffffffff)
                    .integer("size", &Part::size, 0, 0xffff)

@@ -20,14 +20,7 @@ struct Numbers {
 /// A world of cells of 100 m, seen with their neighbours; and things that only named ones see.
 struct CellSchema {
     CellSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
-        FieldDef y = x;
-        y.name = "y";
-        y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
-        schema.set_place(place.id);
+        place = add_place(schema, 0, 1000);
         numbers = schema.component<Numbers>("numbers")
                       .integer("a", &Numbers::a, 0, 0xffffffff)
                       .integer("b", &Numbers::b, 0, 0xffffffff)

@@ -24,14 +24,7 @@ namespace purview::test {
 
 struct CellSchema {
     CellSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 320, 0.01, 0};
-        FieldDef y = x;
-        y.name = "y";
-        y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
-        schema.set_place(place.id);
+        place = add_place(schema, 0, 320);
         body = schema.component<Body>("body")
                    .integer("tag", &Body::tag, 0, (1 << 20) - 1)
                    .integer("hp", &Body::hp, 0, 999)

@@ -11,14 +11,7 @@ namespace {
 
 struct CrewSchema {
     CrewSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 2000, 0.01, 0};
-        FieldDef y = x;
-        y.name = "y";
-        y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
-        schema.set_place(place.id);
+        place = add_place(schema, 0, 2000);
         ship = schema.kind("ship", {place.id});
         sailor = schema.kind("sailor", {place.id});
         schema.edit_kind(sailor).relative_place = true;

@@ -383,7 +383,9 @@ std::string difference(const Run& a, const Run& b) {
 
 TEST_CASE(
     "two-world: what a client may not see does not change one byte that it is sent (P14 P19)") {
-    constexpr std::uint64_t seeds = 200;
+    // More by hand: PURVIEW_TWO_WORLD_SEEDS=10000.
+    const char* wanted = std::getenv("PURVIEW_TWO_WORLD_SEEDS");
+    const std::uint64_t seeds = wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -407,11 +409,11 @@ TEST_CASE(
                   << " times and called about " << calls << " times; " << ghosts / (seeds * ticks)
                   << " ghosts each, the budget bound in " << bound);
     CHECK(ghosts / (seeds * ticks) >= 5);
-    CHECK(bound >= seeds / 3);
+    CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
     CHECK(got > seeds * 50);
     CHECK(refused > seeds * 5);
-    CHECK(bytes > 1'000'000);
+    CHECK(bytes > seeds * 5'000);
     CHECK(sections > seeds * 50);
     CHECK(stripped > seeds * 10);
 }

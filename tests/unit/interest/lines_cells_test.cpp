@@ -113,7 +113,11 @@ TEST_CASE(
             const float x = (i % 2 == 0 ? -0.01F : 0.01F);
             spawn(manager, i, x, i <= 2 ? -0.01F : 0.01F);
         }
-        manager.tick();
+        // Hundreds of scans: what walks from float to float does not come to an end.
+        for (int i = 0; i < 400; ++i) {
+            put(manager, 0, cells * width + 0.01F * static_cast<float>(i % 2), cells * height);
+            manager.tick();
+        }
         Set expected{0};
         for (std::uint32_t i = 1; i <= 4; ++i) {
             const Vec3 its = manager.place_of(id(i));

@@ -303,9 +303,13 @@ TEST_CASE(
     NodeDesc hashed = node("grid", {own_kernel(StepOp::add, near)});
     NodeDesc listed = node("list", {own_kernel(StepOp::add, near_everywhere)});
     listed.type = NodeType::everything;
+    const auto near_of_places = make_pair_kernel(
+        {.name = "near"}, [](Vec3 a, Vec3 b) noexcept { return std::fabs(a.x - b.x) <= 12; });
+    NodeDesc of_places = node("list", {own_kernel(StepOp::add, near_of_places)});
+    of_places.type = NodeType::everything;
     const NodeDesc built_in = node("grid", {within(StepOp::add, 12)});
     std::vector<Set> sets;
-    for (const NodeDesc& one : {hashed, listed, built_in}) {
+    for (const NodeDesc& one : {hashed, listed, built_in, of_places}) {
         InterestManager manager = make(std::vector{one});
         for (std::uint32_t i = 0; i < 40; ++i) spawn(manager, i, static_cast<float>(i) * 2.5F);
         const ObserverId observer = watch(manager, id(20));
@@ -314,6 +318,7 @@ TEST_CASE(
     CHECK(sets[0] == Set{16, 17, 18, 19, 20, 21, 22, 23, 24});
     CHECK(sets[1] == sets[0]);
     CHECK(sets[2] == sets[0]);
+    CHECK(sets[3] == sets[0]);
 }
 
 TEST_CASE("interest: more kernels over one storage store no entity twice (N10)") {

@@ -481,9 +481,13 @@ void RandomWorld::check_trial(const Told& told, std::vector<Difference>& wrong) 
     if (!in_trial_) return;
     if (def_.spoil == Spoil::trial && !trial_.gains.empty()) trial_.gains.pop_back();
     // A stay ends by its clock, not by rules; whether a trial counts that is its own affair.
+    std::map<std::uint32_t, std::set<EntityId>> kept = stays_before_;
+    for (const ToldOfObserver& one : told.observers) {
+        for (const EntityId entity : kept_by_time(oracle_.judge(one.id)))
+            kept[static_cast<std::uint32_t>(one.id)].insert(entity);
+    }
     const auto is_left_out = [&](ObserverId observer, EntityId entity) {
-        return verdict(observer, entity).stage == check::TruthStage::stay ||
-               stays_before_[static_cast<std::uint32_t>(observer)].count(entity) != 0;
+        return kept[static_cast<std::uint32_t>(observer)].count(entity) != 0;
     };
     std::map<std::uint32_t, std::set<EntityId>> after = told_before_;
     const auto change = [&](const RuleTrial::Pair& pair, bool gains) {
@@ -654,6 +658,10 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         removed_.clear();
         in_trial_ = false;
         auto* unit = &entities_[index_of(why.unit)];
+        const bool is_split = unit->root == unit->id && unit->parent != EntityId::none;
+        const bool is_mixed = is_split || !splits_below(unit->id).empty();
+        turned_mixed += is_mixed ? 1 : 0;
+        turned_mixed_by_pair += is_mixed && why.single.empty() ? 1 : 0;
         const auto carry_out = [&](const Change& change) {
             trace += " " + change.what + ";";
             apply(change, *observer, *unit);

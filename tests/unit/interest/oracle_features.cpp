@@ -57,7 +57,8 @@ constexpr std::array<std::string_view, features> names{"groups",
                                                        "nested",
                                                        "reasons",
                                                        "no_adds",
-                                                       "splits"};
+                                                       "splits",
+                                                       "bounds"};
 static_assert(!names.back().empty(), "one name for each");
 
 bool find(std::string_view name, Feature& out) {

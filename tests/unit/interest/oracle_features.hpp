@@ -61,6 +61,7 @@ enum class Feature : std::uint8_t {
     reasons,            ///< of events
     no_adds,            ///< nodes that do not begin with an add, or have none
     splits,             ///< kinds of split members
+    bounds,             ///< kinds whose groups count by their bounds
     count               ///< how many there are
 };
 

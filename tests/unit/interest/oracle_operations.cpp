@@ -67,6 +67,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"remove_key", 8, &W::remove_key, Feature::more_keys},
         {"set_value", 8, &W::set_value, Feature::values},
         {"set_range", 6, &W::set_range, Feature::ranges},
+        {"set_bounds", 12, &W::set_bounds, Feature::bounds},
         {"set_mode", 4, &W::set_mode, Feature::modes},
         {"set_place_override", 6, &W::set_place_override, Feature::overrides},
         {"set_velocity", 5, &W::set_velocity, Feature::sight},
@@ -193,6 +194,7 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     entity.kind = def.kind;
     entity.mode = def.mode;
     entity.range_m = def.range_m;
+    entity.bounds_m = 0;
     if (!(def.range_m > 0) && has_kind) entity.range_m = def_.kinds[index_of(def.kind)].range_m;
     // Whoever leaves a group keeps the mode that it has.
     if (def.mode == EntityMode::nodes && leaves) entity.mode = mode_before;
@@ -240,7 +242,8 @@ void RandomWorld::spawn() {
              std::to_string(entity.flags) + ", keys " + std::to_string(index_of(entity.keys[0])) +
              " " + std::to_string(index_of(entity.keys[1])) + ", values " +
              std::to_string(entity.values[0]) + " " + std::to_string(entity.values[1]) +
-             ", range " + std::to_string(entity.range_m) + ", mode " +
+             ", range " + std::to_string(entity.range_m) +
+             (counts_by_bounds(entity) ? ", by bounds" : "") + ", mode " +
              std::to_string(static_cast<int>(entity.mode)) + ", kind " +
              std::to_string(index_of(entity.kind)));
         note_nodes(entity);
@@ -462,6 +465,23 @@ void RandomWorld::set_range() {
     expect(manager_.set_range(unit->id, unit->range_m), "set_range");
     count("set_range", unit->id);
     note("to " + std::to_string(unit->range_m));
+}
+
+void RandomWorld::set_bounds() {
+    auto* unit = random_unit();
+    for (int tries = 0; tries < 8 && unit != nullptr && !counts_by_bounds(*unit); ++tries)
+        unit = random_unit();
+    if (unit == nullptr || !counts_by_bounds(*unit)) return;
+    const float most = def_.rules.group_bounds_max_m;
+    const float wanted = random_.chance(0.2F) ? 0 : length(0, most * 1.2F);
+    unit->bounds_m = std::min(wanted, most);
+    expect(manager_.set_bounds(unit->id, wanted), "set_bounds");
+    count("set_bounds", unit->id);
+    note("to " + std::to_string(wanted));
+}
+
+bool RandomWorld::counts_by_bounds(const check::TruthEntity& unit) const {
+    return index_of(unit.kind) < def_.kinds.size() && def_.kinds[index_of(unit.kind)].by_bounds;
 }
 
 void RandomWorld::set_mode() {

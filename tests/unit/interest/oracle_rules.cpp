@@ -235,6 +235,7 @@ void Writer::set_frame(InterestRules& rules) {
         std::reverse(rules.range_classes_m.begin(), rules.range_classes_m.end());
         rules.observer_range_max_m = space_.range_max_m;
     }
+    if (has(Feature::bounds) && random_.chance(0.6F)) rules.group_bounds_max_m = length(1, 80);
     if (has(Feature::min_stay) && random_.chance(0.4F)) rules.min_stay_ticks = 1 + random_.below(6);
 }
 

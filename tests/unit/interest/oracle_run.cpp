@@ -218,6 +218,8 @@ RunResult run_worlds(const RunDef& def) {
         result.explained += world.explained;
         result.explained_without_change += world.explained_without_change;
         result.turned_by_pair += world.turned_by_pair;
+        result.turned_mixed += world.turned_mixed;
+        result.turned_mixed_by_pair += world.turned_mixed_by_pair;
         add(result.turned_by, world.turned_by);
         add(result.operations, world.operations);
         add(result.stages, world.stages);

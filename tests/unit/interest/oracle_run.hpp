@@ -39,6 +39,8 @@ struct RunResult {
     std::uint64_t explained = 0;
     std::uint64_t explained_without_change = 0;
     std::uint64_t turned_by_pair = 0;
+    std::uint64_t turned_mixed = 0;  ///< in groups with split members
+    std::uint64_t turned_mixed_by_pair = 0;
     std::map<ChangeType, std::uint64_t> turned_by;
 
     double relevant_percent() const {

@@ -46,8 +46,8 @@ std::shared_ptr<const InterestKernel> twinned(std::string name,
 
 std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
     auto kernel = make_pair_kernel({.name = "steps", .reach_m = reach},
-                                   [axes, reach](const Pair& p) noexcept {
-                                       return fewest_steps(axes, p.places(), p.place()) <= reach;
+                                   [axes, reach](Vec3 entity, Vec3 observer) noexcept {
+                                       return steps_between(axes, entity, observer) <= reach;
                                    });
     return twinned("steps", kernel, [axes, reach](const auto& observer, const auto& entity, bool) {
         const auto& places = observer.from(LookFrom::main_and_areas);

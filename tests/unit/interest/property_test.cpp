@@ -54,16 +54,20 @@ TEST_CASE(
     "interest: explain agrees with the set, and every change that it suggests turns the answer") {
     RunDef def;
     def.first_seed = 500'001;
-    def.worlds = 100 / part + 1;
+    def.worlds = 130 / part + 1;
     def.ticks = 30;
     def.explain_pairs = 3;
     const RunResult result = run_worlds(def);
     report_failure(result);
     MESSAGE(result.explained << " explained, " << result.turned_by_pair << " turned by a pair, "
-                             << result.explained_without_change << " without a change");
+                             << result.explained_without_change << " without a change; "
+                             << result.turned_mixed << " in groups with split members, "
+                             << result.turned_mixed_by_pair << " of them by a pair");
     CHECK(result.turned_by.size() >= 10);  // every type of change turned some answer
     for (const auto& [type, count] : result.turned_by) CHECK(count >= 10 / part);
     CHECK(result.turned_by_pair >= 10 / part);
+    CHECK(result.turned_mixed >= 100 / part);
+    CHECK(result.turned_mixed_by_pair >= 3 / part);
 }
 
 TEST_CASE(

@@ -66,6 +66,7 @@ KindInterest random_kind(SplitMix& random, const RuleSpace& space, const Interes
     kind.owner_sees = random.chance(0.7F);
     if (!rules.range_classes_m.empty() && random.chance(0.5F))
         kind.range_m = random.between(3, rules.range_classes_m.back());
+    if (rules.group_bounds_max_m > 0) kind.by_bounds = random.chance(0.5F);
     if (has(Feature::splits)) {
         kind.split = random.chance(0.5F);
         kind.promote_ancestors = random.chance(0.7F);
@@ -298,6 +299,18 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     }
 }
 
+/// Whoever stays for a while, and whoever may be shown because of it.
+std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict>& verdicts) {
+    using check::TruthStage;
+    const auto stays = [](const check::Verdict& one) { return one.stage == TruthStage::stay; };
+    const bool any = std::any_of(verdicts.begin(), verdicts.end(), stays);
+    std::vector<EntityId> out;
+    for (const check::Verdict& one : verdicts) {
+        if (stays(one) || (any && one.stage == TruthStage::promoted)) out.push_back(one.entity);
+    }
+    return out;
+}
+
 /// Asks what other rules would do, and sometimes does only that in this tick.
 bool RandomWorld::begin_trial() {
     in_trial_ = false;
@@ -327,9 +340,8 @@ bool RandomWorld::begin_trial() {
         manager_.relevant(observer.id, set);
         const auto number = static_cast<std::uint32_t>(observer.id);
         told_before_[number].insert(set.begin(), set.end());
-        for (const check::Verdict& one : oracle_.judge(observer.id)) {
-            if (one.stage == check::TruthStage::stay) stays_before_[number].insert(one.entity);
-        }
+        for (const EntityId entity : kept_by_time(oracle_.judge(observer.id)))
+            stays_before_[number].insert(entity);
     }
     take_rules(rules);
     count("set_rules");

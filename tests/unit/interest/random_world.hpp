@@ -89,6 +89,8 @@ class RandomWorld {
     std::uint64_t explained = 0;
     std::uint64_t explained_without_change = 0;
     std::uint64_t turned_by_pair = 0;
+    std::uint64_t turned_mixed = 0;  ///< in groups with split members
+    std::uint64_t turned_mixed_by_pair = 0;
     std::map<ChangeType, std::uint64_t> turned_by;
     std::uint64_t pairs_compared = 0;  ///< in ticks in which something was done
     std::uint64_t pairs_relevant = 0;  ///< of them
@@ -142,6 +144,8 @@ class RandomWorld {
     void remove_key();
     void set_value();
     void set_range();
+    void set_bounds();
+    bool counts_by_bounds(const check::TruthEntity& unit) const;
     void set_mode();
     void set_place_override();
     void set_velocity();
@@ -195,6 +199,7 @@ class RandomWorld {
     void reseed(std::uint64_t salt);
     void move_some();
     void edit(std::uint32_t number);
+    static std::vector<EntityId> kept_by_time(const std::vector<check::Verdict>& verdicts);
     bool begin_trial();
     void tick();
     /// The tick of both copies.

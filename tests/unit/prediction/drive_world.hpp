@@ -92,6 +92,9 @@ struct DriveSchema {
         jetpack = schema.kind("jetpack", {tank.id});
         shell = schema.kind("shield", {shield.id});
         player = schema.kind("player", {place.id, motion.id});
+        rider = schema.kind("rider", {place.id});
+        schema.edit_kind(rider).relative_place = true;
+        schema.set_orientation(vehicle, motion.id, "heading");
         schema.take_input(vehicle, drive.id);
         schema.take_input(turret, turn.id);
         schema.take_input(player, drive.id);
@@ -110,7 +113,7 @@ struct DriveSchema {
     Component<Aim> aim;
     Input<Drive> drive;
     Input<Turn> turn;
-    KindId vehicle{}, turret{}, jetpack{}, shell{}, player{};
+    KindId vehicle{}, turret{}, jetpack{}, shell{}, player{}, rider{};
 };
 
 /// The game's rule. `bias`: a client that predicts wrongly.

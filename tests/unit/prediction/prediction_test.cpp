@@ -60,6 +60,46 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
 }
 
+TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns with it (O4)") {
+    DriveWorld world(1, bad_network);
+    const Car car = make_car(world, 0, {100, 100, 0});
+    const EntityId rider = world.spawn(world.schema.rider, {97, 101, 0});
+    REQUIRE(world.world().attach(rider, car.vehicle, OwnerPolicy::keep) == Status::ok);
+    world.run(60);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    Prediction& prediction = *world.player().prediction;
+    double worst = 0, furthest = 0, ahead = 0;
+    world.after_client = [&](auto&, Micros at) {
+        const GhostId vehicle = world.ghost(0, car.vehicle), its = world.ghost(0, rider);
+        if (vehicle == no_ghost || its == no_ghost) return;
+        const Vec3 place = prediction.place_of(vehicle, at), on_it = prediction.place_of(its, at);
+        const Rotation turn = prediction.orientation_of(vehicle, at);
+        const double yaw = 2 * std::atan2(turn.z, turn.w);
+        const double x = place.x - 3 * std::cos(yaw) - std::sin(yaw);
+        const double y = place.y - 3 * std::sin(yaw) + std::cos(yaw);
+        worst = std::max(worst, std::hypot(on_it.x - x, on_it.y - y));
+        furthest = std::max(furthest, std::hypot(place.x - 100.0, place.y - 100.0));
+        const Vec3 heard = world.player().client.place_of(its, prediction.view_tick(at));
+        ahead = std::max(ahead, std::hypot(heard.x - x, heard.y - y));
+    };
+    world.run(1500);
+    CHECK(worst < 0.01);
+    CHECK(furthest > 100);
+    CHECK(ahead > 2);  // as the server last had him he would be out of the car
+    CHECK(prediction.stats().corrections == 0);
+}
+
+TEST_CASE("prediction: an own passenger is predicted where he is in the world") {
+    DriveWorld world(1);
+    const Car car = make_car(world, 0, {100, 100, 0});
+    world.spawn_under(car.vehicle, world.schema.rider, world.player().observer, {97, 101, 0});
+    world.run(120);
+    CHECK(world.player().prediction->stats().consumed > 60);
+    CHECK(world.player().prediction->stats().corrections == 0);
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);

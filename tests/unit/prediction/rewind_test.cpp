@@ -104,6 +104,49 @@ TEST_CASE(
     CHECK_FALSE(history.place_at(alive.front(), 300, place));
 }
 
+TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him (O4 O19)") {
+    DriveWorld world(1, Faults{.delay_us = 70'000, .jitter_us = 10'000});
+    const auto& s = world.schema;
+    const EntityId shooter = world.spawn(s.vehicle, {0, -50, 0}, world.player().observer);
+    const EntityId ship = world.spawn(s.vehicle, {0, 0, 0});
+    const EntityId rider = world.spawn_under(ship, s.rider, ObserverId::none, {20, 0, 0});
+    world.on_simulate = [&](Server& server, Tick tick) {
+        const Vec3 at = server.world().place_of(ship);
+        (void)server.world().move(ship, {at.x + 0.1F, at.y, at.z});
+        server.world().edit(ship, s.motion)->heading = static_cast<float>(tick) * 0.02F;
+    };
+    world.run(90);
+    Vec3 seen;
+    world.player().control = [&](auto& player, CommandTick) {
+        if (world.ghost(0, rider) == no_ghost) return;
+        seen = player.prediction->place_of(world.ghost(0, rider), world.now);
+        (void)player.prediction->set_part(world.ghost(0, shooter), s.drive, Drive{});
+    };
+    std::map<CommandTick, Vec3> sights;
+    world.after_client = [&](auto& player, Micros) {
+        sights[player.prediction->newest_command()] = seen;
+    };
+    double worst = 0;
+    int shots = 0;
+    world.on_input = [&](Server& server, ObserverId observer, GroupState&,
+                         const GroupCommand& command) {
+        if (sights.count(command.tick()) == 0 || command.view_tick() > server.current_tick())
+            return;
+        const auto view = server.rewind(observer, command.view_tick());
+        REQUIRE(view);
+        const Vec3 then = view->place_of(rider), sight = sights[command.tick()];
+        worst = std::max<double>(worst, std::hypot(then.x - sight.x, then.y - sight.y));
+        ++shots;
+        std::vector<RewoundHit> found;
+        REQUIRE(view->find_within(sight, 0.5F, found) == Status::ok);
+        CHECK(found.size() == 1);
+    };
+    world.run(400);
+    CHECK(shots > 300);
+    CHECK(worst < 0.1);
+    CHECK(world.world().place_of(rider).x != 20);
+}
+
 TEST_CASE(
     "rewind: a shield is rewound with its body, and what the client saw is what the shot meets "
     "(O19, the RFC's bug 2)") {

@@ -61,6 +61,7 @@ cell_m = 16.0
 axes = "xyz"
 range_classes_m = [50, 200.5]
 observer_range_max_m = 300
+group_bounds_max_m = 250
 min_stay_ticks = 10
 level = "scheduling"
 sight = { tests_per_tick = 5, grace_ticks = 7, shown_when_unknown = true, predict = true }
@@ -86,6 +87,7 @@ steps = []
     CHECK(interest->axes == Axes::xyz);
     CHECK(interest->range_classes_m == std::vector<float>{50, 200.5F});
     CHECK(interest->observer_range_max_m == 300);
+    CHECK(interest->group_bounds_max_m == 250);
     CHECK(interest->level == InterestLevel::scheduling);
     CHECK(interest->sight.tests_per_tick == 5);
     CHECK(interest->sight.grace_ticks == 7);
@@ -244,6 +246,17 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     CHECK((*kinds)[2].split);
     CHECK((*kinds)[2].promote_ancestors);
     CHECK_FALSE((*kinds)[1].split);
+    CHECK_FALSE((*kinds)[1].by_bounds);
+
+    const auto large = scene::parse_world_file(
+        "w.toml", head + "[kinds.tower]\nby_bounds = true\n[interest]\ngroup_bounds_max_m = 50\n");
+    REQUIRE_MESSAGE(large, large.problem());
+    const auto bounded = scene::compile_rules(*large, make_names());
+    REQUIRE_MESSAGE(bounded, bounded.problem());
+    CHECK(bounded->group_bounds_max_m == 50);
+    const auto large_kinds = scene::compile_kinds(*large, *bounded, schema);
+    REQUIRE_MESSAGE(large_kinds, large_kinds.problem());
+    CHECK((*large_kinds)[1].by_bounds);
 
     const auto problem = [&](const std::string& text) {
         const auto bad = compile(text);
@@ -263,6 +276,8 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
           "w.toml:4:8: 'kinds.tower.mode' must be nodes, global or explicit");
     CHECK(problem("[kinds.tower]\npromote_ancestors = true\n") ==
           "w.toml:4:21: 'kinds.tower.promote_ancestors' needs split = true");
+    CHECK(problem("[kinds.tower]\nby_bounds = true\n") ==
+          "w.toml:4:13: 'kinds.tower.by_bounds' needs 'interest.group_bounds_max_m'");
     CHECK(problem("[kinds.tower]\nowner_sees = 'yes'\n") ==
           "w.toml:4:14: 'kinds.tower.owner_sees' must be true or false");
     CHECK(problem("[kinds.tower]\nrange_m = 0\n") ==

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/hash.hpp"
+#include "core/rotation.hpp"
 #include "faulty_network.hpp"
 #include "wire/quantise.hpp"
 
@@ -109,7 +110,7 @@ TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no ro
         Words words{}, back{};
         quantise(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
         CHECK(travel(is.field(2), words, back) == 32);
-        const Rotation out = rotation_of(back[0]);
+        const Rotation out = unpack_rotation(back[0]);
         const double length = std::sqrt(double{r.x} * r.x + double{r.y} * r.y + double{r.z} * r.z +
                                         double{r.w} * r.w);
         const double dot = (double{out.x} * r.x + double{out.y} * r.y + double{out.z} * r.z +
@@ -121,17 +122,17 @@ TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no ro
     for (const Rotation& exact :
          {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};
-        CHECK(rotation_of(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
+        CHECK(unpack_rotation(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               exact);
     }
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (const Rotation& none : {Rotation{0, 0, 0, 0}, Rotation{nan, 0, 0, 1}}) {
         Things things{0, 0, none, {}};
-        CHECK(rotation_of(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
+        CHECK(unpack_rotation(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               Rotation{});
     }
     for (int i = 0; i < 20'000; ++i) {  // whatever a stranger sends is a rotation
-        const Rotation out = rotation_of(static_cast<std::uint32_t>(random.next()));
+        const Rotation out = unpack_rotation(static_cast<std::uint32_t>(random.next()));
         const float length = out.x * out.x + out.y * out.y + out.z * out.z + out.w * out.w;
         CHECK(std::abs(length - 1) < 1e-5F);
     }

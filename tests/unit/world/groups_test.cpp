@@ -304,7 +304,7 @@ TEST_CASE("world: whatever cannot be attached is refused with its own status (O6
     CHECK(world.attach(b, a) == Status::ok);  // it is there already
     grove.tick();
     CHECK(world.relation_events().size() == 1);
-    CHECK(world.set_local_place(b, {1, 0, 0}) == Status::bad_argument);
+    CHECK(world.set_local_place(a, {1, 0, 0}) == Status::bad_argument);
 }
 
 TEST_CASE(

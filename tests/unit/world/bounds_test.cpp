@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Bounds of groups: the same as measured from scratch, whatever happens to a forest; and nobody is
+// measured whom the root carries along.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "small_game.hpp"
+#include "world/world_data.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Deck {
+    Deck() {
+        place = add_place(schema, 0, 4000);
+        auto turn =
+            schema.component<Body>("turn").quantised("facing", &Body::facing, {-4, 4, 0.01});
+        facing = turn;
+        ship = schema.kind("ship", {place.id, facing.id});
+        car = schema.kind("car", {place.id, facing.id});
+        man = schema.kind("man", {place.id});
+        crate = schema.kind("crate", {place.id});
+        note = schema.kind("note", {facing.id});
+        schema.edit_kind(car).relative_place = schema.edit_kind(man).relative_place = true;
+        schema.set_orientation(ship, facing.id, "facing");
+        schema.set_orientation(car, facing.id, "facing");
+        REQUIRE(schema.status() == Status::ok);
+        WorldDef def;
+        def.schema = &schema;
+        def.group_members_max = 255;
+        made.push_back(std::move(World::create(def)).value());
+        std::vector<bool> by_kind(schema.kinds().size(), false);
+        by_kind[index_of(ship)] = true;
+        made.front().data().keep_bounds(by_kind);
+    }
+    World& world() { return made.front(); }
+    /// What is told of the bounds in this tick.
+    std::map<EntityId, float> tick() {
+        std::map<EntityId, float> told;
+        world().data().settle();
+        (void)world().data().track_ops();
+        for (const GroupBounds::Change& change : world().data().take_bounds_changes()) {
+            CHECK(told.count(change.root) == 0);
+            told[change.root] = change.radius_m;
+        }
+        world().data().clear_changes();
+        return told;
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Body> facing;
+    KindId ship{}, car{}, man{}, crate{}, note{};
+    std::vector<World> made;
+};
+
+}  // namespace
+
+TEST_CASE("world: bounds of groups are those from scratch, whatever happens: property (O22)") {
+    std::uint64_t told = 0, held = 0;
+    for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+        CAPTURE(seed);
+        SplitMix random(seed);
+        Deck deck;
+        World& world = deck.world();
+        std::vector<EntityId> all;
+        std::map<EntityId, float> known;  // as an engine would have it
+        const auto somewhere = [&] {
+            return Vec3{random.between(1900, 2100), random.between(1900, 2100),
+                        random.between(-50, 50)};
+        };
+        const auto spawn = [&] {
+            const KindId kinds[] = {deck.ship, deck.car, deck.man, deck.crate, deck.note};
+            all.push_back(*world.spawn(kinds[random.below(5)], somewhere()));
+        };
+        for (int i = 0; i < 25; ++i) spawn();
+        for (int step = 0; step < 120; ++step) {
+            for (std::uint32_t edits = random.below(5); edits > 0; --edits) {
+                const auto at = random.below(static_cast<std::uint32_t>(all.size()));
+                const EntityId one = all[at];
+                const EntityId other = all[random.below(static_cast<std::uint32_t>(all.size()))];
+                switch (random.below(9)) {
+                    case 0:
+                    case 1:
+                        (void)world.attach(one, other);
+                        break;
+                    case 2:
+                        (void)world.detach(one);
+                        break;
+                    case 3:
+                        (void)world.set_group_enabled(one, random.chance(0.7F));
+                        break;
+                    case 4:
+                        if (random.chance(0.3F)) {
+                            (void)world.despawn(one);
+                            all.erase(all.begin() + at);
+                            spawn();
+                        }
+                        break;
+                    case 5:
+                        (void)world.move(one, somewhere());
+                        break;
+                    case 6:
+                        (void)world.set_local_place(one, {random.between(-40, 40), 0, 0});
+                        break;
+                    default:
+                        if (Body* body = world.edit(one, deck.facing); body != nullptr)
+                            body->facing = random.between(-3.9F, 3.9F);
+                        break;
+                }
+            }
+            for (const auto& [root, radius] : deck.tick()) {
+                known[root] = radius;
+                ++told;
+            }
+            for (const EntityId root : all) {
+                const bool counts = world.kind_of(root) == deck.ship && world.root_of(root) == root;
+                double largest = 0;
+                for (const EntityId one : all) {
+                    if (!counts || one == root || world.root_of(one) != root ||
+                        world.kind_of(one) == deck.note)
+                        continue;
+                    const Vec3 a = world.place_of(one), b = world.place_of(root);
+                    largest = std::max(largest, std::hypot(double{a.x} - b.x, double{a.y} - b.y,
+                                                           double{a.z} - b.z));
+                    ++held;
+                }
+                if (!counts) continue;
+                const float is = known.count(root) == 0 ? 0 : known[root];
+                CHECK(is >= largest - 1e-3);  // what it carries along is rounded once a tick
+                CHECK(is <= largest + 1e-3);
+                CHECK(world.data().bounds_at(index_of(root)) == is);
+            }
+        }
+    }
+    CHECK(told > 800);
+    CHECK(held > 10'000);
+}
+
+TEST_CASE("world: nobody is measured while nothing moves within its group, and then only he is") {
+    Deck deck;
+    World& world = deck.world();
+    const EntityId ship = *world.spawn(deck.ship, {2000, 2000, 0});
+    std::vector<EntityId> crew;
+    for (int i = 0; i < 200; ++i) {
+        crew.push_back(*world.spawn(deck.man, {2000 + static_cast<float>(i % 100), 2000, 0}));
+        REQUIRE(world.attach(crew.back(), ship) == Status::ok);
+    }
+    CHECK(deck.tick().at(ship) == doctest::Approx(99));
+    const std::uint64_t before = world.data().bounds_measured();
+    for (int t = 0; t < 50; ++t) {
+        REQUIRE(world.move(ship, {2000 + static_cast<float>(t), 2000, 0}) == Status::ok);
+        world.edit(ship, deck.facing)->facing += 0.05F;
+        CHECK(deck.tick().empty());
+    }
+    CHECK(world.data().bounds_measured() == before);
+    CHECK(world.data().relation_work().steps_up < 1000);
+    // One of them walks up the mast's shadow, and back.
+    REQUIRE(world.set_local_place(crew[0], {300, 0, 0}) == Status::ok);
+    CHECK(deck.tick().at(ship) == doctest::Approx(300));
+    REQUIRE(world.set_local_place(crew[0], {0, 0, 0}) == Status::ok);
+    CHECK(deck.tick().at(ship) == doctest::Approx(99));
+    CHECK(world.data().bounds_measured() == before + 2);
+    for (const EntityId one : crew) REQUIRE(world.detach(one) == Status::ok);
+    CHECK(deck.tick().at(ship) == 0);
+}
+
+}  // namespace purview::test
