@@ -111,7 +111,7 @@ void strength(Report& report, const Options& options) {
     plan.name = "strength";
     plan.entries = {ours("purview", {}), ours("strength", {.strength = true})};
     run_plan(report, plan);
-    report.at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);
+    report.count_at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);
 }
 
 // -- cone

@@ -150,8 +150,9 @@ void cadence(Report& report, const Options& options) {
     for (const std::uint32_t every : {10U, 30U}) {
         const Delay delay = delay_of(every, options.quick ? 2 * every : 4 * every);
         const std::string name = "cadence " + std::to_string(every);
-        report.at_most(name + ", enters late by, ticks", delay.enter_ticks, every - 1, every - 1);
-        report.at_most(name + ", delayed hides", static_cast<double>(delay.not_gone), 0, 0);
+        report.count_at_most(name + ", enters late by, ticks", delay.enter_ticks, every - 1,
+                             every - 1);
+        report.count_at_most(name + ", delayed hides", static_cast<double>(delay.not_gone), 0, 0);
     }
 }
 
@@ -212,7 +213,8 @@ void join(Report& report, const Options& options) {
     rows[1].relevant_mean = large.relevant_mean();
     add_rows(report, {rows[0], rows[1]});
     report.at_most("join 1 M/50 k", median(ratios), 1.5, 1.2);
-    report.at_most("join wrong answers", static_cast<double>(small.wrong() + large.wrong()), 0, 0);
+    report.count_at_most("join wrong answers", static_cast<double>(small.wrong() + large.wrong()),
+                         0, 0);
 }
 
 // -- slider
@@ -267,9 +269,9 @@ void slider(Report& report) {
     for (std::uint32_t i = 0; i < 8; ++i) work.push_back(step(end));
     wrong += wrong_pairs(manager, observers, workload.places(), end);
     add_rows(report, {row_of("slider", "final range", ms), sweep});
-    report.at_most("slider down, work/final range", down / median(work), 2, 1.5);
-    report.at_most("slider up, work/final range", up / median(work), 2, 1.5);
-    report.at_most("slider wrong answers", static_cast<double>(wrong), 0, 0);
+    report.count_at_most("slider down, work/final range", down / median(work), 2, 1.5);
+    report.count_at_most("slider up, work/final range", up / median(work), 2, 1.5);
+    report.count_at_most("slider wrong answers", static_cast<double>(wrong), 0, 0);
 }
 
 // -- spike
@@ -294,9 +296,9 @@ void spike(Report& report, const Options& options) {
         }
         const std::string scene = std::string("spike ") + name;
         add_rows(report, {row_of(scene, "purview", ms)});
-        report.at_most(scene + ", most work/median",
-                       *std::max_element(work.begin(), work.end()) / median(work), 2, 1.2);
-        report.at_most(
+        report.count_at_most(scene + ", most work/median",
+                             *std::max_element(work.begin(), work.end()) / median(work), 2, 1.2);
+        report.count_at_most(
             scene + " wrong answers",
             static_cast<double>(wrong_pairs(manager, observers, workload.places(),
                                             static_cast<float>(workload.scene().radius))),

@@ -181,7 +181,7 @@ unsigned PredictionData::ticks_due(Micros at) {
         stats.starved += client->inputs.is_starved ? 1 : 0;
     }
     take_corrections();
-    due_ = commands.advance(now);
+    due_ = commands.advance(now, view.server_pace());
     return due_;
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "interest/interest_data.hpp"
+#include "interest/judge_group.hpp"
 #include "interest/kernel.hpp"
 
 namespace purview {
@@ -173,43 +174,21 @@ class Judge {
             mixed.group.begin(), mixed.group.end(),
             [&](const InterestData::MixedUnit& one) { return data_.has_cuts(one.unit); });
     }
-    /// As judge_mixed has it, with each unit as its case says.
+    /// With each unit as its case says.
     bool is_shown(const Mixed& mixed) const {
-        struct Answer {
-            PairFacts facts;  ///< its own, and what shows those below it
-            bool promoted = false;
-            bool yes = false;
-        };
-        std::vector<Answer> answers(mixed.group.size());
-        const auto is_open = [&](std::size_t i) {
-            const InterestData::MixedUnit& its = mixed.group[i];
-            return data_.is_open_way(observer_, mixed.group[its.above].unit, its.parent);
-        };
-        for (std::size_t i = mixed.group.size(); i-- > 0;) {
-            Answer& answer = answers[i];
-            PairFacts facts = mixed.cases[i].facts;
-            facts.take_shown(answer.facts);
-            const Stage stage = facts.decide(false);
-            answer.yes = is_yes(stage);
-            if (stage == Stage::no_node) {
-                Case by_nodes = mixed.cases[i];
-                by_nodes.facts = {};
-                by_nodes.facts.ready = true;
-                bool hides = false;
-                const bool own = judge(by_nodes, nullptr, &hides) == Stage::node;
-                answer.promoted = (answer.promoted && !hides) || (own && mixed.group[i].promotes);
-                answer.yes = own || answer.promoted;
-            } else {
-                answer.promoted = false;
-            }
-            if (i == 0) continue;
-            Answer& above = answers[mixed.group[i].above];
-            above.facts.take_shown(facts);
-            above.promoted = above.promoted || (answer.promoted && is_open(i));
-        }
-        for (std::size_t i = 1; i < mixed.group.size(); ++i)
-            answers[i].yes = answers[i].yes && answers[mixed.group[i].above].yes && is_open(i);
-        return answers[mixed.at].yes &&
+        std::vector<InterestData::MixedAnswer> answers;
+        data_.judge_group(observer_, mixed.group, answers,
+                          [&](std::size_t i, const PairFacts& below) {
+                              InterestData::UnitSays says{mixed.cases[i].facts, false, false};
+                              says.facts.take_shown(below);
+                              if (says.facts.decide(false) != Stage::no_node) return says;
+                              Case by_nodes = mixed.cases[i];
+                              by_nodes.facts = {};
+                              by_nodes.facts.ready = true;
+                              says.nodes = judge(by_nodes, nullptr, &says.hides) == Stage::node;
+                              return says;
+                          });
+        return answers[mixed.at].shown &&
                data_.is_open_way(observer_, mixed.group[mixed.at].unit, mixed.asked);
     }
 

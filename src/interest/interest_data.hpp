@@ -481,6 +481,15 @@ class InterestData {
     void gather_mixed(EntityId top, std::vector<MixedUnit>& out) const;
     PairFacts facts_with_below(std::uint32_t observer, EntityId unit) const;
     bool is_open_way(std::uint32_t observer, EntityId unit, EntityId member) const noexcept;
+    /// What one unit says of itself.
+    struct UnitSays {
+        PairFacts facts;
+        bool nodes = false;
+        bool hides = false;  ///< a step subtracts what it says of itself
+    };
+    template <class Ask>
+    void judge_group(std::uint32_t observer, std::span<const MixedUnit> group,
+                     std::vector<MixedAnswer>& out, Ask&& ask) const;
     void judge_mixed(std::uint32_t observer, std::span<const MixedUnit> group,
                      std::vector<MixedAnswer>& out) const;
     std::size_t judge_mixed(std::uint32_t observer, EntityId unit, std::vector<MixedUnit>& group,

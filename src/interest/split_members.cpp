@@ -11,6 +11,7 @@
 #include <array>
 
 #include "interest/interest_data.hpp"
+#include "interest/judge_group.hpp"
 
 namespace purview {
 
@@ -103,52 +104,19 @@ bool InterestData::is_open_way(std::uint32_t o, EntityId unit, EntityId member) 
     return member == unit || !has_cuts(unit) || !is_cut(o, unit, member);
 }
 
+/// As facts and windows have it.
 void InterestData::judge_mixed(std::uint32_t o, std::span<const MixedUnit> group,
                                std::vector<MixedAnswer>& out) const {
-    out.assign(group.size(), {});
-    for (std::size_t i = group.size(); i-- > 0;) {
-        const MixedUnit& its = group[i];
-        MixedAnswer& answer = out[i];  // holds what those below it said
-        const Slot slot = table_.slot_of(its.unit);
-        const PairEntry* pair = pairs_.find(o, its.unit);
-        PairFacts facts = facts_of(o, slot, pair);
-        facts.take_shown(answer.facts);
-        answer.facts = facts;
-        answer.stage = facts.decide(false);
-        answer.own = is_yes(answer.stage);
-        if (answer.stage == Stage::no_node) {
-            answer.own = in_window(o, its.unit) || x_holds(o, its.unit, slot, pair, facts);
-            if (its.hides) answer.promoted_by = EntityId::none;
-            if (answer.own) {
-                answer.stage = Stage::node;
-                if (its.promotes) answer.promoted_by = its.unit;
-            } else if (answer.promoted_by != EntityId::none) {
-                answer.stage = Stage::promoted;
-            }
-        } else {
-            answer.promoted_by = EntityId::none;
-        }
-        if (i == 0) continue;
-        MixedAnswer& above = out[its.above];
-        above.facts.take_shown(facts);
-        if (answer.promoted_by != EntityId::none &&
-            is_open_way(o, group[its.above].unit, its.parent))
-            above.promoted_by = answer.promoted_by;
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        MixedAnswer& answer = out[i];
-        const Stage stage = answer.stage;
-        answer.shown = is_yes(stage);
-        answer.hidden = stage == Stage::not_ready || stage == Stage::denied ||
-                        stage == Stage::force_hidden || stage == Stage::explicit_only ||
-                        group[i].hides;
-        if (i == 0) continue;
-        const MixedAnswer& above = out[group[i].above];
-        const bool is_open = is_open_way(o, group[group[i].above].unit, group[i].parent);
-        if (above.shown && is_open) continue;
-        answer.shown = false;
-        answer.hidden |= !is_open || above.hidden;
-    }
+    judge_group(o, group, out, [&](std::size_t i, const PairFacts& below) {
+        const EntityId unit = group[i].unit;
+        const Slot slot = table_.slot_of(unit);
+        const PairEntry* pair = pairs_.find(o, unit);
+        UnitSays says{facts_of(o, slot, pair), false, group[i].hides};
+        says.facts.take_shown(below);
+        if (says.facts.decide(false) == Stage::no_node)
+            says.nodes = in_window(o, unit) || x_holds(o, unit, slot, pair, says.facts);
+        return says;
+    });
 }
 
 Reason InterestData::reason_in_mixed(std::uint32_t o, EntityId entity, const MixedAnswer& unit,

@@ -19,6 +19,9 @@ constexpr double rate_per_command = 0.02;
 constexpr double smoothing = 0.1;
 /// An outage weighs more than a tick with one too many.
 constexpr double starved_weight = -2;
+/// A way that becomes longer by as much in a second is none of the server's.
+constexpr double pace_noise = 0.03;
+constexpr double pace_min = 0.1;
 
 }  // namespace
 
@@ -30,14 +33,15 @@ void CommandClock::heard(std::uint32_t waiting, bool starved) noexcept {
     rate_ = 1 + std::clamp((target_ - waiting_) * rate_per_command, -slow_span, rate_span);
 }
 
-unsigned CommandClock::advance(Micros now) noexcept {
+unsigned CommandClock::advance(Micros now, double server_pace) noexcept {
+    pace_ = server_pace;
     if (last_ == 0) {
         last_ = std::max<Micros>(now, 1);
         return static_cast<unsigned>(target_) + 1;
     }
     const double seconds = now > last_ ? static_cast<double>(now - last_) / micros_per_second : 0;
     last_ = std::max(now, last_);
-    due_ += seconds * hz_ * rate_;
+    due_ += seconds * hz_ * rate_ * pace_;
     const double whole = std::floor(due_);
     due_ -= whole;
     return static_cast<unsigned>(std::min<double>(whole, ticks_at_once_max));
@@ -46,28 +50,46 @@ unsigned CommandClock::advance(Micros now) noexcept {
 double CommandClock::part(Micros now) const noexcept {
     if (last_ == 0) return 1;
     const double seconds = now > last_ ? static_cast<double>(now - last_) / micros_per_second : 0;
-    return std::clamp(due_ + seconds * hz_ * rate_, 0.0, 1.0);
+    return std::clamp(due_ + seconds * hz_ * rate_ * pace_, 0.0, 1.0);
+}
+
+double ViewClock::ticks_of(double micros) const noexcept {
+    return micros * hz_ / micros_per_second;
+}
+
+/// The server is slower than it ought to be when two seconds in a row say so: one alone may be one
+/// in which it stood still.
+void ViewClock::end_second(const Fastest& sample) noexcept {
+    const double lost = fastest_before_.tick_at_zero - fastest_.tick_at_zero;
+    const double ought = ticks_of(static_cast<double>(fastest_.at - fastest_before_.at));
+    const double pace =
+        ought > 0 && lost > pace_noise * ought ? std::clamp(1 - lost / ought, pace_min, 1.0) : 1;
+    pace_ = std::max(pace, pace_before_);
+    pace_before_ = pace;
+    fastest_before_ = fastest_;
+    fastest_ = sample;
+    second_began_ = sample.at;
 }
 
 void ViewClock::heard(Tick newest, Micros at) noexcept {
     if (newest == heard_ || at == 0) return;
-    const double sample = newest - static_cast<double>(at) * hz_ / micros_per_second;
+    const Fastest sample{at, newest - ticks_of(static_cast<double>(at))};
     if (heard_ == 0) fastest_ = fastest_before_ = sample;
-    if (static_cast<double>(at - second_began_) > micros_per_second) {
-        fastest_before_ = fastest_;
-        fastest_ = sample;
-        second_began_ = at;
-    }
-    fastest_ = std::max(fastest_, sample);
+    if (static_cast<double>(at - second_began_) > micros_per_second) end_second(sample);
+    if (tick_by(sample, at) > tick_by(fastest_, at)) fastest_ = sample;
     heard_ = newest;
+}
+
+double ViewClock::tick_by(const Fastest& packet, Micros now) const noexcept {
+    const double since = static_cast<double>(now) - static_cast<double>(packet.at);
+    return packet.tick_at_zero + ticks_of(static_cast<double>(now)) - (1 - pace_) * ticks_of(since);
 }
 
 void ViewClock::advance(Micros now) noexcept {
     if (heard_ == 0) return;
-    const double ideal = std::max(fastest_, fastest_before_) +
-                         static_cast<double>(now) * hz_ / micros_per_second - delay_;
+    const double ideal = std::max(tick_by(fastest_, now), tick_by(fastest_before_, now)) - delay_;
     const double step =
-        last_ == 0 || now < last_ ? 0 : static_cast<double>(now - last_) * hz_ / micros_per_second;
+        last_ == 0 || now < last_ ? 0 : pace_ * ticks_of(static_cast<double>(now - last_));
     view_ += step;
     const double off = ideal - view_;
     if (last_ == 0 || std::abs(off) > hz_ / 2) {
@@ -80,7 +102,7 @@ void ViewClock::advance(Micros now) noexcept {
 
 double ViewClock::tick(Micros now) const noexcept {
     const double since = now > last_ ? static_cast<double>(now - last_) : 0;
-    return std::max(0.0, view_ + since * hz_ / micros_per_second);
+    return std::max(0.0, view_ + pace_ * ticks_of(since));
 }
 
 }  // namespace purview

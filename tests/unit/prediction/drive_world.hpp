@@ -229,7 +229,7 @@ class DriveWorld : public Game {
 
     /// One tick of the server; clients run in between, with their own clocks.
     void tick() {
-        now += 1'000'000 / hz_;
+        now += static_cast<Micros>(1e6 / (hz_ * pace));
         std::vector<std::byte> bytes;
         for (auto& p : players) {
             while (p->down.receive(bytes, now)) p->client.receive(bytes, now);
@@ -276,6 +276,7 @@ class DriveWorld : public Game {
     std::function<void(Server&, ObserverId, GroupState&, const GroupCommand&)> on_input;
     std::function<void(Player&, Micros)> after_client;
     Micros now = 1'000'000;
+    double pace = 1;  ///< ticks of the server, of those it ought to make
 
   private:
     DriveStep step_;

@@ -60,6 +60,43 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
 }
 
+TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its rate") {
+    DriveWorld world(1, {.loss = 0.02F, .delay_us = 30'000, .jitter_us = 15'000});
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    Prediction& prediction = *world.player().prediction;
+    const int second = static_cast<int>(world.player().client.tick_hz());
+    world.run(3 * second);
+    for (const double pace : {0.45, 0.8, 1.0}) {
+        CAPTURE(pace);
+        world.pace = pace;
+        world.run(6 * second);  // it learns
+        const PredictionStats before = prediction.stats();
+        double behind_most = -100;
+        double behind_least = 100;
+        for (int i = 0; i < 10 * second; ++i) {
+            world.tick();
+            const double behind =
+                world.player().client.newest_tick() - prediction.view_tick(world.now);
+            behind_most = std::max(behind_most, behind);
+            behind_least = std::min(behind_least, behind);
+        }
+        // Two ticks are the delay, the rest is jitter and what a lost packet lacks.
+        CHECK(behind_least > -2);
+        CHECK(behind_most < 5);
+        const PredictionStats after = prediction.stats();
+        CHECK(after.starved - before.starved < 20);
+        CHECK(after.waiting < 8);
+        CHECK(after.corrections - after.invisible == before.corrections - before.invisible);
+        MESSAGE("pace " << pace << ": behind " << behind_least << " to " << behind_most
+                        << ", starved " << after.starved - before.starved << ", waiting "
+                        << after.waiting << ", corrections "
+                        << after.corrections - before.corrections);
+    }
+}
+
 TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns with it (O4)") {
     DriveWorld world(1, bad_network);
     const Car car = make_car(world, 0, {100, 100, 0});
