@@ -195,21 +195,28 @@ void Judge::require_driving(const BotReport& bots, double seconds) {
     };
     require("carts driven at the end", driven.driving, ">=", 0.5 * bots.drivers);
     require("shots", static_cast<double>(driven.shots), ">=", 0.2 * bots.drivers * seconds);
-    require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
-    require("of them without rewinding", share(driven.hits_present, driven.shots),
-            "<=", share(driven.hits, driven.shots));
+    if (options_.judge_pace) {  // bots that get no turn aim at what they saw long ago
+        require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
+        require("of them without rewinding", share(driven.hits_present, driven.shots),
+                "<=", share(driven.hits, driven.shots));
+    }
     require("visible corrections of a command",
             share(driven.corrections - driven.invisible, driven.commands), "<=", 0.02);
 }
 
 json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, int node_exit,
                    const json& node_report) {
+    // Everybody walks tick by tick: what counts is the world's time, where pace does not.
+    const double tick_hz = app_.world->file.tick_hz;
+    const double world_seconds =
+        options_.judge_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;
     const net::LoopStats& loop = app_.loop->stats();
     const ServerStats stats = app_.server->stats();
     const ProofCounters& counted = proof.counters();
-    const double window = std::max(0.001, last_.seconds - first_.seconds);
     const double ticks_in_window =
         std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
+    const double window = options_.judge_pace ? std::max(0.001, last_.seconds - first_.seconds)
+                                              : ticks_in_window / tick_hz;
     const double clients = std::max(1U, clients_);
     const double relevant_mean =
         relevant_samples_ == 0
@@ -232,8 +239,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, in
     if (!is_trace && !is_map) require("entities", stats.entities, ">=", 20'000);
     require("clients in all the time", clients_min_ == ~0U ? 0 : clients_min_, ">=", clients_);
     if (options_.judge_pace)
-        require("ticks", static_cast<double>(loop.ticks),
-                ">=", 0.98 * app_.world->file.tick_hz * seconds);
+        require("ticks", static_cast<double>(loop.ticks), ">=", 0.98 * tick_hz * seconds);
     if (is_trace) {
         require("relevant_mean", relevant_mean, ">=", 2);
         require("relevant_mean", relevant_mean, "<=", present_mean / 2);
@@ -245,8 +251,9 @@ json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, in
     require("leaves per moving client and second", leaves_rate / std::max(1.0, moving), ">=", 1);
     if (is_map) require("relevant changes per tick", changes_per_tick, ">=", 30);
     require("digests_checked", static_cast<double>(counted.digests_checked),
-            ">=", clients * seconds);
-    require("truth_checked", static_cast<double>(counted.truth_checked), ">=", clients * seconds);
+            ">=", clients * world_seconds);
+    require("truth_checked", static_cast<double>(counted.truth_checked),
+            ">=", clients * world_seconds);
     require("digest_mismatches", static_cast<double>(counted.digest_mismatches), "<=", 0);
     require("truth_mismatches", static_cast<double>(counted.truth_mismatches), "<=", 0);
     if (!is_trace && !is_map)
@@ -254,11 +261,11 @@ json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, in
     if (options_.judge_pace)
         require("tick_overruns", static_cast<double>(loop.overruns),
                 "<=", 0.005 * static_cast<double>(loop.ticks));
-    if (bots.drivers > 0 && !is_trace) require_driving(bots, seconds);
+    if (bots.drivers > 0 && !is_trace) require_driving(bots, world_seconds);
     if (options_.with_node) {
         require("exit code of the WebAssembly client", node_exit, "<=", 0);
         require("digests of the WebAssembly client", node_report.value("digests", 0.0),
-                ">=", seconds / 2);
+                ">=", world_seconds / 2);
         require("packets that the WebAssembly client could not read",
                 node_report.value("malformed", 1.0), "<=", 0);
     }
