@@ -99,7 +99,8 @@ class Compiler {
                                       [](const Step& s) { return s.op == StepOp::add; });
         if (!adds) {
             out_.warnings.push_back("node '" + node.name + "' has no add step: it is always empty");
-            if (!out_.is_pipeline) return;
+            if (out_.is_pipeline) out_.nodes.emplace_back().combine = node.combine;
+            return;
         }
         NodeProgram program;
         program.combine = node.combine;

@@ -490,6 +490,31 @@ TEST_CASE("interest: the border belongs to the radius, whatever it is set to (N1
     }
 }
 
+TEST_CASE(
+    "interest: a node that was always empty has nobody in its margin, among ordered nodes too") {
+    for (const bool is_ordered : {false, true}) {
+        CAPTURE(is_ordered);
+        NodeDesc all = node("all", {});
+        if (is_ordered) all.combine = StepOp::require;
+        // As `near` subtracts only, it is empty; the same step adds from the second rules on.
+        InterestDef def = def_of({node("near", {within(StepOp::subtract, 10, 5)}), all});
+        if (!is_ordered) def.rules.nodes.pop_back();
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 55);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer).empty());
+        put(manager, 1, 62);
+        def.rules.nodes[0].steps = {within(StepOp::add, 10, 5)};
+        CHECK(manager.set_rules(def.rules) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0});
+        put(manager, 1, 58);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+        put(manager, 1, 62);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+    }
+}
+
 TEST_CASE("interest: an observer's own entity is a candidate like any other (N20)") {
     InterestManager manager =
         make(std::vector{node("near", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});
