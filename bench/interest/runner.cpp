@@ -52,10 +52,8 @@ class PlanRun {
         }
         generate(plan_.warm_up);
         for (Runner& r : runners_) {
-            const std::size_t before = heap_bytes();
+            r.bytes_all = r.bytes_loaded;
             turn(r, false);
-            r.bytes_all =
-                r.bytes_loaded + static_cast<double>(heap_bytes()) - static_cast<double>(before);
             r.events = 0;
             r.lanes_before = r.engine->lanes_tested();
         }
@@ -85,6 +83,8 @@ class PlanRun {
     }
     void turn(Runner& r, bool timed, bool is_last = false) {
         std::vector<double> turn_ms;
+        turn_ms.reserve(moves_.size());
+        const std::size_t bytes_before = heap_bytes();
         for (const auto& batch : moves_) {
             const std::size_t allocations = heap_allocations();
             const Stopwatch whole;
@@ -116,6 +116,7 @@ class PlanRun {
             r.counted_ticks += is_last ? 1 : 0;
             ++r.timed_ticks;
         }
+        r.bytes_all += static_cast<double>(heap_bytes()) - static_cast<double>(bytes_before);
         if (timed) {
             r.rounds.push_back(median(turn_ms));
             r.ticks.insert(r.ticks.end(), turn_ms.begin(), turn_ms.end());

@@ -560,6 +560,7 @@ class InterestData {
     void shuffle_lanes();
     void update_windows();
     void order_observers();
+    void repack_windows();
     void update_chunk(Worker& worker, std::size_t chunk);
     void update_window(std::uint32_t observer, Worker& worker);
     void resolve_toggles(Worker& worker);

@@ -65,13 +65,26 @@ void InterestData::order_observers() {
     std::sort(order_keys_.begin(), order_keys_.end());
     order_.clear();
     for (const std::uint64_t key : order_keys_) order_.push_back(static_cast<std::uint32_t>(key));
-    std::size_t bytes = 0;
-    for (const std::uint32_t o : order_) bytes += observers_[o].window.piece_bytes();
-    for (Worker& worker : workers_)
-        worker.scratch.arena.begin_repack(&worker == &workers_.front() ? bytes : 0);
-    for (const std::uint32_t o : order_)
-        observers_[o].window.repack(workers_.front().scratch.arena);
-    for (Worker& worker : workers_) worker.scratch.arena.end_repack();
+    repack_windows();
+}
+
+/// Windows lie in memory as they are visited.
+void InterestData::repack_windows() {
+    WindowArena& arena = workers_.front().scratch.arena;
+    arena.begin_repack();
+    for (std::size_t i = 1; i < workers_.size(); ++i) arena.adopt(workers_[i].scratch.arena);
+    for (const std::uint32_t o : order_) {
+        if (observers_[o].window.is_made()) WindowArena::count(observers_[o].window.piece());
+    }
+    arena.free_uncounted();
+    for (const std::uint32_t o : order_) {
+        Window& window = observers_[o].window;
+        if (!window.is_made()) continue;
+        const WindowArena::Piece old = window.piece();
+        window.repack(arena);
+        arena.leave(old);
+    }
+    arena.end_repack();
 }
 
 ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noexcept {

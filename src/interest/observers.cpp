@@ -20,7 +20,11 @@ bool is_finite(Vec3 p) noexcept {
 Result<ObserverId> InterestData::add_observer() {
     const std::uint32_t index = observer_pool_.acquire();
     if (index == IdPool::no_index) return Status::capacity;
-    if (index == observers_.size()) observers_.emplace_back();
+    if (index == observers_.size()) {
+        constexpr std::size_t few = 64, growth = 8;  // by an eighth: they are large
+        if (index == observers_.capacity()) observers_.reserve(index + index / growth + few);
+        observers_.emplace_back();
+    }
     observers_[index] = Observer{};
     observers_[index].id = make_observer_id(index, observer_pool_.generation(index));
     update_observer_keys(index);

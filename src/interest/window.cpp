@@ -20,12 +20,12 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
     has_pulled_ = parts.has_pulled;
     inside_bases_ = 0;
     for (const CellRun& run : parts.cells) inside_bases_ += run.inside_count;
-    if (data_ == nullptr || bytes() > capacity_) {
+    if (!is_made() || bytes() > capacity_) {
         capacity_ = static_cast<std::uint32_t>(piece_bytes());
-        data_ = arena.take(capacity_);
+        piece_ = arena.take(capacity_);
     }
     const auto put = [&](std::size_t offset, const auto& list) {
-        if (!list.empty()) std::memcpy(data_ + offset, list.data(), list.size_bytes());
+        if (!list.empty()) std::memcpy(piece_.data + offset, list.data(), list.size_bytes());
         return offset + list.size_bytes();
     };
     std::size_t at = put(0, parts.cells);
@@ -34,16 +34,16 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
 }
 
 void Window::repack(WindowArena& arena) {
-    if (data_ == nullptr) return;
-    const std::byte* old = data_;
+    if (!is_made()) return;
+    const std::byte* old = data();
     capacity_ = static_cast<std::uint32_t>(piece_bytes());
-    data_ = arena.take(capacity_);
-    std::memcpy(data_, old, bytes());
+    piece_ = arena.take(capacity_);
+    std::memcpy(piece_.data, old, bytes());
 }
 
 void Window::replace_planes(std::span<const std::uint32_t> from, std::vector<Mask>& out,
                             WindowArena& arena) {
-    if (data_ == nullptr) return;
+    if (!is_made()) return;
     const std::size_t n = size();
     const auto old = std::as_const(*this).masks();
     out.assign((1 + from.size()) * n, 0);

@@ -41,7 +41,7 @@ class Window {
     /// So many, from the first on, lie wholly inside.
     std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
     /// Whether it was ever scanned.
-    bool is_made() const noexcept { return data_ != nullptr; }
+    bool is_made() const noexcept { return piece_.data != nullptr; }
     /// Some block belongs to none of its cells.
     bool has_pulled() const noexcept { return has_pulled_; }
 
@@ -66,26 +66,27 @@ class Window {
     /// no_plane. `masks`: room to work in.
     void replace_planes(std::span<const std::uint32_t> from, std::vector<Mask>& masks,
                         WindowArena& arena);
-    /// Takes its memory anew, between begin_repack and end_repack.
+    /// Takes its memory anew, and copies what is there.
     void repack(WindowArena& arena);
+    const WindowArena::Piece& piece() const noexcept { return piece_; }
     std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
     /// Of its piece: with room for some more cells, as windows breathe.
     std::size_t piece_bytes() const noexcept {
         return WindowArena::rounded(bytes() + bytes() / 8 + 1);
     }
-    const std::byte* data() const noexcept { return data_; }
+    const std::byte* data() const noexcept { return piece_.data; }
 
   private:
     template <class T>
     const T* at(std::size_t offset) const noexcept {
-        return reinterpret_cast<const T*>(data_ + offset);
+        return reinterpret_cast<const T*>(piece_.data + offset);
     }
     std::size_t blocks_at() const noexcept { return cells_ * sizeof(CellRun); }
     std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
     /// Where a block stands that is the base of none of the cells, or size().
     std::size_t find_loose(BlockIndex block) const noexcept;
 
-    std::byte* data_ = nullptr;
+    WindowArena::Piece piece_;
     std::uint32_t capacity_ = 0;
     std::uint32_t masks_ = 0;
     std::uint32_t inside_bases_ = 0;
@@ -93,8 +94,8 @@ class Window {
     std::uint32_t outside_loose_ = 0;
     std::uint32_t blocks_ = 0;
     std::uint32_t cells_ = 0;
-    std::uint64_t home_ = 0;
     bool has_pulled_ = false;
+    std::uint64_t home_ = 0;
 };
 
 /// The blocks of a window by position; `blocks` is resized.

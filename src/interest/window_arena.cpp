@@ -7,40 +7,78 @@
 
 namespace purview {
 
-std::byte* WindowArena::take(std::size_t bytes) {
-    constexpr std::size_t block_bytes = std::size_t{64} * 1024;
+namespace {
+
+constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
+constexpr std::size_t block_bytes_max = std::size_t{256} * 1024;
+/// Of all blocks, what may wait for the next time that windows move.
+constexpr std::size_t free_share = 8;
+
+}  // namespace
+
+WindowArena::Piece WindowArena::take(std::size_t bytes) {
     const std::size_t wanted = rounded(bytes);
-    if (blocks_.empty() || used_ + wanted > blocks_.back().size()) {
-        // Grows by a quarter of what there is.
-        std::size_t all = 0;
-        for (const Block& block : blocks_) all += block.size();
-        blocks_.emplace_back(rounded(std::max({wanted, block_bytes, all / 4})));
-        used_ = 0;
-    }
-    std::byte* piece = blocks_.back().data() + used_;
-    used_ += wanted;
-    return piece;
+    if (last_ == nullptr || last_->used + wanted > last_->memory.size()) last_ = new_block(wanted);
+    std::byte* piece = last_->memory.data() + last_->used;
+    last_->used += wanted;
+    return {piece, last_};
 }
 
-void WindowArena::begin_repack(std::size_t bytes) {
-    old_.clear();
-    old_.swap(blocks_);
-    const std::size_t wanted = rounded(bytes + bytes / 8);
-    if (spare_.size() < wanted || spare_.size() > 4 * wanted + (std::size_t{1} << 16)) {
-        spare_ = Block();
-        spare_ = Block(rounded(wanted + wanted / 4));
+WindowArena::Block* WindowArena::new_block(std::size_t bytes) {
+    const auto fits = std::find_if(free_.begin(), free_.end(), [&](const Block* block) {
+        return block->memory.size() >= bytes;
+    });
+    Block* block = nullptr;
+    if (fits != free_.end()) {
+        block = *fits;
+        *fits = free_.back();
+        free_.pop_back();
+    } else {
+        const std::size_t usual =
+            rounded(std::clamp(bytes_ / free_share, block_bytes_min, block_bytes_max));
+        block = blocks_.emplace_back(std::make_unique<Block>()).get();
+        block->memory.resize(std::max(usual, bytes));
+        bytes_ += block->memory.size();
     }
-    blocks_.push_back(std::move(spare_));
-    used_ = 0;
+    block->used = 0;
+    return block;
 }
 
+void WindowArena::begin_repack() noexcept {
+    last_ = nullptr;
+    for (const auto& block : blocks_) block->live = 0;
+}
+
+void WindowArena::adopt(WindowArena& other) {
+    other.begin_repack();
+    for (auto& block : other.blocks_) blocks_.push_back(std::move(block));
+    other.blocks_.clear();
+    other.free_.clear();
+    bytes_ += std::exchange(other.bytes_, 0);
+}
+
+void WindowArena::free_uncounted() {
+    free_.clear();
+    for (const auto& block : blocks_) {
+        if (block->live == 0) free_.push_back(block.get());
+    }
+}
+
+void WindowArena::leave(const Piece& piece) {
+    if (--piece.block->live == 0) free_.push_back(piece.block);
+}
+
+/// Keeps some of what is free for the next time.
 void WindowArena::end_repack() {
-    // The largest is the next spare.
-    const auto largest =
-        std::max_element(old_.begin(), old_.end(),
-                         [](const Block& a, const Block& b) { return a.size() < b.size(); });
-    spare_ = largest == old_.end() ? Block() : std::move(*largest);
-    old_.clear();
+    std::size_t free_bytes = 0;
+    for (const Block* block : free_) free_bytes += block->memory.size();
+    while (!free_.empty() && free_bytes - free_.back()->memory.size() > bytes_ / free_share) {
+        const Block* gone = free_.back();
+        free_.pop_back();
+        free_bytes -= gone->memory.size();
+        bytes_ -= gone->memory.size();
+        std::erase_if(blocks_, [&](const auto& block) { return block.get() == gone; });
+    }
 }
 
 }  // namespace purview

@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Memory of all windows: one behind the other, in the order in which they are visited, so that a
-// tick reads it as a stream. A window that outgrows its piece takes a new one at the end; `repack`
-// puts all in order again. Half of the memory is the room that the next repacking needs.
+// tick reads it as a stream. A window that outgrows its piece takes a new one at the end; now and
+// then all of them move, in order: as neighbours stay neighbours, a block is empty, and takes the
+// next ones, soon after its first window has left it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/aligned.hpp"
@@ -15,23 +18,38 @@ namespace purview {
 
 class WindowArena {
   public:
-    /// A piece of at least so many bytes, whole cache lines. Valid until the next repacking.
-    std::byte* take(std::size_t bytes);
+    struct Block {
+        LineVector<std::byte> memory;
+        std::size_t used = 0;
+        std::uint32_t live = 0;  ///< while windows move: those that are in it still
+    };
+    struct Piece {
+        std::byte* data = nullptr;
+        Block* block = nullptr;
+    };
+    /// At least so many bytes, whole cache lines. Valid until the next move of all windows.
+    Piece take(std::size_t bytes);
     static constexpr std::size_t rounded(std::size_t bytes) noexcept {
         return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     }
 
-    /// Between the two, every window that is alive takes a piece anew and copies its bytes; pieces
-    /// of before stay readable until end_repack. `bytes`: what they will take.
-    void begin_repack(std::size_t bytes);
+    // -- all windows move ---------------------------------------------------------------------
+    // begin_repack, adopt the blocks of the others, count every window's piece, free_uncounted;
+    // then every window takes a piece, copies its bytes and leaves the old one; end_repack.
+    void begin_repack() noexcept;
+    void adopt(WindowArena& other);
+    static void count(const Piece& piece) noexcept { ++piece.block->live; }
+    void free_uncounted();
+    void leave(const Piece& piece);
     void end_repack();
 
   private:
-    using Block = LineVector<std::byte>;
-    std::vector<Block> blocks_;  ///< pieces come from the last
-    std::vector<Block> old_;
-    Block spare_;
-    std::size_t used_ = 0;  ///< of the last block
+    Block* new_block(std::size_t bytes);
+
+    std::vector<std::unique_ptr<Block>> blocks_;
+    std::vector<Block*> free_;
+    Block* last_ = nullptr;  ///< pieces come from its end
+    std::size_t bytes_ = 0;  ///< of all blocks
 };
 
 }  // namespace purview
