@@ -4,6 +4,7 @@
 // A large vehicle counts by the bounds of its group: on a server, with its explanation.
 #include <cmath>
 
+#include "interest/steps.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -20,15 +21,8 @@ struct LinerSchema {
     }
     ServerDef def(bool by_bounds) const {
         ServerDef def;
-        StepDesc near;
-        near.kernel.enter_m = 100;
-        near.kernel.leave_m = 120;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {near};
         def.rules.bounds_max = {4000, 4000, 0};
-        def.rules.nodes = {node};
+        def.rules.nodes = {lines::node("near", {lines::within(100, 20)})};
         def.rules.group_bounds_max_m = 300;
         def.kinds.resize(2);
         def.kinds[index_of(liner)].by_bounds = by_bounds;
