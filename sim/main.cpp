@@ -42,6 +42,8 @@ struct SimCounts {
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
     std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
     std::uint64_t shared = 0;  ///< updates told in shared sections
+    /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.
+    std::uint64_t by_bounds = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t resumed = 0;  ///< enters whose copy was still there
@@ -162,6 +164,34 @@ class Simulation {
         }
         for (auto& client : world_.clients) check_client(*client);
         check_waiting();
+        count_by_bounds();
+    }
+    /// Nothing else shows a wagon to somebody who is not near: it has no owner and no team.
+    void count_by_bounds() {
+        Server& server = *world_.server;
+        float reach_m = 0;
+        for (const NodeDesc& node : server.rules().nodes) {
+            for (const StepDesc& step : node.steps) {
+                if (step.kernel.type == KernelType::distance)
+                    reach_m = std::max(reach_m, step.kernel.leave_m);
+            }
+        }
+        for (const SessionStats& session : sessions_) {
+            const check::TruthObserver observer = world_.game.describe(session.observer);
+            for (const EntityId wagon : world_.game.wagons()) {
+                if (!server.interest().is_relevant(session.observer, wagon)) continue;
+                const Vec3 root = server.world().place_of(wagon);
+                const auto is_near = [&](Vec3 from) {
+                    return std::hypot(root.x - from.x, root.y - from.y) <= reach_m;
+                };
+                const bool is_by_place =
+                    (observer.main != EntityId::none &&
+                     is_near(server.world().place_of(observer.main))) ||
+                    std::any_of(observer.areas.begin(), observer.areas.end(),
+                                [&](const auto& one) { return is_near(one.area.centre); });
+                counts.by_bounds += is_by_place ? 0 : 1;
+            }
+        }
     }
     /// docs/budget.md: nothing waits longer than what is derived there.
     void check_waiting() {
@@ -292,12 +322,14 @@ void print(const SimCounts& counts) {
         static_cast<unsigned long long>(counts.leaves));
     std::printf(
         "  checked: %llu digests, %llu relevant sets, %llu ghosts against the world, %llu places "
-        "at rest; %llu updates in shared sections\n",
+        "at rest; %llu updates in shared sections, %llu times a train that a client knew by its "
+        "bounds alone\n",
         static_cast<unsigned long long>(counts.digests),
         static_cast<unsigned long long>(counts.sets),
         static_cast<unsigned long long>(counts.ghosts),
         static_cast<unsigned long long>(counts.places),
-        static_cast<unsigned long long>(counts.shared));
+        static_cast<unsigned long long>(counts.shared),
+        static_cast<unsigned long long>(counts.by_bounds));
     const LedgerCounts& c = counts.calls;
     std::printf(
         "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
@@ -331,6 +363,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     if (counts.digests < ticks * clients / 4) return "digests";
     if (counts.sets < ticks * clients / (2 * truth_every_ticks)) return "relevant sets";
     if (counts.shared < ticks * clients / 4) return "updates in shared sections";
+    if (counts.by_bounds < 10 * ticks) return "trains that are known by their bounds alone";
     if (counts.enters < ticks || counts.leaves < ticks) return "enters and leaves";
     const LedgerCounts& c = counts.calls;
     if (c.promised < ticks || c.delivered < ticks || c.culled < ticks || c.to_server < ticks)

@@ -119,6 +119,7 @@ InterestRules small_rules(const SmallSchema& schema) {
     InterestRules rules;
     rules.bounds_max = {SmallGame::side_m, SmallGame::side_m, 0};
     rules.entities_expected = 500;
+    rules.group_bounds_max_m = 60;  // some wagons have crates further away
     NodeDesc node;
     node.name = "near or team, not cloaked";
     node.type = NodeType::grid;
@@ -147,8 +148,14 @@ InterestRules shared_rules(const SmallSchema& schema) {
     return rules;
 }
 
-std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
+std::vector<KindInterest> small_kinds(const SmallSchema& schema) {
     std::vector<KindInterest> kinds(schema.schema.kinds().size());
+    kinds[index_of(schema.wagon)].by_bounds = true;
+    return kinds;
+}
+
+std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
+    std::vector<KindInterest> kinds = small_kinds(schema);
     kinds[index_of(schema.sheep)].nodes = {NodeId{1}};
     kinds[index_of(schema.goat)].nodes = {NodeId{2}};
     return kinds;
@@ -429,7 +436,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     : game(schema, seed, scale), faults(network_faults), random_(seed + 1) {
     def.schema = &schema.schema;
     def.rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
-    if (scale.herd > 0) def.kinds = shared_kinds(schema);
+    def.kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
     def.world_name = "small";
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;

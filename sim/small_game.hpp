@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A small world with everything that replication must carry: movers, things at rest, teams, cloaks,
-// wagons with crates, spawns and despawns; and a whole server with clients on faulty networks.
+// wagons with crates that count by their bounds, spawns and despawns; and a whole server with
+// clients on faulty networks.
 #pragma once
 
 #include <functional>
@@ -135,6 +136,7 @@ class SmallGame final : public Game {
     void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
              std::span<const std::byte> args) override;
     check::TruthObserver describe(ObserverId observer) const;
+    const std::vector<EntityId>& wagons() const noexcept { return wagons_; }
 
     static constexpr float side_m = 300;
     bool frozen = false;  ///< the world rests
@@ -180,7 +182,9 @@ class SmallGame final : public Game {
 InterestRules small_rules(const SmallSchema& schema);
 /// The same, and two nodes in shared modes: sheep by read many, goats by update many.
 InterestRules shared_rules(const SmallSchema& schema);
-/// Binds the kinds to the nodes of shared_rules.
+/// Wagons count by the bounds of their group: crates hang on to them from afar.
+std::vector<KindInterest> small_kinds(const SmallSchema& schema);
+/// The same, and binds kinds to the nodes of shared_rules.
 std::vector<KindInterest> shared_kinds(const SmallSchema& schema);
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out);

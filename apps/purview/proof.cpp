@@ -3,6 +3,7 @@
 #include "proof.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace purview {
@@ -10,6 +11,8 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
+/// Places of some hundred metres are rounded to some hundredths of this.
+constexpr float bounds_error_m = 1e-3F;
 
 std::string name_of(EntityId entity) {
     return "entity " + std::to_string(index_of(entity)) + "#" +
@@ -342,12 +345,32 @@ void Proof::record_truth(Tick tick) {
         truth.joins = joins_[index];
         if (describe_entity_) describe_entity_(truth);
     });
+    take_bounds(tick);
     std::vector<check::TruthObserver> observers;
     for (const auto& session : server_->data().sessions) {
         if (session->state == Session::State::joined)
             observers.push_back(describe_(session->observer));
     }
     oracle_.record(tick, entities_, observers);
+}
+
+/// The server measures whoever moves within a group, not whom the root carries along: what counts
+/// may be off by the rounding of places since. The oracle goes by what counts.
+void Proof::take_bounds(Tick tick) {
+    const float max_m = server_->rules().group_bounds_max_m;
+    if (max_m <= 0) return;
+    check::measure_bounds(entities_, server_->data().def.kinds, max_m);
+    for (check::TruthEntity& truth : entities_) {
+        if (truth.id == EntityId::none) continue;
+        const float counted =
+            std::min(server_->data().world.data().bounds_at(index_of(truth.id)), max_m);
+        if (std::abs(counted - truth.bounds_m) > bounds_error_m) {
+            truth_mismatch("tick " + std::to_string(tick) + ": " + name_of(truth.id) +
+                           " has bounds of " + std::to_string(truth.bounds_m) +
+                           " m and counts by " + std::to_string(counted));
+        }
+        truth.bounds_m = counted;
+    }
 }
 
 void Proof::check_truth(const Session& session, Tick tick) {

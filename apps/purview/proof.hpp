@@ -92,6 +92,7 @@ class Proof final : public ReplicationTap {
     std::uint32_t told_components(const Session& session, EntityId entity) const;
     void add_sections(const Session& session, check::Manifest& manifest);
     void record_truth(Tick tick);
+    void take_bounds(Tick tick);
     void check_truth(const Session& session, Tick tick);
     void check_ghosts(const Session& session, Tick tick);
     void truth_mismatch(std::string text);

@@ -31,7 +31,7 @@ struct Scene {
 
 constexpr Scene scenes[] = {
     {"rebuild", scene_rebuild}, {"membership", scene_membership}, {"passenger", scene_passenger},
-    {"command", scene_command}, {"rewind", scene_rewind},
+    {"trains", scene_trains},   {"command", scene_command},       {"rewind", scene_rewind},
 };
 
 int run(int argc, char** argv) {

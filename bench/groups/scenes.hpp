@@ -31,6 +31,8 @@ struct GroupsReport : Figures {
 void scene_rebuild(GroupsReport& report, const GroupsOptions& options);
 void scene_membership(GroupsReport& report, const GroupsOptions& options);
 void scene_passenger(GroupsReport& report, const GroupsOptions& options);
+// scene_trains.cpp
+void scene_trains(GroupsReport& report, const GroupsOptions& options);
 // scenes_prediction.cpp
 void scene_command(GroupsReport& report, const GroupsOptions& options);
 void scene_rewind(GroupsReport& report, const GroupsOptions& options);

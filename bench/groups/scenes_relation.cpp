@@ -8,6 +8,7 @@
 
 #include "common/machine.hpp"
 #include "core/hash.hpp"
+#include "groups/plain_schema.hpp"
 #include "groups/scenes.hpp"
 #include "host/server_data.hpp"
 #include "purview/interest.hpp"
@@ -17,29 +18,6 @@
 namespace purview::bench {
 
 namespace {
-
-struct At {
-    Vec3 place;
-};
-
-/// Things with a place and nothing else.
-struct PlainSchema {
-    explicit PlainSchema(bool relative) {
-        at = schema.component<At>("at");
-        FieldDef field{"x", FieldType::quantised, 0, 4, true, 0, 4096, 0.01, 0};
-        schema.add_field(at.id, field);
-        field.name = "y";
-        field.offset_bytes = 4;
-        schema.add_field(at.id, field);
-        schema.set_place(at.id);
-        thing = schema.kind("thing", {at.id});
-        passenger = schema.kind("passenger", {at.id});
-        schema.edit_kind(passenger).relative_place = relative;
-    }
-    Schema schema;
-    Component<At> at;
-    KindId thing{}, passenger{};
-};
 
 World world_of(const PlainSchema& schema, std::uint16_t members_max, std::uint16_t depth_max) {
     WorldDef def;

@@ -78,7 +78,13 @@ bool is_inside(const ShapeView& shape, Vec3 place, float grown_m) {
             const float along = dot(d, shape.axis);
             const float q = dot(d, d);
             const float across = std::sqrt(std::max(q - along * along, 0.0F));
-            return q <= radius * radius && across * shape.cosine - along * shape.sine <= grown_m;
+            const float aside = across * shape.cosine - along * shape.sine;
+            if (q > radius * radius) return false;
+            if (aside <= 0 || grown_m <= 0) return aside <= 0;
+            // Outside of the angle, the nearest point of the side: its tip, its rim, or between.
+            const float on_side = along * shape.cosine + across * shape.sine;
+            const float past = on_side <= 0 ? on_side : std::max(on_side - area.radius_m, 0.0F);
+            return aside * aside + past * past <= grown_m * grown_m;
         }
     }
     return false;

@@ -3,6 +3,7 @@
 #include "check/truth_records.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace purview::check {
 
@@ -39,6 +40,23 @@ void bind_new(TruthEntity& entity, const std::vector<KindInterest>& kinds,
     for (const NodeId node : own) bind(entity, node);
     entity.orphaned =
         entity.nodes.empty() && has_kind && kinds[index_of(entity.kind)].never_default;
+}
+
+void measure_bounds(std::vector<TruthEntity>& entities, const std::vector<KindInterest>& kinds,
+                    float max_m) {
+    for (TruthEntity& entity : entities) entity.bounds_m = 0;
+    for (const TruthEntity& member : entities) {
+        if (member.id == EntityId::none || !member.placed) continue;
+        EntityId top = member.root;
+        while (entities[index_of(top)].parent != EntityId::none)
+            top = entities[index_of(entities[index_of(top)].parent)].root;
+        TruthEntity& root = entities[index_of(top)];
+        const std::size_t kind = index_of(root.kind);
+        if (kind >= kinds.size() || !kinds[kind].by_bounds || !root.placed) continue;
+        const Vec3 a = member.place, b = root.place;
+        const double far = std::hypot(double{a.x} - b.x, double{a.y} - b.y, double{a.z} - b.z);
+        root.bounds_m = std::min(std::max(root.bounds_m, static_cast<float>(far)), max_m);
+    }
 }
 
 }  // namespace purview::check

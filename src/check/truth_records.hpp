@@ -103,4 +103,12 @@ bool unbind(TruthEntity& entity, NodeId node);
 void bind_exactly(TruthEntity& entity, std::span<const NodeId> nodes);
 void bind_default(TruthEntity& entity);
 
+// -- bounds of groups (O22) -----------------------------------------------------------------------
+
+/// Of every root of a kind that counts by its bounds: the largest distance of a member's place from
+/// its own, along all axes, and `max_m` at most; of anybody else 0. [entities] by index, with all
+/// but the bounds set.
+void measure_bounds(std::vector<TruthEntity>& entities, const std::vector<KindInterest>& kinds,
+                    float max_m);
+
 }  // namespace purview::check

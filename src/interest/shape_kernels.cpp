@@ -23,8 +23,7 @@ LaneCone lane_cone(const Area& area, float margin_m) noexcept {
     cone.direction = area.direction;
     cone.cosine = std::cos(area.half_angle_deg * radians);
     cone.sine = std::sin(area.half_angle_deg * radians);
-    const float radius = area.radius_m + margin_m;
-    cone.radius_squared = radius * radius;
+    cone.radius_m = area.radius_m;
     cone.margin_m = margin_m;
     return cone;
 }

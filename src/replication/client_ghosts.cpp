@@ -247,7 +247,6 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     const bool is_kept = policy != LeavePolicy::despawn;
     if (!its.held && is_kept) return;  // it is kept already
     const bool was_shown = is_shown(ghost);
-    const bool is_unknown = its.waits && !its.resumes;  // the game never heard of it
     if (its.held) {
         for (LocalId child = 0; child < ghosts_.size(); ++child) {
             if (!ghosts_[child].held || ghosts_[child].parent != ghost) continue;
@@ -267,17 +266,19 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     const CopyChange change = is_kept     ? CopyChange::kept
                               : was_shown ? CopyChange::removed
                                           : CopyChange::dropped;
-    const bool was_kept = its.resumes && its.waits;
+    const bool was_kept = its.known && its.waits;
     end_motions(ghost);  // a copy stays as it was shown last
-    its.held = its.waits = its.resumes = false;
-    its.kept = is_unknown ? LeavePolicy::despawn : policy;
-    if (!is_unknown && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
+    its.held = its.waits = false;
+    // The server counts on a copy, also of what waited for its group and was never shown.
+    its.kept = policy;
+    if (its.known && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
+    its.known = its.known && is_kept;
 }
 
 /// It comes back while its copy is still here.
 void ClientGhosts::resume(const Edit& edit, Tick tick) {
     Ghost& its = ghosts_[edit.ghost];
-    its.held = its.resumes = true;
+    its.held = true;
     its.samples = 0;  // wherever it was in the meantime
     if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
     arrive(edit.ghost, edit.whole, tick);

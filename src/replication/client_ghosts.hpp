@@ -81,13 +81,15 @@ class ClientGhosts {
     /// It is held, and so is all of its group: the game may know of it.
     bool is_shown(LocalId ghost) const noexcept { return is_held(ghost) && !ghosts_[ghost].waits; }
     bool is_any_waiting() const noexcept { return !waiting_.empty(); }
-    /// It left, and its copy is kept; not despawn: how.
+    /// It was shown and left, and its copy is kept; not despawn: how.
     LeavePolicy kept_as(LocalId ghost) const noexcept {
-        return ghost < ghosts_.size() ? ghosts_[ghost].kept : LeavePolicy::despawn;
+        return ghost < ghosts_.size() && ghosts_[ghost].known ? ghosts_[ghost].kept
+                                                              : LeavePolicy::despawn;
     }
-    /// Held or kept: it has values.
+    /// Held or kept, shown or not: it has values.
     bool has_copy(LocalId ghost) const noexcept {
-        return is_held(ghost) || kept_as(ghost) != LeavePolicy::despawn;
+        return is_held(ghost) ||
+               (ghost < ghosts_.size() && ghosts_[ghost].kept != LeavePolicy::despawn);
     }
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
@@ -153,7 +155,7 @@ class ClientGhosts {
         KindId kind{};
         bool waits = false;     ///< for the rest of its group
         bool reframed = false;  ///< its place is told as seen from another parent
-        bool resumes = false;   ///< it waits, and its copy was kept
+        bool known = false;     ///< to the game: it was shown, and its copy has not ended since
         LocalId parent = no_local_id;
         LocalId told_parent = no_local_id;  ///< as of the last relation event
         LocalId told_root = no_local_id;

@@ -57,8 +57,8 @@ void ClientGhosts::show(LocalId ghost) {
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
     ++count_;
     events_.push_back(
-        {ghost, its.kind, Reason::entered, its.resumes ? CopyChange::resumed : CopyChange::made});
-    its.resumes = false;
+        {ghost, its.kind, Reason::entered, its.known ? CopyChange::resumed : CopyChange::made});
+    its.known = true;
 }
 
 /// Groups that are whole now, by what this packet says; and those that have waited too long.

@@ -198,12 +198,15 @@ void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t
     }
 }
 
-template <unsigned axes>
+/// `grown`: by a margin.
+template <unsigned axes, bool grown>
 void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n,
                const LaneCone& cone, Mask* out) {
     const Places tip = all(cone.tip), axis = all(cone.direction);
-    const Number r2 = Ops::set(cone.radius_squared), margin = Ops::set(cone.margin_m),
-                 cosine = Ops::set(cone.cosine), sine = Ops::set(cone.sine), zero = Ops::set(0);
+    const float around = cone.radius_m + cone.margin_m;
+    const Number r2 = Ops::set(around * around), margin2 = Ops::set(cone.margin_m * cone.margin_m),
+                 radius = Ops::set(cone.radius_m), cosine = Ops::set(cone.cosine),
+                 sine = Ops::set(cone.sine), zero = Ops::set(0);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         out[i] = static_cast<Mask>(
@@ -219,7 +222,15 @@ void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n
                 const Number aside = Ops::sqrt(Ops::max(Ops::sub(q, Ops::mul(along, along)), zero));
                 // Signed distance to the side: below 0 inside.
                 const Number out_of = Ops::sub(Ops::mul(aside, cosine), Ops::mul(along, sine));
-                return Ops::both(Ops::at_most(q, r2), Ops::at_most(out_of, margin));
+                if constexpr (!grown)
+                    return Ops::both(Ops::at_most(q, r2), Ops::at_most(out_of, zero));
+                // The side goes from the tip to the rim: behind and beyond, these are nearest.
+                const Number along_side = Ops::add(Ops::mul(along, cosine), Ops::mul(aside, sine));
+                const Number off = Ops::choose(Ops::at_most(along_side, zero), along_side,
+                                               Ops::max(Ops::sub(along_side, radius), zero));
+                const Number apart = Ops::add(Ops::mul(out_of, out_of), Ops::mul(off, off));
+                const Number away = Ops::choose(Ops::at_most(out_of, zero), zero, apart);
+                return Ops::both(Ops::at_most(q, r2), Ops::at_most(away, margin2));
             }));
     }
 }
@@ -254,8 +265,13 @@ void around_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec
 }
 void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const LaneCone& cone,
               Mask* out) {
-    at.axes == 2 ? cone_loop<2>(at.data, blocks, n, cone, out)
-                 : cone_loop<3>(at.data, blocks, n, cone, out);
+    if (cone.margin_m > 0) {
+        at.axes == 2 ? cone_loop<2, true>(at.data, blocks, n, cone, out)
+                     : cone_loop<3, true>(at.data, blocks, n, cone, out);
+    } else {
+        at.axes == 2 ? cone_loop<2, false>(at.data, blocks, n, cone, out)
+                     : cone_loop<3, false>(at.data, blocks, n, cone, out);
+    }
 }
 
 #ifdef PURVIEW_HIGHWAY

@@ -43,13 +43,13 @@ void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Ve
 void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
                       Vec3 half_sides, std::span<Mask> out) noexcept;
 
-/// A cone from its tip on; whoever is at most margin_m outside of its side counts.
+/// A cone from its tip on; whoever is at most margin_m away from it counts.
 struct LaneCone {
     Vec3 tip;
     Vec3 direction;  ///< of length 1, on the axes that count
     float cosine = 0;
     float sine = 0;
-    float radius_squared = 0;
+    float radius_m = 0;
     float margin_m = 0;
 };
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,

@@ -4,6 +4,7 @@
 // A large vehicle counts by the bounds of its group: on a server, with its explanation.
 #include <cmath>
 
+#include "interest/steps.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -20,15 +21,8 @@ struct LinerSchema {
     }
     ServerDef def(bool by_bounds) const {
         ServerDef def;
-        StepDesc near;
-        near.kernel.enter_m = 100;
-        near.kernel.leave_m = 120;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {near};
         def.rules.bounds_max = {4000, 4000, 0};
-        def.rules.nodes = {node};
+        def.rules.nodes = {lines::node("near", {lines::within(100, 20)})};
         def.rules.group_bounds_max_m = 300;
         def.kinds.resize(2);
         def.kinds[index_of(liner)].by_bounds = by_bounds;
@@ -94,6 +88,41 @@ TEST_CASE(
         CHECK(stage.ghost(0, liner) == no_ghost);
         CHECK(stage.ghost(0, stern) != no_ghost);
     }
+}
+
+TEST_CASE(
+    "interest: bounds reach into a narrow cone where they touch it, not behind its tip (O22 F26)") {
+    InterestDef def;
+    def.rules.bounds_max = {1000, 1000, 0};
+    def.rules.nodes = {lines::node("inside", {lines::inside_areas()})};
+    def.rules.group_bounds_max_m = 60;
+    def.kinds.resize(1);
+    def.kinds[0].by_bounds = true;
+    InterestManager manager = std::move(InterestManager::create(def)).value();
+    const ObserverId observer = *manager.add_observer();
+    REQUIRE(manager.set_ready(observer, true) == Status::ok);
+    REQUIRE(manager.set_area(observer, 0, Area::cone({500, 500, 0}, {1, 0, 0}, 12, 30)) ==
+            Status::ok);
+    EntityDef ship;
+    ship.kind = KindId{0};
+    const EntityId entity = make_entity_id(1, 1);
+    REQUIRE(manager.spawn(entity, ship) == Status::ok);
+    REQUIRE(manager.set_bounds(entity, 50) == Status::ok);
+    const auto sees_at = [&](float x, float y) {
+        REQUIRE(manager.move(entity, {500 + x, 500 + y, 0}) == Status::ok);
+        manager.tick();
+        const bool sees = manager.is_relevant(observer, entity);
+        CHECK(manager.explain(observer, entity).relevant == sees);
+        return sees;
+    };
+    CHECK(sees_at(-49, 0));
+    CHECK_FALSE(sees_at(-51, 0));
+    CHECK_FALSE(sees_at(-70, 0));
+    CHECK(sees_at(79, 0));
+    CHECK_FALSE(sees_at(81, 0));
+    CHECK(sees_at(29.3F, 56));  // from the rim, 6.2 m off the axis
+    CHECK_FALSE(sees_at(29.3F, 57));
+    CHECK_FALSE(sees_at(60, 48));  // 51.4 m from the rim
 }
 
 TEST_CASE("interest: bounds are refused where they mean nothing") {

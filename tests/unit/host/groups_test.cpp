@@ -332,6 +332,47 @@ TEST_CASE("replication: a client does not wait for the rest of a group without e
     CHECK(stage.client().stats().group_waits_ended > 0);
 }
 
+TEST_CASE(
+    "replication: who leaves while it waits for its group leaves a copy that nobody is shown, and "
+    "goes on with it (O3 F19)") {
+    PartSchema is;
+    for (const KindId kind : {is.ship, is.piece}) {
+        is.schema.edit_kind(kind).leave = LeavePolicy::stale;
+        is.schema.edit_kind(kind).linger_ticks = 60;
+    }
+    ServerDef def;
+    def.budget_bytes_per_tick = 300;
+    def.group_members_max = 255;
+    def.kinds.resize(is.schema.kinds().size());
+    def.kinds[index_of(is.ship)].mode = EntityMode::explicit_only;
+    Stage stage(is.schema, 1, def);
+    const EntityId root = stage.spawn(is.ship);
+    constexpr std::uint32_t members = 200;
+    for (std::uint32_t i = 1; i < members; ++i)
+        REQUIRE(stage.world().attach(stage.spawn(is.piece), root) == Status::ok);
+    const auto show = [&](bool shown, std::uint32_t ticks) {
+        CHECK(stage.interest().allow(stage.observers[0], root, shown) == Status::ok);
+        stage.step(ticks);
+        return stage.changes();
+    };
+    for (const std::uint32_t away_ticks : {6U, 90U}) {  // then the copies have ended
+        CHECK(show(true, 4).empty());                   // some of it has arrived
+        const std::uint64_t begun = stage.bytes_to[0];
+        CHECK(show(false, away_ticks).empty());
+        for (GhostId ghost = 0; ghost < stage.client().ghost_end(); ++ghost)
+            CHECK(stage.client().kept_as(ghost) == LeavePolicy::despawn);
+        CHECK(stage.bytes_to[0] > begun);
+    }
+    std::string all = "made";
+    for (std::uint32_t i = 1; i < members; ++i) all += " made";
+    CHECK(show(true, 4).empty());
+    CHECK(show(false, 6).empty());
+    CHECK(show(true, 60) == all);
+    CHECK(stage.client().ghost_count() == members);
+    CHECK(stage.client().stats().order_violations == 0);
+    CHECK(stage.client().stats().group_waits_ended == 0);
+}
+
 TEST_CASE("replication: a relative place goes with its parent and never jumps (O4 O33)") {
     PartSchema is;
     Stage stage(is.schema, 1);

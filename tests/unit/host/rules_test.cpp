@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/server_data.hpp"
+#include "interest/steps.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -22,19 +23,12 @@ class QuietGame final : public Game {
     void simulate(Server&, Tick) override {}
 };
 
-StepDesc within(float enter_m) {
-    StepDesc step;
-    step.kernel.enter_m = step.kernel.leave_m = enter_m;
-    return step;
-}
+using lines::within;
 
 InterestRules rules_of(std::vector<StepDesc> steps) {
     InterestRules rules;
     rules.bounds_max = {300, 300, 0};
-    rules.nodes.emplace_back();
-    rules.nodes[0].name = "near";
-    rules.nodes[0].type = NodeType::grid;
-    rules.nodes[0].steps = std::move(steps);
+    rules.nodes = {lines::node("near", std::move(steps))};
     return rules;
 }
 

@@ -3,6 +3,7 @@
 //
 // Split members on clients: after their ancestors and gone before them, whatever is lost, and
 // judged where they are while a ship carries them.
+#include "interest/steps.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -19,14 +20,8 @@ struct CrewSchema {
     }
     ServerDef def(bool promotes) const {
         ServerDef def;
-        StepDesc near;
-        near.kernel.enter_m = near.kernel.leave_m = 100;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {near};
         def.rules.bounds_max = {2000, 2000, 0};
-        def.rules.nodes = {node};
+        def.rules.nodes = {lines::node("near", {lines::within(100)})};
         def.kinds.resize(2);
         def.kinds[index_of(sailor)].split = true;
         def.kinds[index_of(sailor)].promote_ancestors = promotes;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Small worlds for tests of single behaviours: steps, nodes, entities and observers in one line.
+// Small worlds for tests of single behaviours: nodes, entities and observers in one line, and the
+// steps of steps.hpp.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "interest/steps.hpp"
 #include "purview/interest.hpp"
-#include "purview/kernel.hpp"
 #include "purview/node.hpp"
 
 namespace purview::test::lines {
@@ -25,55 +26,8 @@ inline EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-// -- steps ----------------------------------------------------------------------------------------
+// -- nodes of one's own ---------------------------------------------------------------------------
 
-inline StepDesc step(StepOp op, KernelType type) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = type;
-    return step;
-}
-inline StepDesc within(StepOp op, float enter_m, float margin_m = 0) {
-    StepDesc near = step(op, KernelType::distance);
-    near.kernel.enter_m = enter_m;
-    near.kernel.leave_m = enter_m + margin_m;
-    return near;
-}
-inline StepDesc flag(StepOp op, std::uint8_t number) {
-    StepDesc flag = step(op, KernelType::flag);
-    flag.kernel.flag = FlagId{number};
-    return flag;
-}
-inline StepDesc same(StepOp op, std::uint8_t domain) {
-    StepDesc same = step(op, KernelType::same_group);
-    same.kernel.domain = KeyDomain{domain};
-    return same;
-}
-inline StepDesc own_kernel(StepOp op, std::shared_ptr<const InterestKernel> kernel) {
-    StepDesc own = step(op, KernelType::custom);
-    own.kernel.custom = std::move(kernel);
-    return own;
-}
-inline StepDesc cells(float width_m, float height_m, std::uint16_t rings = 1, float depth_m = 0) {
-    StepDesc cells = step(StepOp::add, KernelType::neighbourhood);
-    cells.kernel.cells = {width_m, height_m, depth_m, rings};
-    return cells;
-}
-inline StepDesc inside_areas() {
-    return step(StepOp::add, KernelType::area);
-}
-
-// -- nodes ----------------------------------------------------------------------------------------
-
-inline NodeDesc node(std::string name, std::vector<StepDesc> steps,
-                     NodeMembers members = NodeMembers::all) {
-    NodeDesc node;
-    node.name = std::move(name);
-    node.type = steps.empty() ? NodeType::everything : NodeType::grid;
-    node.steps = std::move(steps);
-    node.members = members;
-    return node;
-}
 inline NodeDesc own_node(std::string name, std::shared_ptr<InterestNode> custom,
                          NodeMembers members = NodeMembers::all) {
     NodeDesc own = node(std::move(name), {}, members);

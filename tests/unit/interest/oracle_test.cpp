@@ -456,6 +456,10 @@ TEST_CASE("oracle: shapes include their border and grow by the margin for who wa
     CHECK(sees(cone, {{5, 0, 0}, {11.9F, 0, 0}}));
     CHECK(sees(cone, {{5, 0, 0}, {5, 7.7F, 0}}));  // 1.9 m beside: 2.7 / sqrt(2)
     CHECK_FALSE(sees(cone, {{5, 0, 0}, {5, 8, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {-1.9F, 0, 0}}));  // from the tip
+    CHECK_FALSE(sees(cone, {{5, 0, 0}, {-2.1F, 0, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {7.2F, 9, 0}}));  // 1.9 m from the rim
+    CHECK_FALSE(sees(cone, {{5, 0, 0}, {7.3F, 9.4F, 0}}));
 }
 
 TEST_CASE("oracle: an area follows its entity, ends with it, and lasts as long as it was told") {

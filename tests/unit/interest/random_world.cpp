@@ -299,14 +299,15 @@ void RandomWorld::take_rules(const InterestRules& rules) {
     }
 }
 
-/// Whoever stays for a while, and whoever may be shown because of it.
-std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict>& verdicts) {
-    using check::TruthStage;
-    const auto stays = [](const check::Verdict& one) { return one.stage == TruthStage::stay; };
-    const bool any = std::any_of(verdicts.begin(), verdicts.end(), stays);
-    std::vector<EntityId> out;
+/// Whoever stays for a while, and its whole group: it may be shown, or hidden again, because of it.
+std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict>& verdicts) const {
+    std::set<EntityId> groups;
     for (const check::Verdict& one : verdicts) {
-        if (stays(one) || (any && one.stage == TruthStage::promoted)) out.push_back(one.entity);
+        if (one.stage == check::TruthStage::stay) groups.insert(top_of(one.entity));
+    }
+    std::vector<EntityId> out;
+    for (const check::TruthEntity& one : entities_) {
+        if (one.id != EntityId::none && groups.count(top_of(one.id)) != 0) out.push_back(one.id);
     }
     return out;
 }

@@ -199,7 +199,7 @@ class RandomWorld {
     void reseed(std::uint64_t salt);
     void move_some();
     void edit(std::uint32_t number);
-    static std::vector<EntityId> kept_by_time(const std::vector<check::Verdict>& verdicts);
+    std::vector<EntityId> kept_by_time(const std::vector<check::Verdict>& verdicts) const;
     bool begin_trial();
     void tick();
     /// The tick of both copies.
