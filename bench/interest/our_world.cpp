@@ -34,6 +34,7 @@ InterestManager fill(const InterestDef& def, const Workload& workload, const Dre
         if (manager.spawn(entity_of(i), entity) != Status::ok) std::abort();
     }
     manager.tick();
+    manager.tick();  // what a tick of spawns alone needs is given back
     return manager;
 }
 

@@ -489,7 +489,7 @@ void InterestData::publish() {
     for (const Pending& event : pending_) ++event_begin_[index_of(event.observer) + 1];
     for (std::size_t o = 1; o < event_begin_.size(); ++o) event_begin_[o] += event_begin_[o - 1];
     // All are written over; only a list that has become far too long is given back.
-    if (events_.capacity() > 32 * pending_.size()) clear_and_trim(events_);
+    if (events_.capacity() > 8 * pending_.size()) clear_and_trim(events_);
     events_.resize(pending_.size());
     event_next_.assign(event_begin_.begin(), event_begin_.end());
     for (const Pending& event : pending_) {

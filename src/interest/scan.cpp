@@ -259,7 +259,11 @@ void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t positio
 /// Positions by block, for windows that are too large to be looked through.
 void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, ScanScratch& scratch) {
     auto& position = scratch.position;
-    if (position.size() < input.table.block_end()) position.resize(input.table.block_end(), 0);
+    if (const std::size_t end = input.table.block_end(); position.size() < end) {
+        constexpr std::size_t growth = 16;  // as the table grows
+        if (position.capacity() < end) position.reserve(end + end / growth);
+        position.resize(end, 0);
+    }
     if (std::equal(scratch.mapped.begin(), scratch.mapped.end(), blocks.begin(), blocks.end()))
         return;
     for (const BlockIndex block : scratch.mapped) position[block] = 0;

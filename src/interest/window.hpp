@@ -72,7 +72,7 @@ class Window {
     std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
     /// Of its piece: with room for some more cells, as windows breathe.
     std::size_t piece_bytes() const noexcept {
-        return WindowArena::rounded(bytes() + bytes() / 8 + 1);
+        return WindowArena::rounded(bytes() + bytes() / 16 + 1);
     }
     const std::byte* data() const noexcept { return piece_.data; }
 

@@ -10,9 +10,13 @@ namespace purview {
 namespace {
 
 constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
-constexpr std::size_t block_bytes_max = std::size_t{256} * 1024;
-/// Of all blocks, what may wait for the next time that windows move.
-constexpr std::size_t free_share = 8;
+constexpr std::size_t block_bytes_max = std::size_t{128} * 1024;
+constexpr std::size_t growth_share = 8;  ///< of what there is
+/// What may wait for the next time that windows move: some blocks, and a part of all bytes; of few
+/// bytes as much as is taken, as a few observers change places altogether.
+constexpr std::size_t free_blocks_min = 3;
+constexpr std::size_t free_share = 16;
+constexpr std::size_t few_bytes = std::size_t{256} * 1024;
 
 }  // namespace
 
@@ -28,20 +32,21 @@ WindowArena::Block* WindowArena::new_block(std::size_t bytes) {
     const auto fits = std::find_if(free_.begin(), free_.end(), [&](const Block* block) {
         return block->memory.size() >= bytes;
     });
-    Block* block = nullptr;
-    if (fits != free_.end()) {
-        block = *fits;
-        *fits = free_.back();
-        free_.pop_back();
-    } else {
-        const std::size_t usual =
-            rounded(std::clamp(bytes_ / free_share, block_bytes_min, block_bytes_max));
-        block = blocks_.emplace_back(std::make_unique<Block>()).get();
-        block->memory.resize(std::max(usual, bytes));
-        bytes_ += block->memory.size();
-    }
+    if (fits == free_.end()) return add_block(bytes);
+    Block* block = *fits;
+    *fits = free_.back();
+    free_.pop_back();
     block->used = 0;
     return block;
+}
+
+WindowArena::Block* WindowArena::add_block(std::size_t bytes) {
+    const std::size_t usual =
+        rounded(std::clamp(bytes_ / growth_share, block_bytes_min, block_bytes_max));
+    Block& block = *blocks_.emplace_back(std::make_unique<Block>());
+    block.memory.resize(std::max(usual, bytes));
+    bytes_ += block.memory.size();
+    return &block;
 }
 
 void WindowArena::begin_repack() noexcept {
@@ -70,9 +75,11 @@ void WindowArena::leave(const Piece& piece) {
 
 /// Keeps some of what is free for the next time.
 void WindowArena::end_repack() {
+    while (bytes_ <= few_bytes && free_.size() * 2 < blocks_.size()) free_.push_back(add_block(0));
     std::size_t free_bytes = 0;
     for (const Block* block : free_) free_bytes += block->memory.size();
-    while (!free_.empty() && free_bytes - free_.back()->memory.size() > bytes_ / free_share) {
+    while (bytes_ > few_bytes && free_.size() > free_blocks_min &&
+           free_bytes > bytes_ / free_share) {
         const Block* gone = free_.back();
         free_.pop_back();
         free_bytes -= gone->memory.size();

@@ -45,6 +45,7 @@ class WindowArena {
 
   private:
     Block* new_block(std::size_t bytes);
+    Block* add_block(std::size_t bytes);
 
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block*> free_;

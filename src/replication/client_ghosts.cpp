@@ -185,16 +185,17 @@ void ClientGhosts::decode_sections(BitReader& in) {
         const auto count = in.varint_max(roster.size());
         if (count == 0) in.fail();
         const auto k = static_cast<unsigned>(in.bits(rice_parameter_bits));
-        std::size_t expected = 0;
+        std::uint64_t expected = 0;
         for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-            const std::size_t rank = expected + in.rice(k, roster.size());
+            const std::uint64_t rank = expected + in.rice(k, roster.size());
             if (!in.ok() || rank >= roster.size()) return in.fail();
             expected = rank + 1;
             Edit edit{};
             edit.type = Edit::Type::update;
             edit.shared = true;
-            edit.ghost = roster[rank].ghost;
-            edit.kind = roster[rank].kind;
+            const auto& member = roster[static_cast<std::size_t>(rank)];
+            edit.ghost = member.ghost;
+            edit.kind = member.kind;
             if (!PURVIEW_GUARD(client_member_kind,
                                !has_copy(edit.ghost) || kind(edit.ghost) == edit.kind)) {
                 return in.fail();
