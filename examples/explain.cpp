@@ -32,9 +32,7 @@ int main() {
     def.rules.nodes.push_back(
         {.name = "near, not cloaked, or same team",
          .type = NodeType::grid,
-         .steps = {{StepOp::add, {.type = KernelType::distance, .enter_m = 60, .leave_m = 66}},
-                   {StepOp::subtract, {.type = KernelType::flag, .flag = cloaked}},
-                   {StepOp::add, {.type = KernelType::same_group, .domain = team}}},
+         .steps = {add(within(60, 66)), subtract(flagged(cloaked)), add(same(team))},
          .members = NodeMembers::unbound});
     def.rules.nodes.push_back({.name = "spells",
                                .type = NodeType::everything,

@@ -45,11 +45,10 @@ void walk(InterestManager& manager, Being& being, Vec3 to) {
 }
 
 int main() {
-    const KernelDesc same_room{.type = KernelType::same_group, .domain = room};
     InterestDef def;
     def.key_count = 1;
     def.rules.nodes.push_back(
-        {.name = "same room", .type = NodeType::grid, .steps = {{StepOp::add, same_room}}});
+        {.name = "same room", .type = NodeType::grid, .steps = {add(same(room))}});
     InterestManager manager = create(def);
     const Names names{"alice", "rat", "ogre", "ghost"};
     constexpr Vec3 outside{-1, 0, 0};

@@ -31,11 +31,10 @@ class QuestItems final : public InterestNode {
 
 int main() {
     const auto quests = std::make_shared<QuestItems>();
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 40, .leave_m = 44};
     InterestDef def;
     def.rules.nodes.push_back({.name = "near",
                                .type = NodeType::grid,
-                               .steps = {{StepOp::add, near}},
+                               .steps = {add(within(40, 44))},
                                .members = NodeMembers::unbound});
     def.rules.nodes.push_back({.name = "quest items",
                                .type = NodeType::custom,

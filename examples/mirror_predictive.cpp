@@ -30,15 +30,13 @@ class Wall final : public SightTest {
 
 int main() {
     constexpr float tick_s = 0.05F, ping_s = 0.22F;
-    KernelDesc in_sight{.type = KernelType::line_of_sight, .sight = std::make_shared<Wall>()};
-    in_sight.sight_def.predict = true;
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 80, .leave_m = 80};
+    const KernelDesc soon_in_sight = in_sight(std::make_shared<Wall>(), {.predict = true});
     InterestDef def;
     def.rules.bounds_min = {-100, -100, 0};
     def.rules.bounds_max = {100, 100, 0};
     def.rules.nodes.push_back({.name = "in sight soon",
                                .type = NodeType::grid,
-                               .steps = {{StepOp::add, near}, {StepOp::require, in_sight}}});
+                               .steps = {add(within(80)), require(soon_in_sight)}});
     InterestManager manager = create(def);
     const EntityId alice = make_entity_id(0, 1), runner = make_entity_id(1, 1);
     const Vec3 eye{0, 10, 0}, velocity{0, 6, 0};

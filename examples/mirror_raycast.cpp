@@ -60,12 +60,10 @@ class Level final : public SightTest {
 
 int main() {
     const auto level = std::make_shared<Level>();
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 60, .leave_m = 60};
-    const KernelDesc in_sight{.type = KernelType::line_of_sight, .sight = level};
     InterestDef def;
     def.rules.nodes.push_back({.name = "near and in sight",
                                .type = NodeType::grid,
-                               .steps = {{StepOp::add, near}, {StepOp::require, in_sight}}});
+                               .steps = {add(within(60)), require(in_sight(level))}});
     InterestManager manager = create(def);
     const EntityId alice = make_entity_id(0, 1), open = make_entity_id(1, 1),
                    walled = make_entity_id(2, 1), ambush = make_entity_id(3, 1),

@@ -22,13 +22,11 @@ void share_eyes(InterestManager& manager, ObserverId observer, EntityId mate) {
 }
 
 int main() {
-    const KernelDesc mates{.type = KernelType::same_group, .domain = team};
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 30, .leave_m = 33};
     InterestDef def;
     def.key_count = 1;
     def.rules.nodes.push_back({.name = "team, and around the team",
                                .type = NodeType::grid,
-                               .steps = {{StepOp::add, mates}, {StepOp::add, near}}});
+                               .steps = {add(same(team)), add(within(30, 33))}});
     InterestManager manager = create(def);
     const Names names{"alice", "bob", "wolf", "bear", "eve"};
     const Key red{1}, blue{2};

@@ -16,9 +16,9 @@ constexpr FlagId cloaked{0};
 constexpr EntityId alice = make_entity_id(0, 1), mate = make_entity_id(1, 1),
                    foe = make_entity_id(2, 1), far_foe = make_entity_id(3, 1);
 
-const StepDesc near{StepOp::add, {.type = KernelType::distance, .enter_m = 60, .leave_m = 60}};
-const StepDesc not_cloaked{StepOp::subtract, {.type = KernelType::flag, .flag = cloaked}};
-const StepDesc mates{StepOp::add, {.type = KernelType::same_group, .domain = team}};
+const StepDesc near = add(within(60));
+const StepDesc not_cloaked = subtract(flagged(cloaked));
+const StepDesc mates = add(same(team));
 
 InterestRules in_order(std::vector<StepDesc> steps) {
     InterestRules rules;

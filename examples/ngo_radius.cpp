@@ -25,21 +25,18 @@ KernelDesc radius(float metres) {
 
 /// What one would write in the RFC's style: one client, one object, yes or no.
 KernelDesc radius_of_my_own(float metres) {
-    KernelDesc kernel{.type = KernelType::custom};
-    kernel.custom = make_pair_kernel({.name = "my radius", .reach_m = metres},
-                                     [metres](Vec3 a, Vec3 b) noexcept {
-                                         const float dx = a.x - b.x, dy = a.y - b.y;
-                                         return dx * dx + dy * dy <= metres * metres;
-                                     });
-    return kernel;
+    return ask(make_pair_kernel({.name = "my radius", .reach_m = metres},
+                                [metres](Vec3 a, Vec3 b) noexcept {
+                                    const float dx = a.x - b.x, dy = a.y - b.y;
+                                    return dx * dx + dy * dy <= metres * metres;
+                                }));
 }
 
 InterestRules rules(const KernelDesc& near) {
-    const KernelDesc mates{.type = KernelType::same_group, .domain = team};
     InterestRules rules;
     rules.nodes.push_back({.name = "near or same team",
                            .type = NodeType::grid,
-                           .steps = {{StepOp::add, near}, {StepOp::add, mates}},
+                           .steps = {add(near), add(same(team))},
                            .members = NodeMembers::bound});
     rules.nodes.push_back({.name = "default", .steps = {}, .members = NodeMembers::unbound});
     return rules;

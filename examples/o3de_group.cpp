@@ -36,10 +36,9 @@ void show_parents() {
 
 int main() {
     show_parents();
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 60, .leave_m = 66};
     InterestDef def;
     def.rules.nodes.push_back(
-        {.name = "near", .type = NodeType::grid, .steps = {{StepOp::add, near}}});
+        {.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}});
     InterestManager manager = create(def);
     constexpr EntityId alice = make_entity_id(0, 1), tank = make_entity_id(1, 1),
                        turret = make_entity_id(2, 1), gun = make_entity_id(3, 1);

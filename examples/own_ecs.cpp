@@ -21,9 +21,8 @@ struct Body {  // the game's own, in its own layout
 int main() {
     InterestDef def;
     def.count_observers = true;  // for edges
-    const KernelDesc near{.type = KernelType::distance, .enter_m = 60, .leave_m = 66};
     def.rules.nodes.push_back(
-        {.name = "near", .type = NodeType::grid, .steps = {{StepOp::add, near}}});
+        {.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}});
     auto created = InterestManager::create(def);
     if (!created) return 1;
     InterestManager& interest = *created;

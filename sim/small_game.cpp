@@ -123,10 +123,7 @@ InterestRules small_rules(const SmallSchema& schema) {
     NodeDesc node;
     node.name = "near or team, not cloaked";
     node.type = NodeType::grid;
-    StepDesc near{StepOp::add, {KernelType::distance, 40, 44, KeyDomain::none, FlagId::none}};
-    StepDesc team{StepOp::add, {KernelType::same_group, 0, 0, schema.team, FlagId::none}};
-    StepDesc cloak{StepOp::subtract, {KernelType::flag, 0, 0, KeyDomain::none, schema.cloaked}};
-    node.steps = {near, team, cloak};
+    node.steps = {add(within(40, 44)), add(same(schema.team)), subtract(flagged(schema.cloaked))};
     rules.nodes.push_back(node);
     return rules;
 }
@@ -139,10 +136,7 @@ InterestRules shared_rules(const SmallSchema& schema) {
         node.type = NodeType::grid;
         node.members = NodeMembers::bound;
         node.mode = mode;
-        StepDesc around{StepOp::add, {KernelType::neighbourhood}};
-        around.kernel.cells = {30, 25, 0, 1};
-        StepDesc cloak{StepOp::subtract, {KernelType::flag, 0, 0, KeyDomain::none, schema.cloaked}};
-        node.steps = {around, cloak};
+        node.steps = {add(neighbourhood({30, 25, 0, 1})), subtract(flagged(schema.cloaked))};
         rules.nodes.push_back(node);
     }
     return rules;

@@ -147,7 +147,7 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
     NodeDesc near;
     near.name = "near";
     near.type = NodeType::grid;
-    near.steps = {{StepOp::add, {.type = KernelType::distance, .enter_m = 20, .leave_m = 22}}};
+    near.steps = {add(within(20, 22))};
     def.rules.nodes.push_back(near);
     def.rules.bounds_max = {4096, 4096, 0};
     auto made = Server::create(def, game);

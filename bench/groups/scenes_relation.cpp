@@ -89,11 +89,7 @@ double membership_us(std::uint32_t groups, int ticks) {
     NodeDesc node;
     node.name = "near";
     node.type = NodeType::grid;
-    StepDesc step;
-    step.op = StepOp::add;
-    step.kernel.type = KernelType::distance;
-    step.kernel.enter_m = step.kernel.leave_m = 40;
-    node.steps = {step};
+    node.steps = {add(within(40))};
     def.rules.nodes = {node};
     InterestManager interest = std::move(InterestManager::create(def)).value();
     SplitMix random(7);

@@ -16,8 +16,7 @@ InterestDef near_rule(const Workload& workload) {
     def.rules.bounds_max = {side, side, scene.three_d ? side : 0};
     if (scene.three_d) def.rules.axes = Axes::xyz;
     def.rules.entities_expected = scene.entities;
-    const StepDesc near{StepOp::add, {KernelType::distance, radius, radius, {}, {}}};
-    def.rules.nodes = {{"near", NodeType::grid, {near}}};
+    def.rules.nodes = {{"near", NodeType::grid, {add(within(radius))}}};
     return def;
 }
 

@@ -62,7 +62,7 @@ class Crowd {
         NodeDesc node;
         node.name = "one area";
         node.type = NodeType::grid;
-        node.steps = {{StepOp::add, {KernelType::distance, 2 * side_m, 2 * side_m}}};
+        node.steps = {add(within(2 * side_m))};
         def.server.rules.nodes = {node};
         def.server.entities_max = 1U << 13;
         def.clients = people;

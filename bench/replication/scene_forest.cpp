@@ -59,7 +59,7 @@ class Forest {
         NodeDesc node;
         node.name = "near";
         node.type = NodeType::grid;
-        node.steps = {{StepOp::add, {KernelType::distance, relevance_m, relevance_m}}};
+        node.steps = {add(within(relevance_m))};
         def.server.rules.nodes = {node};
         def.server.entities_max = 1U << 15;
         def.clients = players;

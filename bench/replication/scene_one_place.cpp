@@ -67,7 +67,7 @@ class OnePlace {
         NodeDesc node;
         node.name = "near";
         node.type = NodeType::grid;
-        node.steps = {{StepOp::add, {KernelType::distance, relevance_m, relevance_m}}};
+        node.steps = {add(within(relevance_m))};
         def.server.rules.nodes = {node};
         def.server.entities_max = 1024;
         def.clients = players;

@@ -7,10 +7,12 @@
 // (Unity RFC 0015; BEHAVIOURS N13-N18, N48).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "purview/cells.hpp"
@@ -99,6 +101,53 @@ struct StepDesc {
     KernelDesc kernel;
     friend bool operator==(const StepDesc&, const StepDesc&) = default;
 };
+
+// Steps as one reads them, in the words of world files: {add(within(60, 66)), add(same(team)),
+// subtract(flagged(cloaked))}. What is not named here is set in the KernelDesc that they return.
+inline StepDesc add(KernelDesc kernel) {
+    return {StepOp::add, std::move(kernel)};
+}
+inline StepDesc subtract(KernelDesc kernel) {
+    return {StepOp::subtract, std::move(kernel)};
+}
+inline StepDesc require(KernelDesc kernel) {
+    return {StepOp::require, std::move(kernel)};
+}
+/// Without a leave radius: the same as the enter radius.
+inline KernelDesc within(float enter_m, float leave_m = 0) {
+    return {
+        .type = KernelType::distance, .enter_m = enter_m, .leave_m = std::max(enter_m, leave_m)};
+}
+inline KernelDesc same(KeyDomain domain) {
+    return {.type = KernelType::same_group, .domain = domain};
+}
+inline KernelDesc flagged(FlagId flag) {
+    return {.type = KernelType::flag, .flag = flag};
+}
+inline KernelDesc between(float min, ValueId value, float max) {
+    return {.type = KernelType::value, .value = value, .value_min = min, .value_max = max};
+}
+/// Once in an area, up to `leave_m` outside of it.
+inline KernelDesc in_area(float leave_m = 0) {
+    return {.type = KernelType::area, .leave_m = leave_m};
+}
+inline KernelDesc owned() {
+    return {.type = KernelType::owner};
+}
+inline KernelDesc neighbourhood(CellShape cells) {
+    return {.type = KernelType::neighbourhood, .cells = cells};
+}
+inline KernelDesc hexagons(float side_m, std::uint16_t rings = 1) {
+    return {.type = KernelType::hexagons, .cells = {.width_m = side_m, .rings = rings}};
+}
+/// `test`: not null; shared with the engine, asked from its threads.
+inline KernelDesc in_sight(std::shared_ptr<const SightTest> test, SightDef def = {}) {
+    return {.type = KernelType::line_of_sight, .sight = std::move(test), .sight_def = def};
+}
+/// A kernel of your own: not null; shared with the engine, asked from its threads.
+inline KernelDesc ask(std::shared_ptr<const InterestKernel> kernel) {
+    return {.type = KernelType::custom, .custom = std::move(kernel)};
+}
 
 enum class NodeType : std::uint8_t {
     everything = 0,  ///< all its entities are candidates (the static node)

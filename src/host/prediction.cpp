@@ -38,7 +38,7 @@ bool PredictionData::is_ready() const noexcept {
 // -- groups -------------------------------------------------------------------------------------
 
 bool PredictionData::is_off(LocalId ghost) const noexcept {
-    return std::find(off_.begin(), off_.end(), ghost) != off_.end();
+    return ghost < off_.size() && off_.test(ghost);
 }
 
 void PredictionData::add_group(LocalId root) {
@@ -77,6 +77,7 @@ void PredictionData::know_groups() {
     for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
         if (ghosts.is_held(ghost) && ghosts.parent(ghost) != no_local_id)
             children_[ghosts.parent(ghost)].push_back(ghost);
+        if (!ghosts.is_held(ghost) && is_off(ghost)) off_.reset(ghost);  // the next one is another
     }
     for (auto& children : children_) {
         std::stable_sort(children.begin(), children.end(),
@@ -102,12 +103,14 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
 
 void PredictionData::apply_correction() {
     for (const CorrectedMember& member : correction_.members) {
-        if (member.ghost >= order_hint_.size()) order_hint_.resize(member.ghost + 64, ~0U);
+        if (member.ghost >= order_hint_.size()) {
+            order_hint_.resize(member.ghost + 64, ~0U);
+            off_.resize(order_hint_.size());
+        }
         const auto place = static_cast<std::uint32_t>(&member - correction_.members.data());
         order_changed_ |= order_hint_[member.ghost] != place;
         order_hint_[member.ghost] = place;
-        std::erase(off_, member.ghost);
-        if (!member.is_in_input) off_.push_back(member.ghost);
+        off_.assign(member.ghost, !member.is_in_input);
     }
     struct Shown {
         LocalId member;

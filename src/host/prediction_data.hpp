@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "core/bitset.hpp"
 #include "host/client_data.hpp"
 #include "prediction/clocks.hpp"
 #include "prediction/reconcile.hpp"
@@ -79,7 +80,7 @@ class PredictionData {
     std::vector<Group> groups_;
     std::vector<std::vector<LocalId>> children_;  ///< by ghost; scratch of know_groups
     std::vector<std::uint32_t> order_hint_;       ///< by ghost, as the server last had it
-    std::vector<LocalId> off_;                    ///< members that take no input now
+    Bitset off_;                                  ///< by ghost: takes no input now
     std::vector<Part> parts_;                     ///< for the next command
     InputFrame next_;                             ///< scratch
     Correction correction_;

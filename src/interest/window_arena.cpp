@@ -44,6 +44,7 @@ WindowArena::Block* WindowArena::add_block(std::size_t bytes) {
     const std::size_t usual =
         rounded(std::clamp(bytes_ / growth_share, block_bytes_min, block_bytes_max));
     Block& block = *blocks_.emplace_back(std::make_unique<Block>());
+    free_.reserve(blocks_.capacity());  // there, leaving allocates nothing
     block.memory.resize(std::max(usual, bytes));
     bytes_ += block.memory.size();
     return &block;

@@ -87,6 +87,8 @@ void BlockTable::reserve(std::size_t entities) {
     previous_.reserve(blocks);
     cell_.reserve(blocks);
     home_.reserve(entities);
+    free_blocks_.reserve(blocks - block_end());
+    idle_.reserve(blocks - block_end());
 }
 
 // -- lanes --------------------------------------------------------------------------------------

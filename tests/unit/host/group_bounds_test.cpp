@@ -22,7 +22,7 @@ struct LinerSchema {
     ServerDef def(bool by_bounds) const {
         ServerDef def;
         def.rules.bounds_max = {4000, 4000, 0};
-        def.rules.nodes = {lines::node("near", {lines::within(100, 20)})};
+        def.rules.nodes = {lines::node("near", {add(within(100, 120))})};
         def.rules.group_bounds_max_m = 300;
         def.kinds.resize(2);
         def.kinds[index_of(liner)].by_bounds = by_bounds;

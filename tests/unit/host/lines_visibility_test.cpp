@@ -344,7 +344,7 @@ TEST_CASE(
     near.name = "near";
     near.type = NodeType::grid;
     near.members = NodeMembers::bound;
-    near.steps = {{StepOp::add, {KernelType::distance, 50, 50}}};
+    near.steps = {add(within(50))};
     NodeDesc wide = near;
     wide.name = "wide";
     wide.steps[0].kernel.enter_m = wide.steps[0].kernel.leave_m = 100;

@@ -24,7 +24,7 @@ struct PaceSchema {
         NodeDesc node;
         node.name = "near";
         node.type = NodeType::grid;
-        node.steps = {{StepOp::add, {KernelType::distance, radius, radius}}};
+        node.steps = {add(within(radius))};
         return node;
     }
     Schema schema;

@@ -23,8 +23,6 @@ class QuietGame final : public Game {
     void simulate(Server&, Tick) override {}
 };
 
-using lines::within;
-
 InterestRules rules_of(std::vector<StepDesc> steps) {
     InterestRules rules;
     rules.bounds_max = {300, 300, 0};
@@ -71,7 +69,7 @@ struct QuietWorld {
 
 TEST_CASE(
     "host: other rules count from the next tick on, and only what differs is an event (N39 M30)") {
-    QuietWorld world(rules_of({within(40)}));
+    QuietWorld world(rules_of({add(within(40))}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     const EntityId far = world.spawn(world.schema.animal, 50);
     world.tick();
@@ -79,7 +77,7 @@ TEST_CASE(
     CHECK_FALSE(world.sees(far));
     CHECK(world.server->rules_revision() == 1);
 
-    const InterestRules wider = rules_of({within(60)});
+    const InterestRules wider = rules_of({add(within(60))});
     const RuleTrial trial = world.server->try_rules(wider);
     CHECK(trial.problem.empty());
     REQUIRE(trial.gains.size() == 1);
@@ -103,17 +101,17 @@ TEST_CASE(
     world.tick();
     CHECK(world.server->interest().events_of(world.observer).empty());
 
-    REQUIRE(world.server->set_rules(rules_of({within(10)})) == Status::ok);
+    REQUIRE(world.server->set_rules(rules_of({add(within(10))})) == Status::ok);
     world.tick();
     CHECK_FALSE(world.sees(near));
     CHECK(world.server->interest().events_of(world.observer).size() == 2);
 }
 
 TEST_CASE("host: unsound rules are refused while a server runs, and nothing is changed (N39)") {
-    QuietWorld world(rules_of({within(40)}));
+    QuietWorld world(rules_of({add(within(40))}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     world.tick();
-    InterestRules bad = rules_of({within(60)});
+    InterestRules bad = rules_of({add(within(60))});
     bad.nodes[0].steps[0].kernel.leave_m = 50;
     CHECK(world.server->set_rules(bad) == Status::bad_configuration);
     CHECK_FALSE(world.server->try_rules(bad).problem.empty());
@@ -150,7 +148,7 @@ TEST_CASE("host: rules change under clients without a mismatch (N39)") {
 
 TEST_CASE(
     "host: a kind's nodes, mode and range are those of each of its entities (N40 F3 F10 F11 M11)") {
-    InterestRules rules = rules_of({within(40)});
+    InterestRules rules = rules_of({add(within(40))});
     rules.nodes[0].members = NodeMembers::unbound;
     rules.range_classes_m = {60, 140};
     rules.nodes.push_back(rules.nodes[0]);
@@ -189,7 +187,7 @@ TEST_CASE(
     strong.kernel.type = KernelType::value;
     strong.kernel.value = ValueId{0};
     strong.kernel.value_min = 50;
-    QuietWorld world(rules_of({within(40), strong}));
+    QuietWorld world(rules_of({add(within(40)), strong}));
     const EntityId animal = world.spawn(world.schema.animal, 10);
     const EntityId tree = world.spawn(world.schema.tree, 10);  // has no body
     world.server->world().edit(animal, world.schema.body)->hp = 60;
@@ -209,7 +207,7 @@ TEST_CASE(
     SmallSchema names;
     std::vector<KindInterest> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].owner_sees = false;
-    QuietWorld world(rules_of({within(40)}), kinds);
+    QuietWorld world(rules_of({add(within(40))}), kinds);
     const EntityId animal = world.spawn(world.schema.animal, 100);
     const EntityId wagon = world.spawn(world.schema.wagon, 100);
     for (const EntityId entity : {animal, wagon})
@@ -221,7 +219,7 @@ TEST_CASE(
 
 TEST_CASE(
     "host: with the level none a server's nodes say all, and full brings them back (F7 F29)") {
-    QuietWorld world(rules_of({within(40)}), {}, InterestLevel::none);
+    QuietWorld world(rules_of({add(within(40))}), {}, InterestLevel::none);
     const EntityId far = world.spawn(world.schema.animal, 100);
     world.tick();
     CHECK(world.sees(far));
@@ -236,7 +234,7 @@ TEST_CASE("host: kinds that the schema has not, or nodes that the rules have not
     ServerDef def;
     def.schema = &schema.schema;
     def.mac = &test_mac;
-    def.rules = rules_of({within(40)});
+    def.rules = rules_of({add(within(40))});
     def.kinds.resize(schema.schema.kinds().size());
     CHECK(Server::create(def, game));
     def.kinds[0].nodes = {NodeId{1}};

@@ -228,9 +228,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         return problem_of(rules);
     };
     CHECK(problem([](NodeDesc&, InterestRules&) {}) == "");
-    CHECK(problem([](NodeDesc& node, InterestRules&) {
-              node.steps[1] = {StepOp::require, {KernelType::distance, 10, 10}};
-          }) ==
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1] = require(within(10)); }) ==
           "node 'cells', mode 'read many': step 2 depends on the observer; behind the "
           "neighbourhood only flags and values may count");
     CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1].op = StepOp::add; }) ==

@@ -21,7 +21,7 @@ struct CrewSchema {
     ServerDef def(bool promotes) const {
         ServerDef def;
         def.rules.bounds_max = {2000, 2000, 0};
-        def.rules.nodes = {lines::node("near", {lines::within(100)})};
+        def.rules.nodes = {lines::node("near", {add(within(100))})};
         def.kinds.resize(2);
         def.kinds[index_of(sailor)].split = true;
         def.kinds[index_of(sailor)].promote_ancestors = promotes;

@@ -14,28 +14,15 @@ namespace purview::test {
 namespace {
 
 StepDesc within(StepOp op, float enter, float leave) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = KernelType::distance;
-    step.kernel.enter_m = enter;
-    step.kernel.leave_m = leave;
-    return step;
+    return {op, purview::within(enter, leave)};
 }
 
 StepDesc flag(StepOp op, std::uint8_t number) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = KernelType::flag;
-    step.kernel.flag = FlagId{number};
-    return step;
+    return {op, flagged(FlagId{number})};
 }
 
 StepDesc same(StepOp op, std::uint8_t domain) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = KernelType::same_group;
-    step.kernel.domain = KeyDomain{domain};
-    return step;
+    return {op, purview::same(KeyDomain{domain})};
 }
 
 InterestManager make(std::vector<StepDesc> steps, bool with_node = true) {

@@ -37,16 +37,11 @@ StepDesc step(StepOp op, KernelType type) {
 }
 
 StepDesc within(float enter, float leave, StepOp op = StepOp::add) {
-    StepDesc desc = step(op, KernelType::distance);
-    desc.kernel.enter_m = enter;
-    desc.kernel.leave_m = leave;
-    return desc;
+    return {op, purview::within(enter, leave)};
 }
 
 StepDesc has_flag(std::uint8_t number, StepOp op = StepOp::add) {
-    StepDesc desc = step(op, KernelType::flag);
-    desc.kernel.flag = FlagId{number};
-    return desc;
+    return {op, flagged(FlagId{number})};
 }
 
 StepDesc has_value(float min, float max, StepOp op = StepOp::add) {

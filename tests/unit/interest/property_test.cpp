@@ -80,8 +80,7 @@ TEST_CASE(
         def.window_update = update;
         def.rules.bounds_max = {side, side, 0};
         def.rules.cell_m = 40;
-        def.rules.nodes = {
-            {"near", NodeType::grid, {{StepOp::add, {KernelType::distance, near, near}}}}};
+        def.rules.nodes = {{"near", NodeType::grid, {add(within(near))}}};
         return InterestManager(std::move(InterestManager::create(def)).value());
     };
     InterestManager pull = make(WindowUpdate::pull), push = make(WindowUpdate::push);
@@ -148,7 +147,7 @@ TEST_CASE(
     def.window_update = WindowUpdate::push;
     def.rules.bounds_max = {400, 400, 0};
     def.rules.cell_m = 40;
-    def.rules.nodes = {{"near", NodeType::grid, {{StepOp::add, {KernelType::distance, 45, 45}}}}};
+    def.rules.nodes = {{"near", NodeType::grid, {add(within(45))}}};
     InterestManager manager(std::move(InterestManager::create(def)).value());
     // The block of cell [0, 40) x [0, 40) is full.
     for (std::uint32_t i = 0; i < 16; ++i)

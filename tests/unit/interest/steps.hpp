@@ -22,37 +22,24 @@ inline StepDesc step(StepOp op, KernelType type) {
     step.kernel.type = type;
     return step;
 }
+/// The margin is beyond the enter radius.
 inline StepDesc within(StepOp op, float enter_m, float margin_m = 0) {
-    StepDesc near = step(op, KernelType::distance);
-    near.kernel.enter_m = enter_m;
-    near.kernel.leave_m = enter_m + margin_m;
-    return near;
-}
-inline StepDesc within(float enter_m, float margin_m = 0) {
-    return within(StepOp::add, enter_m, margin_m);
+    return {op, purview::within(enter_m, enter_m + margin_m)};
 }
 inline StepDesc flag(StepOp op, std::uint8_t number) {
-    StepDesc flag = step(op, KernelType::flag);
-    flag.kernel.flag = FlagId{number};
-    return flag;
+    return {op, flagged(FlagId{number})};
 }
 inline StepDesc same(StepOp op, std::uint8_t domain) {
-    StepDesc same = step(op, KernelType::same_group);
-    same.kernel.domain = KeyDomain{domain};
-    return same;
+    return {op, purview::same(KeyDomain{domain})};
 }
 inline StepDesc own_kernel(StepOp op, std::shared_ptr<const InterestKernel> kernel) {
-    StepDesc own = step(op, KernelType::custom);
-    own.kernel.custom = std::move(kernel);
-    return own;
+    return {op, ask(std::move(kernel))};
 }
 inline StepDesc cells(float width_m, float height_m, std::uint16_t rings = 1, float depth_m = 0) {
-    StepDesc cells = step(StepOp::add, KernelType::neighbourhood);
-    cells.kernel.cells = {width_m, height_m, depth_m, rings};
-    return cells;
+    return add(neighbourhood({width_m, height_m, depth_m, rings}));
 }
 inline StepDesc inside_areas() {
-    return step(StepOp::add, KernelType::area);
+    return add(in_area());
 }
 
 // -- nodes ----------------------------------------------------------------------------------------
