@@ -7,7 +7,6 @@
 // (Unity RFC 0015; BEHAVIOURS N13-N18, N48).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -102,8 +101,9 @@ struct StepDesc {
     friend bool operator==(const StepDesc&, const StepDesc&) = default;
 };
 
-// Steps as one reads them, in the words of world files: {add(within(60, 66)), add(same(team)),
-// subtract(flagged(cloaked))}. What is not named here is set in the KernelDesc that they return.
+// Steps as one reads them, nearly in the words of world files: {add(within(60, 66)),
+// add(same(team)), subtract(flagged(cloaked))}. What is not named here is set in the KernelDesc
+// that they return; what is unsound about one, problem_of says of the rules (purview/interest.hpp).
 inline StepDesc add(KernelDesc kernel) {
     return {StepOp::add, std::move(kernel)};
 }
@@ -115,8 +115,8 @@ inline StepDesc require(KernelDesc kernel) {
 }
 /// Without a leave radius: the same as the enter radius.
 inline KernelDesc within(float enter_m, float leave_m = 0) {
-    return {
-        .type = KernelType::distance, .enter_m = enter_m, .leave_m = std::max(enter_m, leave_m)};
+    if (leave_m == 0) leave_m = enter_m;
+    return {.type = KernelType::distance, .enter_m = enter_m, .leave_m = leave_m};
 }
 inline KernelDesc same(KeyDomain domain) {
     return {.type = KernelType::same_group, .domain = domain};

@@ -75,7 +75,8 @@ std::uint32_t BlockTable::add_float_column() {
 }
 
 void BlockTable::reserve(std::size_t entities) {
-    // At twelve to a cell one cell in ten overflows, and one in six once all have moved about.
+    // At twelve to a cell one cell in ten overflows, and up to one in five once all have moved
+    // about.
     constexpr std::size_t least = 16;
     const std::size_t overflow = std::min<std::size_t>(block_end(), entities / 12) / 5;
     const std::size_t blocks = block_end() + std::max(overflow, least);

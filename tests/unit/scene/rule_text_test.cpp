@@ -242,6 +242,32 @@ TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
     CHECK(step_of("add kernel even").kernel.custom != nullptr);
 }
 
+TEST_CASE("rule text: a step in C++ is the step of the same words (N9 N48)") {
+    const RuleNames names = make_names();
+    const auto is = [&](const char* text, const StepDesc& step) {
+        const auto read = scene::parse_step(text, names);
+        REQUIRE_MESSAGE(read, text, ": ", read.problem());
+        CHECK_MESSAGE(*read == step, text);
+    };
+    is("add within 60", add(within(60)));
+    is("require within 60 leave 66", require(within(60, 66)));
+    is("subtract flag cloaked", subtract(flagged(FlagId{0})));
+    is("add same team", add(purview::same(KeyDomain{0})));
+    is("add value hp from 3 to 4.5", add(between(3, ValueId{0}, 4.5F)));
+    is("add area leave 3", add(in_area(3)));
+    is("add area", add(in_area()));
+    is("add owner", add(owned()));
+    is("add neighbourhood 34x20x2.5 rings 2", add(neighbourhood({34, 20, 2.5F, 2})));
+    is("add hexagons 12 rings 3", add(hexagons(12, 3)));
+    is("add hexagons 12", add(hexagons(12)));
+    is("require sight predict yes", require(in_sight(names.sight, {.predict = true})));
+    is("add kernel even", add(ask(names.kernels.at("even"))));
+    // Nothing unsound is put right in silence.
+    InterestRules rules;
+    rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 50))}}};
+    CHECK_FALSE(problem_of(rules).empty());
+}
+
 TEST_CASE("rule text: whatever is wrong with a step is said, with the column of the word (N9)") {
     CHECK(wrong("") == "1: is empty: a step begins with add, subtract or require");
     CHECK(wrong(" \t ") == "1: is empty: a step begins with add, subtract or require");
