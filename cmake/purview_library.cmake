@@ -30,18 +30,20 @@ add_library(purview_check STATIC ${check_sources})
 target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
 
-# Recordings know streams, not files; WebAssembly has only the client.
+# WebAssembly has only the client.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  # Recordings know streams, not files.
   file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
   add_library(purview_record STATIC ${record_sources})
   target_include_directories(purview_record PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(purview_record PUBLIC purview PRIVATE purview_options)
-endif()
 
-# The proofs wired to a running server: used by the program and by tests.
-add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp)
-target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
-target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)
+  # The proofs wired to a running server: used by the program and by tests.
+  add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp
+                                   ${PROJECT_SOURCE_DIR}/apps/purview/truth_check.cpp)
+  target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
+  target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)
+endif()
 
 # -- install and export ------------------------------------------------------------------------------
 include(CMakePackageConfigHelpers)

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "proof.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,8 +13,6 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
-/// Places of some hundred metres are rounded to some hundredths of this.
-constexpr float bounds_error_m = 1e-3F;
 
 std::string name_of(EntityId entity) {
     return "entity " + std::to_string(index_of(entity)) + "#" +
@@ -47,6 +47,25 @@ std::uint64_t key_of(const World& world, EntityId entity, KeyDomain domain) {
     return static_cast<std::uint64_t>(read_number(world, entity, def));
 }
 
+std::chrono::nanoseconds thread_cpu_now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// Adds the CPU time that its thread spends while it lives.
+class Stopwatch {
+  public:
+    explicit Stopwatch(std::chrono::nanoseconds& sum) : sum_(sum) {}
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+    ~Stopwatch() { sum_ += thread_cpu_now() - begin_; }
+
+  private:
+    std::chrono::nanoseconds& sum_;
+    std::chrono::nanoseconds begin_ = thread_cpu_now();
+};
+
 }  // namespace
 
 Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
@@ -55,14 +74,30 @@ Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_ever
       describe_(std::move(describe)),
       describe_entity_(std::move(describe_entity)),
       truth_every_(truth_every_ticks),
-      oracle_(server.rules(), truth_every_ticks,
-              {server.data().def.kinds, false, server.data().def.level}),
+      truth_(server.rules(), truth_every_ticks,
+             {server.data().def.kinds, false, server.data().def.level}),
       rules_revision_(server.rules_revision()) {
     server_->data().tap = this;
 }
 
 Proof::~Proof() {
     server_->data().tap = nullptr;
+}
+
+ProofCounters Proof::counters() const {
+    ProofCounters all = counters_;
+    const TruthCheck::Counters truth = truth_.told().counters;
+    all.truth_checked = truth.checked;
+    all.truth_mismatches += truth.mismatches;
+    all.truth_pairs = truth.pairs;
+    all.truth_waits = truth.waits;
+    return all;
+}
+
+std::vector<std::string> Proof::mismatches() const {
+    std::vector<std::string> all = mismatches_;
+    for (std::string& text : truth_.told().mismatches) all.push_back(std::move(text));
+    return all;
 }
 
 void Proof::describe_mismatch(std::string text) {
@@ -85,31 +120,28 @@ check::DigestChecker& Proof::checker_of(const Session& session) {
     return checkers_.emplace(session.connection_id, server_->world().schema()).first->second;
 }
 
-Proof::Values Proof::values_of(EntityId entity) {
-    if (values_tick_ != server_->current_tick()) {
-        values_.clear();
-        values_tick_ = server_->current_tick();
+check::Words Proof::values_of(EntityId entity) {
+    if (index_of(entity) >= values_.size()) values_.resize(server_->world().index_end());
+    ValuesThen& now = values_[index_of(entity)];
+    if (!now.values || now.tick != server_->current_tick() || now.entity != entity) {
+        std::vector<std::uint32_t> words;
+        check::wire_values(server_->world(), entity, words);
+        now = {server_->current_tick(), entity, check::Words(std::move(words))};
     }
-    Values& values = values_[static_cast<std::uint64_t>(entity)];
-    if (values == nullptr) {
-        auto its = std::make_shared<std::vector<std::uint32_t>>();
-        check::wire_values(server_->world(), entity, *its);
-        values = std::move(its);
-    }
-    return values;
+    return now.values;
 }
 
-Proof::Values Proof::values_for(const Session& session, EntityId entity) {
-    Values shared = values_of(entity);
+check::Words Proof::values_for(const Session& session, EntityId entity) {
+    check::Words shared = values_of(entity);
     const auto named = check::named_entities(server_->world(), entity);
     if (named.empty()) return shared;
-    auto own = std::make_shared<std::vector<std::uint32_t>>(*shared);
+    std::vector<std::uint32_t> own = *shared;
     for (const check::NamedEntity& one : named) {
         const bool lives = server_->world().is_alive(one.entity);
         const LocalId lane = lives ? session.ghosts.find(one.entity) : no_local_id;
-        (*own)[one.word] = lane == no_local_id ? 0 : lane + 1;
+        own[one.word] = lane == no_local_id ? 0 : lane + 1;
     }
-    return own;
+    return check::Words(std::move(own));
 }
 
 namespace {
@@ -154,9 +186,10 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
     const auto& components = world.schema().components();
     const bool owns = world.owner_of(entity) == session.observer;
     std::uint32_t told = 0;
-    for (std::uint32_t c = 0; c < components.size(); ++c) {
+    for (const ComponentId component :
+         world.schema().kinds()[index_of(world.kind_of(entity))].components) {
+        const std::uint32_t c = index_of(component);
         const AudienceDef& audience = components[c].audience;
-        if (world.read(entity, ComponentId{static_cast<std::uint16_t>(c)}) == nullptr) continue;
         bool is_told = true;
         std::uint8_t answer = 0;
         switch (audience.type) {
@@ -192,6 +225,7 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
 // -- wire ---------------------------------------------------------------------------------------
 
 void Proof::packet_sent(const Session& session, const PacketRecord& record) {
+    const Stopwatch watch(spent_);
     check::Manifest manifest;
     manifest.sequence = record.sequence;
     manifest.tick = record.tick;
@@ -231,9 +265,9 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
         item.entity = entity;
         item.kind = server_->world().kind_of(entity);
         item.values = values_of(entity);
-        item.before = values_before_.of(entity);
+        item.before = values_before(entity);
         ++counters_.shared_items;
-        if (item.before == nullptr) {
+        if (!item.before) {
             wire_mismatch(name_of(session.observer) + ": a section tells of " + name_of(entity) +
                           ", which is new");
             return;
@@ -242,28 +276,31 @@ void Proof::add_sections(const Session& session, check::Manifest& manifest) {
     });
 }
 
-Proof::Values Proof::WorldValues::of(EntityId entity) const {
+check::Words Proof::values_before(EntityId entity) const {
     const std::uint32_t index = index_of(entity);
-    if (index >= entities.size() || entities[index].entity != entity) return nullptr;
-    return std::make_shared<std::vector<std::uint32_t>>(words.begin() + entities[index].first,
-                                                        words.begin() + entities[index].end);
+    const bool is_known = index < values_before_.size() && values_before_[index].entity == entity;
+    return is_known ? values_before_[index].values : check::Words();
 }
 
-/// For the sections of the next tick; also where there are none yet, because rules change.
+/// For the sections of the next tick; also where there are none yet, because rules change. A change
+/// that the server overlooks leaves values here that are not what its clients hold.
 void Proof::tick_done() {
-    WorldValues& before = values_before_;
-    before.entities.assign(server_->world().index_end(), {});
-    before.words.clear();
-    server_->world().for_each([&](EntityId entity) {
-        WorldValues::At& at = before.entities[index_of(entity)];
-        at.entity = entity;
-        at.first = static_cast<std::uint32_t>(before.words.size());
-        check::wire_values(server_->world(), entity, before.words);
-        at.end = static_cast<std::uint32_t>(before.words.size());
+    const Stopwatch watch(spent_);
+    const bool is_first = values_before_.empty();
+    values_before_.resize(server_->world().index_end());
+    const auto keep = [&](EntityId entity) {
+        values_before_[index_of(entity)] = {server_->current_tick(), entity, values_of(entity)};
+    };
+    if (is_first) return server_->world().for_each(keep);
+    server_->data().fields().changed().for_each([&](std::size_t index) {
+        const EntityId entity =
+            server_->data().world.data().at_index(static_cast<std::uint32_t>(index));
+        if (entity != EntityId::none) keep(entity);
     });
 }
 
 void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
+    const Stopwatch watch(spent_);
     checker_of(session).resolved(notice.sequence, notice.delivered);
 }
 
@@ -296,13 +333,15 @@ void Proof::session_closed(const Session& session) {
 
 // -- truth --------------------------------------------------------------------------------------
 
-void Proof::record_truth(Tick tick) {
+/// The world, by index of its entities.
+std::vector<check::TruthEntity> Proof::truth_of_entities() {
     const World& world = server_->world();
     const Schema& schema = world.schema();
     const std::vector<KindInterest>& kinds = server_->data().def.kinds;
-    entities_.assign(world.index_end(), {});
+    std::vector<check::TruthEntity> entities(world.index_end());
     joins_.resize(world.index_end(), 0);
     last_roots_.resize(world.index_end(), EntityId::none);
+    const bool has_bounds = server_->rules().group_bounds_max_m > 0;
     const auto read_integer = [&](EntityId entity, const AttributeDef& def) -> std::uint32_t {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, def.component));
         if (data == nullptr) return 0;
@@ -315,7 +354,7 @@ void Proof::record_truth(Tick tick) {
     };
     world.for_each([&](EntityId entity) {
         const std::uint32_t index = index_of(entity);
-        check::TruthEntity& truth = entities_[index];
+        check::TruthEntity& truth = entities[index];
         truth.id = entity;
         truth.parent = world.group_parent_of(entity);
         // A split member is a unit of its own.
@@ -343,63 +382,22 @@ void Proof::record_truth(Tick tick) {
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
         last_roots_[index] = truth.root;
         truth.joins = joins_[index];
+        if (has_bounds) truth.bounds_m = server_->data().world.data().bounds_at(index);
         if (describe_entity_) describe_entity_(truth);
     });
-    take_bounds(tick);
-    std::vector<check::TruthObserver> observers;
-    for (const auto& session : server_->data().sessions) {
-        if (session->state == Session::State::joined)
-            observers.push_back(describe_(session->observer));
-    }
-    oracle_.record(tick, entities_, observers);
+    return entities;
 }
 
-/// The server measures whoever moves within a group, not whom the root carries along: what counts
-/// may be off by the rounding of places since. The oracle goes by what counts.
-void Proof::take_bounds(Tick tick) {
-    const float max_m = server_->rules().group_bounds_max_m;
-    if (max_m <= 0) return;
-    check::measure_bounds(entities_, server_->data().def.kinds, max_m);
-    for (check::TruthEntity& truth : entities_) {
-        if (truth.id == EntityId::none) continue;
-        const float counted =
-            std::min(server_->data().world.data().bounds_at(index_of(truth.id)), max_m);
-        if (std::abs(counted - truth.bounds_m) > bounds_error_m) {
-            truth_mismatch("tick " + std::to_string(tick) + ": " + name_of(truth.id) +
-                           " has bounds of " + std::to_string(truth.bounds_m) +
-                           " m and counts by " + std::to_string(counted));
-        }
-        truth.bounds_m = counted;
-    }
-}
-
-void Proof::check_truth(const Session& session, Tick tick) {
-    ++counters_.truth_checked;
-    const std::vector<EntityId> expected = oracle_.relevant(session.observer);
-    std::vector<EntityId> got;
-    server_->interest().relevant(session.observer, got);
-    std::sort(got.begin(), got.end());
-    const std::string where = name_of(session.observer) + ", tick " + std::to_string(tick) + ": ";
-    std::vector<EntityId> wrong;
-    std::set_symmetric_difference(got.begin(), got.end(), expected.begin(), expected.end(),
-                                  std::back_inserter(wrong));
-    for (const EntityId entity : wrong) {
-        const bool extra = std::binary_search(got.begin(), got.end(), entity);
-        truth_mismatch(where + name_of(entity) +
-                       (extra ? " is relevant and must not be" : " must be relevant and is not"));
-    }
-    std::size_t ghosts = 0;
+TruthClaim Proof::claim_of(const Session& session) {
+    TruthClaim claim;
+    claim.observer = session.observer;
+    server_->interest().relevant(session.observer, claim.relevant);
     for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
-        if (!session.ghosts.is_live(lane)) continue;
-        ++ghosts;
-        if (!std::binary_search(expected.begin(), expected.end(), session.ghosts.entity(lane))) {
-            truth_mismatch(where + name_of(session.ghosts.entity(lane)) +
-                           " has a ghost, and is neither relevant nor leaving");
-        }
+        if (session.ghosts.is_live(lane)) claim.ghosts.push_back(session.ghosts.entity(lane));
     }
-    if (ghosts != session.ghosts.live_count() || ghosts < expected.size()) {
-        truth_mismatch(where + "relevant entities without a ghost");
-    }
+    if (claim.ghosts.size() != session.ghosts.live_count())
+        truth_mismatch(name_of(session.observer) + ": ghosts that are not counted");
+    return claim;
 }
 
 /// Whatever is neither waiting nor new has been sent as it is now.
@@ -412,7 +410,7 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
         ++counters_.ghosts_checked;
         const EntityId entity = session.ghosts.entity(lane);
         const auto* sent = checker.last_sent(lane, entity);
-        const Values now = values_for(session, entity);
+        const check::Words now = values_for(session, entity);
         const std::uint32_t told = told_components(session, entity);
         std::string field = "everything";
         if (sent != nullptr) {
@@ -431,27 +429,22 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
 }
 
 void Proof::check_tick() {
-    const Tick tick = server_->current_tick();
+    TruthRecord record;
+    record.tick = server_->current_tick();
+    record.level = server_->data().def.level;
     if (rules_revision_ != server_->rules_revision()) {
         rules_revision_ = server_->rules_revision();
-        oracle_.set_rules(server_->rules());
+        record.rules = server_->rules();
     }
-    oracle_.set_level(server_->data().def.level);
-    record_truth(tick);
-    std::vector<const Session*> due;
-    std::vector<ObserverId> observers;
+    record.entities = truth_of_entities();
     for (const auto& session : server_->data().sessions) {
         if (session->state != Session::State::joined) continue;
-        if ((tick + index_of(session->observer)) % truth_every_ != 0) continue;
-        due.push_back(session.get());
-        observers.push_back(session->observer);
+        record.observers.push_back(describe_(session->observer));
+        if ((record.tick + index_of(session->observer)) % truth_every_ != 0) continue;
+        record.claims.push_back(claim_of(*session));
+        check_ghosts(*session, record.tick);
     }
-    oracle_.judge_all(observers, executor_);
-    for (const Session* session : due) {
-        check_truth(*session, tick);
-        check_ghosts(*session, tick);
-    }
-    counters_.truth_pairs = oracle_.pairs_evaluated();
+    truth_.tick(std::move(record));
 }
 
 }  // namespace purview

@@ -5,10 +5,11 @@
 //   wire:  each client's digest against what it must hold after the packets that it acknowledged;
 //   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
 //          leaving, and every ghost that is not waiting sent as it is now.
-// The server does not know that it is watched; what can wait is done between ticks. A mismatch is
-// described once and counted.
+// The server does not know that it is watched; what can wait is done between ticks, or on another
+// thread. A mismatch is described once and counted.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,9 +19,9 @@
 #include <vector>
 
 #include "check/digests.hpp"
-#include "check/truth.hpp"
 #include "host/server_data.hpp"
 #include "host/tap.hpp"
+#include "truth_check.hpp"
 
 namespace purview {
 
@@ -30,6 +31,7 @@ struct ProofCounters {
     std::uint64_t truth_checked = 0;
     std::uint64_t truth_mismatches = 0;
     std::uint64_t truth_pairs = 0;     ///< (observer, entity) evaluated by brute force
+    std::uint64_t truth_waits = 0;     ///< ticks that waited for the truth check
     std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the world as it is
     std::uint64_t shared_items = 0;    ///< told in sections
 };
@@ -49,12 +51,16 @@ class Proof final : public ReplicationTap {
     Proof(const Proof&) = delete;
     Proof& operator=(const Proof&) = delete;
 
-    const ProofCounters& counters() const noexcept { return counters_; }
+    /// Waits for what is checked apart, as mismatches().
+    ProofCounters counters() const;
     /// The first mismatches in words: observer, entity, field, tick.
-    const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
+    std::vector<std::string> mismatches() const;
 
-    /// What the truth check runs on; must outlive it. Without: the caller's thread.
-    void set_executor(const Executor& executor) { executor_ = executor; }
+    /// From now on the truth is checked on a thread of its own (TruthCheck::check_apart), a few
+    /// ticks behind the server at most.
+    void check_truth_apart(const Executor& executor) { truth_.check_apart(executor); }
+    /// CPU time of the server's thread within its calls to the tap, in microseconds, so far.
+    Micros spent_us() const noexcept { return static_cast<Micros>(spent_.count() / 1000); }
     /// After every tick, before anything else happens to the server: world, relevant sets and
     /// ghosts are still those of the tick.
     void check_tick();
@@ -67,33 +73,26 @@ class Proof final : public ReplicationTap {
     void session_closed(const Session& session) override;
 
   private:
-    using Values = std::shared_ptr<const std::vector<std::uint32_t>>;
-    /// Of all entities.
-    struct WorldValues {
-        struct At {
-            EntityId entity = EntityId::none;
-            std::uint32_t first = 0;  ///< among words
-            std::uint32_t end = 0;
-        };
-        std::vector<At> entities;  ///< by entity index
-        std::vector<std::uint32_t> words;
-
-        /// Null: there was no such entity.
-        Values of(EntityId entity) const;
+    /// Of an entity, as of a tick.
+    struct ValuesThen {
+        Tick tick = 0;
+        EntityId entity = EntityId::none;
+        check::Words values;
     };
 
     check::DigestChecker& checker_of(const Session& session);
-    Values values_of(EntityId entity);
+    check::Words values_of(EntityId entity);
+    /// As of the tick before; empty: there was no such entity.
+    check::Words values_before(EntityId entity) const;
     /// With the names that this observer knows for whom the entity refers to.
-    Values values_for(const Session& session, EntityId entity);
+    check::Words values_for(const Session& session, EntityId entity);
     /// How the predicted fields of a lane go on, as the server believes that its client has them.
     std::vector<check::Course> courses_of(const Session& session, LocalId lane) const;
     /// Components that he is told, by the schema's word, a bit each.
     std::uint32_t told_components(const Session& session, EntityId entity) const;
     void add_sections(const Session& session, check::Manifest& manifest);
-    void record_truth(Tick tick);
-    void take_bounds(Tick tick);
-    void check_truth(const Session& session, Tick tick);
+    std::vector<check::TruthEntity> truth_of_entities();
+    TruthClaim claim_of(const Session& session);
     void check_ghosts(const Session& session, Tick tick);
     void truth_mismatch(std::string text);
     void wire_mismatch(std::string text);
@@ -103,19 +102,17 @@ class Proof final : public ReplicationTap {
     DescribeObserver describe_;
     DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
-    check::TruthOracle oracle_;
-    Executor executor_;
-    std::uint32_t rules_revision_;                                      ///< that the oracle knows
+    TruthCheck truth_;
+    std::uint32_t rules_revision_;                                      ///< that it knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
-    std::unordered_map<std::uint64_t, bool> asked_;     ///< connections asked for their state
-    std::unordered_map<std::uint64_t, Values> values_;  ///< of this tick, by entity
-    WorldValues values_before_;                         ///< of the tick before
-    Tick values_tick_ = 0;
-    std::vector<check::TruthEntity> entities_;
+    std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
+    std::vector<ValuesThen> values_;                 ///< by entity index: read in this tick
+    std::vector<ValuesThen> values_before_;          ///< by entity index: as of the tick before
     std::vector<std::uint32_t> joins_;
     std::vector<EntityId> last_roots_;
     ProofCounters counters_;
     std::vector<std::string> mismatches_;
+    std::chrono::nanoseconds spent_{0};
 };
 
 }  // namespace purview

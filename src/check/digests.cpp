@@ -80,6 +80,15 @@ std::size_t words_of(const FieldDef& field) {
     return field.type == FieldType::text ? (field.size_bytes + std::size_t{3}) / 4 : 1;
 }
 
+bool has_references(const Schema& schema, KindId kind) {
+    for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
+        for (const FieldDef& field : schema.components()[index_of(component)].fields) {
+            if (field.type == FieldType::reference) return true;
+        }
+    }
+    return false;
+}
+
 std::string name_of(EntityId entity) {
     return "entity " + std::to_string(index_of(entity)) + "#" +
            std::to_string(generation_of(entity));
@@ -155,6 +164,7 @@ std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {
     std::vector<NamedEntity> named;
     std::size_t word = 0;
     const Schema& schema = world.schema();
+    if (!has_references(schema, world.kind_of(entity))) return named;
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
         if (data == nullptr) continue;
@@ -173,24 +183,26 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
     std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
     hash =
         combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
-    std::vector<std::pair<std::size_t, bool>> parts;  // words of a component; is it told
+    const auto& components = schema_->kinds()[index_of(ghost.kind)].components;
+    const auto is_told = [&](ComponentId component) {
+        return (ghost.told >> index_of(component) & 1U) != 0;
+    };
     std::uint32_t told = 0, asked = 0, bit = 1;
-    for (const ComponentId component : schema_->kinds()[index_of(ghost.kind)].components) {
+    for (const ComponentId component : components) {
         const ComponentDef& def = schema_->components()[index_of(component)];
         if (def.fields.empty()) continue;
-        const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;
-        std::size_t words = 0;
-        for (const FieldDef& field : def.fields) words += words_of(field);
-        parts.emplace_back(words, is_told);
         if (def.audience.type != AudienceType::everyone) asked |= bit;
-        if (def.audience.type != AudienceType::everyone && is_told) told |= bit;
+        if (def.audience.type != AudienceType::everyone && is_told(component)) told |= bit;
         bit <<= 1;
     }
     if (asked != 0) hash = combine64(hash, told);
     std::size_t at = 0;
-    for (const auto& [words, is_told] : parts) {
-        for (std::size_t end = at + words; at < end; ++at) {
-            if (is_told) hash = combine64(hash, (*ghost.values)[at]);
+    for (const ComponentId component : components) {
+        std::size_t words = 0;
+        for (const FieldDef& field : schema_->components()[index_of(component)].fields)
+            words += words_of(field);
+        for (const std::size_t end = at + words; at < end; ++at) {
+            if (is_told(component)) hash = combine64(hash, (*ghost.values)[at]);
         }
     }
     return hash;
@@ -199,17 +211,16 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
 /// An id that ends is named by nobody.
 void DigestChecker::forget_references(std::uint32_t gone) {
     for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
-        if (!has(lane)) continue;
+        if (!has(lane) || !has_references(*schema_, ghosts_[lane].kind)) continue;
         std::size_t at = 0;
         for (const ComponentId component :
              schema_->kinds()[index_of(ghosts_[lane].kind)].components) {
             for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
                 if (field.type == FieldType::reference && (*ghosts_[lane].values)[at] == gone + 1) {
-                    auto without =
-                        std::make_shared<std::vector<std::uint32_t>>(*ghosts_[lane].values);
-                    (*without)[at] = 0;
+                    std::vector<std::uint32_t> without = *ghosts_[lane].values;
+                    without[at] = 0;
                     Ghost ghost = ghosts_[lane];
-                    ghost.values = std::move(without);
+                    ghost.values = Words(std::move(without));
                     set(lane, std::move(ghost));
                 }
                 at += words_of(field);
@@ -244,8 +255,7 @@ std::string DigestChecker::sent(Manifest manifest) {
         if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
         if (item.type == ManifestItem::Type::shared) {
             Sent& sent = sent_[item.lane];
-            if (sent.entity == item.entity && sent.values != nullptr)
-                sent.values = merged(*sent.values, item);
+            if (sent.entity == item.entity && sent.values) sent.values = merged(*sent.values, item);
             continue;
         }
         sent_[item.lane] = {item.entity, item.values, item.told};
@@ -269,9 +279,9 @@ std::string DigestChecker::sent(Manifest manifest) {
     return wrong;
 }
 
-std::shared_ptr<const std::vector<std::uint32_t>> DigestChecker::merged(
-    const std::vector<std::uint32_t>& held, const ManifestItem& item) const {
-    auto now = std::make_shared<std::vector<std::uint32_t>>(held);
+Words DigestChecker::merged(const std::vector<std::uint32_t>& held,
+                            const ManifestItem& item) const {
+    std::vector<std::uint32_t> now = held;
     std::size_t at = 0;
     for (const ComponentId component : schema_->kinds()[index_of(item.kind)].components) {
         for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
@@ -280,11 +290,11 @@ std::shared_ptr<const std::vector<std::uint32_t>> DigestChecker::merged(
             for (std::size_t w = at; w < end; ++w)
                 differs |= (*item.values)[w] != (*item.before)[w];
             for (; at < end; ++at) {
-                if (differs) (*now)[at] = (*item.values)[at];
+                if (differs) now[at] = (*item.values)[at];
             }
         }
     }
-    return now;
+    return Words(std::move(now));
 }
 
 /// Whoever does not hold the ghost passes it over.
@@ -296,7 +306,7 @@ void DigestChecker::apply_shared(const ManifestItem& item, Tick tick) {
     set(item.lane, std::move(ghost));
 }
 
-void DigestChecker::apply(const Manifest& manifest) {
+void DigestChecker::apply(Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type != ManifestItem::Type::leave && item.type != ManifestItem::Type::keep)
             continue;
@@ -311,7 +321,7 @@ void DigestChecker::apply(const Manifest& manifest) {
         }
         remove(item.lane);
     }
-    for (const ManifestItem& item : manifest.items) {
+    for (ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep)
             continue;
         if (item.type == ManifestItem::Type::shared) {
@@ -321,9 +331,8 @@ void DigestChecker::apply(const Manifest& manifest) {
         const bool goes_on = copies_.erase(item.lane) != 0;
         if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
             continue;  // its enter was lost
-        Ghost ghost{item.entity, item.kind, item.parent_lane, manifest.tick,
-                    item.values, item.told, item.courses,     0};
-        set(item.lane, std::move(ghost));
+        set(item.lane, {item.entity, item.kind, item.parent_lane, manifest.tick,
+                        std::move(item.values), item.told, std::move(item.courses), 0});
     }
     go_on(manifest.tick);
 }
@@ -332,12 +341,12 @@ void DigestChecker::apply(const Manifest& manifest) {
 void DigestChecker::go_on(Tick tick) {
     for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
         if (!has(lane) || ghosts_[lane].courses.empty() || ghosts_[lane].tick >= tick) continue;
-        auto values = std::make_shared<std::vector<std::uint32_t>>(*ghosts_[lane].values);
+        std::vector<std::uint32_t> values = *ghosts_[lane].values;
         for (const Course& course : ghosts_[lane].courses)
-            (*values)[course.word] = course.after(tick - ghosts_[lane].tick);
-        if (*values == *ghosts_[lane].values) continue;
+            values[course.word] = course.after(tick - ghosts_[lane].tick);
+        if (values == *ghosts_[lane].values) continue;
         Ghost ghost = ghosts_[lane];
-        ghost.values = std::move(values);
+        ghost.values = Words(std::move(values));
         set(lane, std::move(ghost));
     }
 }
@@ -361,8 +370,7 @@ std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_
 }
 
 const DigestChecker::Sent* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
-    const bool is_known =
-        lane < sent_.size() && sent_[lane].entity == entity && sent_[lane].values != nullptr;
+    const bool is_known = lane < sent_.size() && sent_[lane].entity == entity && sent_[lane].values;
     return is_known ? &sent_[lane] : nullptr;
 }
 
@@ -395,7 +403,7 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
         const auto kind = in.u16();
         const std::uint32_t parent = in.u32() - 1;
         if (kind >= schema_->kinds().size()) return "the client's state does not decode";
-        if (lane >= expected.size() || expected[lane].values == nullptr) {
+        if (lane >= expected.size() || !expected[lane].values) {
             return "the client holds a ghost it must not: lane " + std::to_string(lane);
         }
         const Ghost ghost = expected[lane];
@@ -430,7 +438,7 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
     }
     if (!in.ok()) return "the client's state does not decode";
     for (const Ghost& ghost : expected) {
-        if (ghost.values != nullptr) return "the client lacks " + name_of(ghost.entity);
+        if (ghost.values) return "the client lacks " + name_of(ghost.entity);
     }
     return "the client's state is right by now";
 }

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "check/words.hpp"
 #include "purview/ids.hpp"
 #include "purview/schema.hpp"
 #include "purview/world.hpp"
@@ -54,9 +54,9 @@ struct ManifestItem {
     static constexpr std::uint32_t no_parent = 0xffffffffU;
     /// All fields as of the tick, whichever of them travel. Shared by all observers of the tick,
     /// unless they name somebody.
-    std::shared_ptr<const std::vector<std::uint32_t>> values;
+    Words values;
     /// shared: of the tick before; references are 0 in both.
-    std::shared_ptr<const std::vector<std::uint32_t>> before = nullptr;
+    Words before;
     /// Components that the observer is told, a bit each by schema.
     std::uint32_t told = ~std::uint32_t{0};
     std::vector<Course> courses;  ///< of all extrapolated fields
@@ -90,7 +90,7 @@ class DigestChecker {
     std::size_t ghost_count() const noexcept { return ghost_count_; }
     struct Sent {
         EntityId entity = EntityId::none;
-        std::shared_ptr<const std::vector<std::uint32_t>> values;
+        Words values;
         std::uint32_t told = 0;
     };
     /// As last sent for a lane, whatever became of the packet; null when never.
@@ -105,7 +105,7 @@ class DigestChecker {
         KindId kind{};
         std::uint32_t parent_lane = ManifestItem::no_parent;
         Tick tick = 0;
-        std::shared_ptr<const std::vector<std::uint32_t>> values;
+        Words values;
         std::uint32_t told = ~std::uint32_t{0};
         std::vector<Course> courses;  ///< since `tick`
         std::uint64_t hash = 0;
@@ -113,15 +113,15 @@ class DigestChecker {
     std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost) const;
     void forget_references(std::uint32_t gone);
     bool has(std::uint32_t lane) const noexcept {
-        return lane < ghosts_.size() && ghosts_[lane].values != nullptr;
+        return lane < ghosts_.size() && ghosts_[lane].values;
     }
     void set(std::uint32_t lane, Ghost ghost);
     void remove(std::uint32_t lane);
-    void apply(const Manifest& manifest);
+    /// Takes the values out of it.
+    void apply(Manifest& manifest);
     void apply_shared(const ManifestItem& item, Tick tick);
     /// `held`, with every field that differs between the item's two states as it is now.
-    std::shared_ptr<const std::vector<std::uint32_t>> merged(const std::vector<std::uint32_t>& held,
-                                                             const ManifestItem& item) const;
+    Words merged(const std::vector<std::uint32_t>& held, const ManifestItem& item) const;
     void go_on(Tick tick);
 
     const Schema* schema_;

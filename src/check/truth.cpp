@@ -61,17 +61,16 @@ InterestRules with_default_node(InterestRules rules) {
     return rules;
 }
 
-}  // namespace
+std::vector<EntityId> relevant_of(const std::vector<Verdict>& verdicts) {
+    std::vector<EntityId> relevant;
+    for (const Verdict& verdict : verdicts) {
+        if (verdict.relevant) relevant.push_back(verdict.entity);
+    }
+    std::sort(relevant.begin(), relevant.end());
+    return relevant;
+}
 
-/// One observer, asked in one tick.
-struct TruthOracle::Asking {
-    const ObserverView& observer;
-    const ObserverState* before;  ///< null: never asked, or it was not ready since
-    ObserverState& now;
-    std::vector<std::vector<CellId>> cover;    ///< [node], ascending
-    std::vector<std::uint8_t> owned;           ///< [entity index] units it owns a member of
-    std::vector<std::uint8_t> shown_as_owned;  ///< of them, those with one that its owner sees
-};
+}  // namespace
 
 TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
     : rules_(with_default_node(std::move(rules))),
@@ -293,13 +292,13 @@ void TruthOracle::spread() {
     }
 }
 
-void TruthOracle::record(Tick tick, const std::vector<TruthEntity>& entities,
+void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
                          const std::vector<TruthObserver>& observers) {
-    for (Snapshot& snapshot : history_) {
-        for (EntityView& view : snapshot.entities) view.facts = nullptr;
-        for (auto& [id, view] : snapshot.observers) view.facts = nullptr;
+    if (!history_.empty()) {  // facts are of the newest tick only
+        for (EntityView& view : history_.back().entities) view.facts = nullptr;
+        for (auto& [id, view] : history_.back().observers) view.facts = nullptr;
     }
-    entities_ = entities;
+    entities_ = std::move(entities);
     observers_ = observers;
     owned_.clear();
     members_.clear();
@@ -340,14 +339,14 @@ bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t 
     const EntityView& now = history_.back().entities[index];
     for (std::size_t back = 1; back < history_.size(); ++back) {
         const Snapshot& then = history_[history_.size() - 1 - back];
-        const auto observer = then.observers.find(number(asking.observer.id));
+        const auto observer = then.observers.find(number(asking.observer->id));
         if (observer == then.observers.end() || then.tick < slots_[slot].born) return false;
-        if (observer->second.times_ready != asking.observer.times_ready) return false;
+        if (observer->second.times_ready != asking.observer->times_ready) return false;
         if (index >= then.entities.size()) return false;
         const EntityView& entity = then.entities[index];
         if (entity.id != now.id || entity.joins != now.joins || !entity.is_unit) return false;
-        if (asking.before != nullptr && asking.before->tick == then.tick) {
-            const std::vector<std::uint8_t>& yes = asking.before->yes[slot];
+        if (asking.has_past && asking.before.tick == then.tick) {
+            const std::vector<std::uint8_t>& yes = asking.before.yes[slot];
             return index < yes.size() && yes[index] != 0;
         }
         if (kernel.type == KernelType::custom) return false;
@@ -379,7 +378,7 @@ void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t s
     const std::size_t slot = slot_at_[node][step];
     said.assign(units.size(), {});
     if (kernel.type != KernelType::custom)
-        say(frame_, kernel, asking.owned, asking.observer, units, said);
+        say(frame_, kernel, asking.owned, *asking.observer, units, said);
     for (std::size_t i = 0; i < units.size(); ++i) {
         const EntityView& unit = *units[i];
         const std::uint32_t index = index_of(unit.id);
@@ -387,7 +386,7 @@ void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t s
             // A kernel that remembers does so whatever its node makes of it.
             if (slot == no_slot && !counts(node, index)) continue;
             const bool was = slot != no_slot && was_yes(asking, slot, index);
-            const CustomAnswer custom = custom_(kernel, asking.observer, unit, was);
+            const CustomAnswer custom = custom_(kernel, *asking.observer, unit, was);
             said[i].unknown = custom == CustomAnswer::unknown;
             said[i].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
         } else if (said[i].zone == Zone::margin) {
@@ -395,7 +394,7 @@ void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t s
             said[i].zone = was ? Zone::in : Zone::out;
         }
         if (slot != no_slot)
-            asking.now.yes[slot][index] = said[i].zone == Zone::in && !said[i].unknown ? 1 : 0;
+            asking.now->yes[slot][index] = said[i].zone == Zone::in && !said[i].unknown ? 1 : 0;
     }
 }
 
@@ -413,7 +412,7 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
                 counts(number_of_node, index) && shares_cell(asking, number_of_node, index);
         } else if (node.type == NodeType::custom) {
             answer.yes =
-                counts(number_of_node, index) && custom_node_(node, asking.observer, *units[i]);
+                counts(number_of_node, index) && custom_node_(node, *asking.observer, *units[i]);
         }
         answer.strength = answer.yes ? 1.0F : 0.0F;
     }
@@ -481,7 +480,7 @@ void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeA
 void TruthOracle::decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
                          Verdict& verdict) const {
     const TruthEntity& truth = *unit.facts;
-    const TruthObserver& observer = *asking.observer.facts;
+    const TruthObserver& observer = *asking.observer->facts;
     // What is said of a member is said of all above it.
     bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
     bool allowed = contains(observer.allowed, unit.id);
@@ -539,10 +538,10 @@ EntityId TruthOracle::parent_of(const TruthEntity& entity) const {
 /// The observer owns the root or somebody from `top` down; or one of those is allowed or shown.
 bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
                             bool owners_only) const {
-    const TruthObserver& observer = *asking.observer.facts;
+    const TruthObserver& observer = *asking.observer->facts;
     const auto owns = [&](const TruthEntity& entity) {
         const bool has_kind = index_of(entity.kind) < def_.kinds.size();
-        return entity.owner == asking.observer.id &&
+        return entity.owner == asking.observer->id &&
                (!has_kind || def_.kinds[index_of(entity.kind)].owner_sees);
     };
     if (owns(entities_[index_of(root)])) return true;
@@ -560,7 +559,7 @@ bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
 /// What hides the member itself, or one above it; node: nothing.
 TruthStage TruthOracle::hidden_member(const Asking& asking, const TruthEntity& member) const {
     if (member.id == member.root) return TruthStage::node;
-    if (contains(asking.observer.facts->denied, member.id)) return TruthStage::denied;
+    if (contains(asking.observer->facts->denied, member.id)) return TruthStage::denied;
     if (member.force_hidden && !has_entry(asking, member.root, member.id, true))
         return TruthStage::force_hidden;
     if (member.mode == EntityMode::explicit_only &&
@@ -620,17 +619,18 @@ Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& 
 /// Whoever came by the nodes stays a while, unless something hides it.
 void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
-    Tick& until = asking.now.stays_until[index];
-    const ObserverState* before = asking.before;
-    const bool has_past = before != nullptr && index < before->verdicts.size() &&
-                          before->verdicts[index].entity == verdict.entity;
-    const bool was_relevant = has_past && before->verdicts[index].own;
+    Tick& until = asking.now->stays_until[index];
+    const ObserverState& before = asking.before;
     const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
-    const bool was_unit = has_past && then != nullptr && index < then->entities.size() &&
-                          then->entities[index].is_unit &&
-                          then->entities[index].joins == history_.back().entities[index].joins;
-    until =
-        was_unit && before->times_ready == asking.now.times_ready ? before->stays_until[index] : 0;
+    const bool has_past = asking.has_past && then != nullptr && before.tick == then->tick &&
+                          index < then->entities.size() &&
+                          then->entities[index].id == verdict.entity;
+    const bool was_relevant = has_past && before.own[index] != 0;
+    const bool goes_on = has_past && then->entities[index].is_unit &&
+                         then->entities[index].joins == history_.back().entities[index].joins &&
+                         before.times_ready == asking.now->times_ready &&
+                         index < before.stays_until.size();
+    until = goes_on ? before.stays_until[index] : 0;
     if (verdict.hides) {
         until = 0;
     } else if (verdict.stage == TruthStage::node && !was_relevant) {
@@ -652,54 +652,60 @@ const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
         states_.erase(number(id));
         return nobody;
     }
+    Judged& judged = judged_[number(id)];
     ObserverState& state = states_[number(id)];
-    if (state.tick != history_.back().tick || state.verdicts.empty()) {
-        pairs_evaluated_ += units_.size();
-        answer(*observer, state, before_);
+    if (!state.asked || judged.verdicts.empty() || judged.tick != history_.back().tick) {
+        judged.tick = history_.back().tick;
+        if (asking_.empty()) asking_.resize(1);
+        ask(std::span(asking_).first(begin_asking(0, *observer, state)), {});
+        judged.verdicts = asking_[0].verdicts;
     }
-    return state.verdicts;
+    return judged.verdicts;
 }
 
-void TruthOracle::judge_all(std::span<const ObserverId> observers, const Executor& executor) {
-    struct Task {
-        TruthOracle* self;
-        std::vector<std::pair<const ObserverView*, ObserverState*>> asked;
-        std::vector<ObserverState> before;  ///< [worker]
-    };
-    Task task{this, {}, std::vector<ObserverState>(executor.run == nullptr ? 1 : executor.workers)};
-    for (const ObserverId id : observers) {
-        const ObserverView* observer = observer_view(id);
-        if (observer == nullptr) continue;
-        ObserverState& state = states_[number(id)];
-        if (state.tick == history_.back().tick && !state.verdicts.empty()) continue;
-        task.asked.emplace_back(observer, &state);
-    }
-    pairs_evaluated_ += units_.size() * task.asked.size();
-    const auto work = [](void* context, std::uint32_t worker) {
-        auto& [self, asked, before] = *static_cast<Task*>(context);
-        for (std::size_t i = worker; i < asked.size(); i += before.size())
-            self->answer(*asked[i].first, *asked[i].second, before[worker]);
-    };
-    if (executor.run == nullptr) {
-        work(&task, 0);
-    } else {
-        executor.run(executor.context, executor.workers, work, &task);
-    }
+std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
+    return relevant_of(judge(id));
 }
 
-/// `before` gets the last answers.
-void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
-                         ObserverState& before) const {
-    std::swap(state, before);
+std::vector<std::vector<EntityId>> TruthOracle::relevant_all(std::span<const ObserverId> observers,
+                                                             const Executor& executor) {
+    if (asking_.size() < observers.size()) asking_.resize(observers.size());
+    std::size_t count = 0;
+    std::vector<std::size_t> of(observers.size(), no_slot);
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+        const ObserverView* observer = observer_view(observers[i]);
+        if (observer == nullptr) {
+            states_.erase(number(observers[i]));
+        } else {
+            of[i] = count;
+            count = begin_asking(count, *observer, states_[number(observers[i])]);
+        }
+    }
+    ask(std::span(asking_).first(count), executor);
+    std::vector<std::vector<EntityId>> all(observers.size());
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+        if (of[i] != no_slot) all[i] = relevant_of(asking_[of[i]].verdicts);
+    }
+    return all;
+}
+
+/// asking_[at] is about this observer; who comes next.
+std::size_t TruthOracle::begin_asking(std::size_t at, const ObserverView& observer,
+                                      ObserverState& state) {
+    Asking& asking = asking_[at];
+    std::swap(state, asking.before);
+    asking.observer = &observer;
+    asking.now = &state;
+    asking.has_past = asking.before.asked && asking.before.yes.size() == slots_.size();
+    state.asked = true;
     state.tick = history_.back().tick;
     state.times_ready = observer.times_ready;
     state.yes.resize(slots_.size());
     for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
-    state.stays_until.assign(entities_.size(), 0);
-    state.verdicts.assign(entities_.size(), {});
-    const bool has_past = !before.verdicts.empty() && before.yes.size() == slots_.size();
-    Asking asking{observer, has_past ? &before : nullptr, state, {}, {}, {}};
-    asking.cover.resize(rules_.nodes.size());
+    state.own.assign(entities_.size(), 0);
+    state.stays_until.assign(rules_.min_stay_ticks > 0 ? entities_.size() : 0, 0);
+    asking.verdicts.assign(entities_.size(), {});
+    asking.cover.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         if (rules_.nodes[n].type != NodeType::dispatcher) continue;
         rules_.nodes[n].dispatcher->cover({observer.id, observer.facts->main,
@@ -722,30 +728,67 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
             asking.shown_as_owned[root] = 1;
         }
     }
-    std::vector<NodeAnswer> nodes;
-    for (std::size_t begin = 0; begin < units_.size(); begin += units_at_once) {
-        const Units units =
-            Units(units_).subspan(begin, std::min(units_at_once, units_.size() - begin));
-        ask_nodes(asking, units, nodes);
-        for (std::size_t i = 0; i < units.size(); ++i) {
-            Verdict& verdict = state.verdicts[index_of(units[i]->id)];
-            decide(asking, *units[i], nodes[i], verdict);
-            if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
-            if (!verdict.relevant) verdict.strength = 0;
-            verdict.own = verdict.relevant;
+    return at + 1;
+}
+
+/// Some units after the other, each for all observers: what is known of them stays near the
+/// processor.
+void TruthOracle::ask(std::span<Asking> all, const Executor& executor) {
+    pairs_evaluated_ += units_.size() * all.size();
+    struct Task {
+        const TruthOracle* self;
+        std::span<Asking> all;
+        std::size_t workers;
+    };
+    Task task{this, all, executor.run == nullptr ? 1 : executor.workers};
+    const auto by_units = [](void* context, std::uint32_t worker) {
+        const auto& [self, asked, workers] = *static_cast<Task*>(context);
+        const Units units = self->units_;
+        for (std::size_t begin = worker * units_at_once; begin < units.size();
+             begin += workers * units_at_once) {
+            const Units some = units.subspan(begin, std::min(units_at_once, units.size() - begin));
+            for (Asking& asking : asked) self->decide_units(asking, some);
+        }
+    };
+    const auto by_observers = [](void* context, std::uint32_t worker) {
+        const auto& [self, asked, workers] = *static_cast<Task*>(context);
+        for (std::size_t i = worker; i < asked.size(); i += workers) self->decide_groups(asked[i]);
+    };
+    for (void (*work)(void*, std::uint32_t) : {+by_units, +by_observers}) {
+        if (executor.run == nullptr) {
+            work(&task, 0);
+        } else {
+            executor.run(executor.context, executor.workers, work, &task);
         }
     }
+}
+
+void TruthOracle::decide_units(Asking& asking, Units units) const {
+    std::vector<NodeAnswer> nodes;
+    ask_nodes(asking, units, nodes);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        Verdict& verdict = asking.verdicts[index_of(units[i]->id)];
+        decide(asking, *units[i], nodes[i], verdict);
+        if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
+        if (!verdict.relevant) verdict.strength = 0;
+        verdict.own = verdict.relevant;
+    }
+}
+
+/// What the units' own answers come to in their groups, and for their members.
+void TruthOracle::decide_groups(Asking& asking) const {
+    std::vector<Verdict>& verdicts = asking.verdicts;
     if (!splits_.empty()) {
-        const std::vector<Verdict> own = state.verdicts;
+        const std::vector<Verdict> own = verdicts;
         for (const EntityView* unit : units_) {
             const std::uint32_t index = index_of(unit->id);
             if (leads_[index] != 0 || entities_[index].parent != EntityId::none)
-                state.verdicts[index] = in_group(asking, own, index);
+                verdicts[index] = in_group(asking, own, index);
         }
     }
     for (const std::uint32_t index : members_) {
         const TruthEntity& entity = entities_[index];
-        Verdict verdict = state.verdicts[index_of(entity.root)];
+        Verdict verdict = verdicts[index_of(entity.root)];
         verdict.entity = entity.id;
         const TruthStage hidden = hidden_member(asking, entity);
         if (hidden != TruthStage::node) {
@@ -755,17 +798,9 @@ void TruthOracle::answer(const ObserverView& observer, ObserverState& state,
             verdict.strength = 0;
         }
         verdict.own = verdict.relevant;
-        state.verdicts[index_of(entity.id)] = verdict;
+        verdicts[index_of(entity.id)] = verdict;
     }
-}
-
-std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
-    std::vector<EntityId> out;
-    for (const Verdict& verdict : judge(id)) {
-        if (verdict.relevant) out.push_back(verdict.entity);
-    }
-    std::sort(out.begin(), out.end());
-    return out;
+    for (std::size_t i = 0; i < verdicts.size(); ++i) asking.now->own[i] = verdicts[i].own ? 1 : 0;
 }
 
 }  // namespace purview::check

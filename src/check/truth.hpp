@@ -73,17 +73,19 @@ class TruthOracle {
     void set_level(InterestLevel level) { def_.level = level; }
 
     /// The world and the observers as of one tick; every tick, in order. [entities] by index.
-    void record(Tick tick, const std::vector<TruthEntity>& entities,
+    void record(Tick tick, std::vector<TruthEntity> entities,
                 const std::vector<TruthObserver>& observers);
 
     /// Of the last record, by index of the entity; a member's is its group's. Valid until the next
     /// record.
     const std::vector<Verdict>& judge(ObserverId observer);
-    /// The same of several at once; judge() then has their answers ready. Twins and dispatchers are
-    /// asked from any thread of the executor; without `run`, from this one.
-    void judge_all(std::span<const ObserverId> observers, const Executor& executor);
     /// Relevant entities of an observer of the last record, ascending by id.
     std::vector<EntityId> relevant(ObserverId observer);
+    /// The same of several at once, [i] of observers[i], who are then not asked about in this tick
+    /// again. Twins and dispatchers are asked from any thread of the executor; without `run`, from
+    /// this one.
+    std::vector<std::vector<EntityId>> relevant_all(std::span<const ObserverId> observers,
+                                                    const Executor& executor);
 
     /// Where an entity stood in the last record, by index; of a member: its group's.
     const EntityView& unit_view(EntityId entity) const;
@@ -113,11 +115,16 @@ class TruthOracle {
         Tick born = 0;  ///< it remembers nothing from before this tick
     };
     struct ObserverState {
-        Tick tick = 0;
+        bool asked = false;
+        Tick tick = 0;  ///< that it was asked in
         std::uint32_t times_ready = 0;
         std::vector<std::vector<std::uint8_t>> yes;  ///< [slot][entity index]
-        std::vector<Tick> stays_until;               ///< [entity index]
-        std::vector<Verdict> verdicts;               ///< [entity index]
+        std::vector<std::uint8_t> own;               ///< [entity index] as of the verdict
+        std::vector<Tick> stays_until;               ///< [entity index]; none without a stay
+    };
+    struct Judged {
+        Tick tick = 0;
+        std::vector<Verdict> verdicts;  ///< [entity index]
     };
     /// Where an entity stood when it was not dormant, or new.
     struct Heard {
@@ -131,7 +138,17 @@ class TruthOracle {
         float strength = 0;
         std::uint32_t nodes = 0;
     };
-    struct Asking;
+    /// One observer, asked in one tick.
+    struct Asking {
+        const ObserverView* observer = nullptr;
+        ObserverState* now = nullptr;
+        ObserverState before;  ///< its last answers
+        bool has_past = false;
+        std::vector<std::vector<CellId>> cover;    ///< [node], ascending
+        std::vector<std::uint8_t> owned;           ///< [entity index] units it owns a member of
+        std::vector<std::uint8_t> shown_as_owned;  ///< of them, those with one that its owner sees
+        std::vector<Verdict> verdicts;             ///< [entity index]
+    };
 
     std::vector<Slot> slots_of(const InterestRules& rules, Tick born) const;
     const TruthEntity* alive(EntityId entity) const;
@@ -164,7 +181,10 @@ class TruthOracle {
                      std::uint32_t unit) const;
     Verdict in_group(const Asking& asking, const std::vector<Verdict>& own,
                      std::uint32_t unit) const;
-    void answer(const ObserverView& observer, ObserverState& state, ObserverState& before) const;
+    std::size_t begin_asking(std::size_t at, const ObserverView& observer, ObserverState& state);
+    void ask(std::span<Asking> all, const Executor& executor);
+    void decide_units(Asking& asking, Units units) const;
+    void decide_groups(Asking& asking) const;
     void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 
     InterestRules rules_;
@@ -187,7 +207,8 @@ class TruthOracle {
     std::deque<Snapshot> history_;                         ///< newest last
     std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
     std::unordered_map<std::uint32_t, ObserverState> states_;
-    ObserverState before_;  ///< of who is asked about: its last answers
+    std::unordered_map<std::uint32_t, Judged> judged_;  ///< whom judge() was asked about
+    std::vector<Asking> asking_;                        ///< their memory is used again
     std::uint64_t pairs_evaluated_ = 0;
 };
 

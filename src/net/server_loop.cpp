@@ -46,6 +46,7 @@ void ServerLoop::send() {
 
 void ServerLoop::run(volatile const bool* stop, double seconds,
                      const std::function<void()>& after_tick) {
+    const Micros waited = thread_waited_now();
     const Micros start = now();
     const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
     Micros due = start + period_us_;
@@ -53,17 +54,19 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         do {  // once at least: who is late must listen all the same
             web_.wait_until(due);
         } while (!*stop && now() < due);
+        const Micros watched = watching_ ? watching_() : 0;
         const Micros begin = now();
         const Micros cpu_begin = thread_cpu_now();
         border_.tick(begin);
-        const Micros took = now() - begin;
+        const Micros watching = watching_ ? watching_() - watched : 0;
+        const Micros took = now() - begin - watching;
         const std::size_t at = stats_.ticks++ % ticks_kept;
         if (stats_.tick_ms.size() <= at) {
             stats_.tick_ms.push_back(0);
             stats_.tick_cpu_ms.push_back(0);
         }
         stats_.tick_ms[at] = static_cast<float>(took) / 1000;
-        stats_.tick_cpu_ms[at] = static_cast<float>(thread_cpu_now() - cpu_begin) / 1000;
+        stats_.tick_cpu_ms[at] = static_cast<float>(thread_cpu_now() - cpu_begin - watching) / 1000;
         if (took > period_us_) ++stats_.overruns;
         send();
         if (after_tick) after_tick();
@@ -74,6 +77,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
             due += late * period_us_;
         }
     }
+    stats_.waited_us = thread_waited_now() - waited;
     border_.shut_down();
     send();
     web_.wait_until(now() + 50'000);  // the last frames leave

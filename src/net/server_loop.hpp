@@ -19,6 +19,7 @@ struct LoopStats {
     std::uint64_t ticks = 0;
     std::uint64_t overruns = 0;      ///< ticks that took longer than their period
     std::uint64_t skipped = 0;       ///< ticks that were not run because the loop was too late
+    Micros waited_us = 0;            ///< ready to run, but without a processor, in all
     std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
     std::vector<float> tick_cpu_ms;  ///< CPU time of the same
 };
@@ -31,6 +32,9 @@ class ServerLoop {
     /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
     /// and its sending, outside of its measured time.
     void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
+    /// What this thread has spent so far, in microseconds, on whoever watches the ticks: not
+    /// counted as theirs.
+    void set_watching(std::function<Micros()> spent_us) { watching_ = std::move(spent_us); }
     const LoopStats& stats() const noexcept { return stats_; }
 
   private:
@@ -40,6 +44,7 @@ class ServerLoop {
     UdpSocket& udp_;
     WebServer& web_;
     Micros period_us_;
+    std::function<Micros()> watching_;
     LoopStats stats_;
 };
 

@@ -45,6 +45,12 @@ Micros now() {
 Micros thread_cpu_now() {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
+Micros thread_waited_now() {
+    std::ifstream in("/proc/thread-self/schedstat");  // nanoseconds run, waited; times it ran
+    std::uint64_t ran_ns = 0, waited_ns = 0;
+    in >> ran_ns >> waited_ns;
+    return in ? static_cast<Micros>(waited_ns / 1000) : 0;
+}
 
 std::array<std::byte, 32> random_secret() {
     need_sodium();

@@ -19,6 +19,9 @@ namespace purview::net {
 Micros now();
 /// CPU time of the calling thread, in microseconds.
 Micros thread_cpu_now();
+/// Microseconds for which the calling thread was ready and had no processor; 0 where the system
+/// does not say.
+Micros thread_waited_now();
 std::array<std::byte, 32> random_secret();
 std::uint64_t random_number();
 /// 32 hexadecimal digits.

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "truth_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace purview {
+
+namespace {
+
+constexpr std::size_t mismatches_described_max = 20;
+/// A record of a large world has some megabytes.
+constexpr std::size_t ticks_ahead_max = 4;
+/// Places of some hundred metres are rounded to some hundredths of this.
+constexpr float bounds_error_m = 1e-3F;
+
+std::string name_of(EntityId entity) {
+    return "entity " + std::to_string(index_of(entity)) + "#" +
+           std::to_string(generation_of(entity));
+}
+
+}  // namespace
+
+TruthCheck::TruthCheck(const InterestRules& rules, std::uint32_t ticks_between, check::TruthDef def)
+    : oracle_(rules, ticks_between, def),
+      kinds_(std::move(def.kinds)),
+      bounds_max_m_(rules.group_bounds_max_m) {}
+
+TruthCheck::~TruthCheck() {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+// -- now, or on a thread of its own --------------------------------------------------------------
+
+void TruthCheck::check_apart(const Executor& executor) {
+    executor_ = executor;
+    if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+}
+
+void TruthCheck::tick(TruthRecord record) {
+    if (!thread_.joinable()) return check(record);
+    std::unique_lock lock(mutex_);
+    if (waiting_.size() > ticks_ahead_max) {
+        ++told_.counters.waits;
+        changed_.wait(lock, [this] { return waiting_.size() <= ticks_ahead_max; });
+    }
+    waiting_.push_back(std::move(record));
+    changed_.notify_all();
+}
+
+TruthCheck::Told TruthCheck::told() const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.empty(); });
+    Told told = told_;
+    told.counters.pairs = oracle_.pairs_evaluated();
+    return told;
+}
+
+void TruthCheck::serve() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+        if (ends_) return;
+        TruthRecord& record = waiting_.front();  // stays where it is while others come
+        lock.unlock();
+        check(record);
+        lock.lock();
+        waiting_.pop_front();
+        changed_.notify_all();
+    }
+}
+
+// -- one tick ------------------------------------------------------------------------------------
+
+void TruthCheck::mismatch(std::string text) {
+    ++told_.counters.mismatches;
+    if (told_.mismatches.size() < mismatches_described_max)
+        told_.mismatches.push_back("truth: " + std::move(text));
+}
+
+void TruthCheck::check(TruthRecord& record) {
+    if (record.rules) {
+        oracle_.set_rules(*record.rules);
+        bounds_max_m_ = record.rules->group_bounds_max_m;
+    }
+    oracle_.set_level(record.level);
+    if (bounds_max_m_ > 0) check_bounds(record);
+    oracle_.record(record.tick, std::move(record.entities), record.observers);
+    std::vector<ObserverId> observers;
+    observers.reserve(record.claims.size());
+    for (const TruthClaim& claim : record.claims) observers.push_back(claim.observer);
+    const auto relevant = oracle_.relevant_all(observers, executor_);
+    for (std::size_t i = 0; i < relevant.size(); ++i)
+        check_claim(record.claims[i], relevant[i], record.tick);
+}
+
+/// The server measures whoever moves within a group, not whom the root carries along: what counts
+/// may be off by the rounding of places since. The oracle goes by what counts.
+void TruthCheck::check_bounds(TruthRecord& record) {
+    std::vector<float> counted;
+    counted.reserve(record.entities.size());
+    for (const check::TruthEntity& truth : record.entities) counted.push_back(truth.bounds_m);
+    check::measure_bounds(record.entities, kinds_, bounds_max_m_);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+        check::TruthEntity& truth = record.entities[i];
+        if (truth.id == EntityId::none) continue;
+        const float counts = std::min(counted[i], bounds_max_m_);
+        if (std::abs(counts - truth.bounds_m) > bounds_error_m) {
+            mismatch("tick " + std::to_string(record.tick) + ": " + name_of(truth.id) +
+                     " has bounds of " + std::to_string(truth.bounds_m) + " m and counts by " +
+                     std::to_string(counts));
+        }
+        truth.bounds_m = counts;
+    }
+}
+
+void TruthCheck::check_claim(TruthClaim& claim, const std::vector<EntityId>& expected, Tick tick) {
+    ++told_.counters.checked;
+    const std::vector<EntityId>& got = claim.relevant;
+    std::sort(claim.relevant.begin(), claim.relevant.end());
+    const std::string where = "observer " + std::to_string(index_of(claim.observer)) + ", tick " +
+                              std::to_string(tick) + ": ";
+    std::vector<EntityId> wrong;
+    std::set_symmetric_difference(got.begin(), got.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(wrong));
+    for (const EntityId entity : wrong) {
+        const bool extra = std::binary_search(got.begin(), got.end(), entity);
+        mismatch(where + name_of(entity) +
+                 (extra ? " is relevant and must not be" : " must be relevant and is not"));
+    }
+    for (const EntityId entity : claim.ghosts) {
+        if (!std::binary_search(expected.begin(), expected.end(), entity)) {
+            mismatch(where + name_of(entity) + " has a ghost, and is neither relevant nor leaving");
+        }
+    }
+    if (claim.ghosts.size() < expected.size())
+        mismatch(where + "relevant entities without a ghost");
+}
+
+}  // namespace purview
