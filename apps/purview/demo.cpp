@@ -467,6 +467,7 @@ int run_demo(DemoOptions options) {
                 entity.force_hidden = game->is_hidden(world.kind_of(entity.id));
             });
         proof->check_truth_apart(threads.executor());
+        proof->set_clock(net::thread_cpu_now);
         app->loop->set_watching([&proof] { return proof->spent_us(); });
         if (!app->border->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "proof.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -46,25 +44,6 @@ std::uint64_t key_of(const World& world, EntityId entity, KeyDomain domain) {
     const AttributeDef& def = world.schema().keys()[index_of(domain)];
     return static_cast<std::uint64_t>(read_number(world, entity, def));
 }
-
-std::chrono::nanoseconds thread_cpu_now() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-/// Adds the CPU time that its thread spends while it lives.
-class Stopwatch {
-  public:
-    explicit Stopwatch(std::chrono::nanoseconds& sum) : sum_(sum) {}
-    Stopwatch(const Stopwatch&) = delete;
-    Stopwatch& operator=(const Stopwatch&) = delete;
-    ~Stopwatch() { sum_ += thread_cpu_now() - begin_; }
-
-  private:
-    std::chrono::nanoseconds& sum_;
-    std::chrono::nanoseconds begin_ = thread_cpu_now();
-};
 
 }  // namespace
 
@@ -225,7 +204,7 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
 // -- wire ---------------------------------------------------------------------------------------
 
 void Proof::packet_sent(const Session& session, const PacketRecord& record) {
-    const Stopwatch watch(spent_);
+    const Stopwatch watch(*this);
     check::Manifest manifest;
     manifest.sequence = record.sequence;
     manifest.tick = record.tick;
@@ -285,7 +264,7 @@ check::Words Proof::values_before(EntityId entity) const {
 /// For the sections of the next tick; also where there are none yet, because rules change. A change
 /// that the server overlooks leaves values here that are not what its clients hold.
 void Proof::tick_done() {
-    const Stopwatch watch(spent_);
+    const Stopwatch watch(*this);
     const bool is_first = values_before_.empty();
     values_before_.resize(server_->world().index_end());
     const auto keep = [&](EntityId entity) {
@@ -300,7 +279,7 @@ void Proof::tick_done() {
 }
 
 void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
-    const Stopwatch watch(spent_);
+    const Stopwatch watch(*this);
     checker_of(session).resolved(notice.sequence, notice.delivered);
 }
 

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "net/server_loop.hpp"
 
+#include <algorithm>
+
 #include "net/system.hpp"
 
 namespace purview::net {
@@ -59,14 +61,15 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         const Micros cpu_begin = thread_cpu_now();
         border_.tick(begin);
         const Micros watching = watching_ ? watching_() - watched : 0;
-        const Micros took = now() - begin - watching;
+        const auto its_own = [&](Micros all) { return all - std::min(all, watching); };
+        const Micros took = its_own(now() - begin);
         const std::size_t at = stats_.ticks++ % ticks_kept;
         if (stats_.tick_ms.size() <= at) {
             stats_.tick_ms.push_back(0);
             stats_.tick_cpu_ms.push_back(0);
         }
         stats_.tick_ms[at] = static_cast<float>(took) / 1000;
-        stats_.tick_cpu_ms[at] = static_cast<float>(thread_cpu_now() - cpu_begin - watching) / 1000;
+        stats_.tick_cpu_ms[at] = static_cast<float>(its_own(thread_cpu_now() - cpu_begin)) / 1000;
         if (took > period_us_) ++stats_.overruns;
         send();
         if (after_tick) after_tick();
