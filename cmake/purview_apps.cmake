@@ -58,15 +58,29 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-set(app_sources main.cpp demo.cpp bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
-list(TRANSFORM app_sources PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
+# Heavy headers and little work: not worth optimising where sanitizers make that take minutes.
+function(purview_heavy)
+  if(PURVIEW_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0)
+  endif()
+endfunction()
+purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp ${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
+
+# What the program has in common with the one that can be spoilt (tests/programs.cmake).
+set(app_switched main.cpp demo.cpp)
+set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+list(TRANSFORM app_switched PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
+list(TRANSFORM app_common PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
+add_library(purview_program_common OBJECT ${app_common})
+target_include_directories(purview_program_common PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
+target_compile_definitions(purview_program_common PUBLIC PURVIEW_VERSION="${PROJECT_VERSION}")
+target_link_libraries(purview_program_common PUBLIC purview_proof purview_scene purview_admin
+  purview_net vale_game purview_assets CLI11::CLI11 fmt::fmt spdlog::spdlog
+  nlohmann_json::nlohmann_json Threads::Threads PRIVATE purview_options)
 function(purview_program name)
-  add_executable(${name} ${app_sources})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/apps/purview)
-  target_compile_definitions(${name} PRIVATE PURVIEW_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(${name} PRIVATE purview_options purview_proof purview_scene purview_admin
-    purview_net vale_game purview_assets CLI11::CLI11 fmt::fmt spdlog::spdlog
-    nlohmann_json::nlohmann_json Threads::Threads)
+  purview_heavy(${app_switched})
+  add_executable(${name} ${app_switched})
+  target_link_libraries(${name} PRIVATE purview_options purview_program_common)
 endfunction()
 purview_program(purview_program)
 set_target_properties(purview_program PROPERTIES OUTPUT_NAME purview)
