@@ -10,9 +10,9 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || { cat "$dir/log"; exit 1; }
 for way in find_package add_subdirectory; do
-    cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$dir/prefix" \
+    cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_PREFIX_PATH="$dir/prefix" \
         -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
-    cmake --build "$dir/$way" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+    cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
 echo passed
