@@ -135,14 +135,16 @@ class OurSide {
         }
     }
     void swap(InterestManager& interest) {
+        edits_.clear();
         for (std::uint32_t o = 0; o < workload_->scene.observers; ++o) {
             const auto* swaps = workload_->swaps_of(tick_, o);
             for (std::uint32_t i = 0; i < workload_->scene.churn; ++i) {
                 const ObserverId observer = stage_->observer(o);
-                (void)interest.allow(observer, entities_[swaps[i].out], false);
-                (void)interest.allow(observer, entities_[swaps[i].in], true);
+                edits_.push_back({observer, entities_[swaps[i].out], false});
+                edits_.push_back({observer, entities_[swaps[i].in], true});
             }
         }
+        (void)interest.allow(edits_);
     }
     /// Every tenth tick: with nothing lost, clients are right after each.
     Checked check_some() { return tick_ % 10 == 0 ? check_clients(*stage_) : Checked{}; }
@@ -152,6 +154,7 @@ class OurSide {
     bool purses_;
     ThingSchema schema_;
     std::vector<EntityId> entities_;
+    std::vector<PairEdit> edits_;
     std::unique_ptr<Stage> stage_;
     std::optional<WireMeter> meter_;
     std::uint32_t tick_ = 0;

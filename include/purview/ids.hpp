@@ -69,6 +69,13 @@ struct Move {
     Vec3 place;
 };
 
+/// One side of an explicit pair between an observer and an entity: made, or taken back.
+struct PairEdit {
+    ObserverId observer;
+    EntityId entity;
+    bool value;
+};
+
 constexpr EntityId make_entity_id(std::uint32_t index, std::uint32_t generation) noexcept {
     return EntityId{(std::uint64_t{generation} << 32) | index};
 }

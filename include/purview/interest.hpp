@@ -309,9 +309,14 @@ class InterestManager {
     /// Explicit pair: always relevant, unless denied or force hidden. A member takes its group
     /// along. hidden_by_root: not as long as the root is denied or force hidden.
     Status allow(ObserverId observer, EntityId entity, bool value);
+    /// As allow, one after the other, and several times as fast where there are many. What cannot
+    /// be done is skipped; the first Status of that kind is the answer.
+    Status allow(std::span<const PairEdit> edits);
     /// Explicit pair: never relevant, not even for the owner; with the group of a root, and with
     /// all below a member.
     Status deny(ObserverId observer, EntityId entity, bool value);
+    /// For many, as allow.
+    Status deny(std::span<const PairEdit> edits);
 
     // -- rules while running --------------------------------------------------------------------
     /// Other rules from the next tick on, in one step. Bounds, axes, cells and range classes stay.

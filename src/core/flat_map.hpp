@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/prefetch.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -33,20 +35,24 @@ class FlatMap {
         }
     }
     void prefetch(KeyT key) const noexcept {
-        if (!slots_.empty()) __builtin_prefetch(&slots_[home(key)]);
+        if (!slots_.empty()) prefetch_line(&slots_[home(key)]);
     }
     bool contains(KeyT key) const noexcept { return find(key) != nullptr; }
 
     /// The value of the key, default-made where there was none. Invalidates pointers.
-    Value& operator[](KeyT key) {
-        if (Value* found = find(key)) return *found;
+    Value& operator[](KeyT key) { return *find_or_make(key).first; }
+    /// And whether there was none.
+    std::pair<Value*, bool> find_or_make(KeyT key) {
+        PURVIEW_ASSERT(key != Empty);
         if ((count_ + 1) * 4 > slots_.size() * 3) grow();
         std::size_t i = home(key);
-        while (slots_[i].key != Empty) i = (i + 1) & mask();
+        for (; slots_[i].key != Empty; i = (i + 1) & mask()) {
+            if (slots_[i].key == key) return {&slots_[i].value, false};
+        }
         slots_[i].key = key;
         slots_[i].value = Value{};
         ++count_;
-        return slots_[i].value;
+        return {&slots_[i].value, true};
     }
 
     /// True when it was there.

@@ -256,12 +256,12 @@ bool is_waiting(const Session& session, const OutgoingRpc& call) {
 }  // namespace
 
 std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
-    auto& first = session.plan.first;
+    auto& first = session.plan->first;
     first.clear();
     if (!session.calls_out.wants_to_send() || bits <= snapshot_frame_bits) return 0;
     const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
         const SnapshotItem* item =
-            call.ghost == no_local_id ? nullptr : session.plan.item_of(call.ghost);
+            call.ghost == no_local_id ? nullptr : session.plan->item_of(call.ghost);
         // Its parent has to arrive first.
         if (item == nullptr) return is_waiting(session, call) ? RpcOutbox::never : 0;
         // It went in an earlier packet of this tick, which may be lost while this one arrives.

@@ -10,6 +10,24 @@
 
 namespace purview {
 
+/// What apply_events will look at of the sessions behind this one.
+void ServerData::prefetch_events(std::size_t session) const noexcept {
+    if (session + 2 < sessions.size()) {
+        const Session& later = *sessions[session + 2];
+        for (const RelevanceEvent& event : interest.events_of(later.observer))
+            later.ghosts.prefetch(event.entity);
+    }
+    if (session + 1 < sessions.size()) {
+        const Session& next = *sessions[session + 1];
+        std::size_t enters = 0;
+        for (const RelevanceEvent& event : interest.events_of(next.observer)) {
+            enters += event.enter ? 1 : 0;
+            if (!event.enter) next.ghosts.prefetch_lane(event.entity);
+        }
+        next.ghosts.prefetch_free_lanes(enters);
+    }
+}
+
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
 /// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
@@ -29,7 +47,8 @@ void ServerData::apply_events(Session& session) {
         }
         const LocalId lane = ghosts.find(event.entity);
         const KindId kind = lane == no_local_id ? KindId{} : ghosts.kind(lane);
-        const bool is_kept = ghosts.leave(event.entity, event.reason, keeping_of(session, event));
+        const bool is_kept =
+            ghosts.leave(lane, event.reason, keeping_of(session, lane, event.reason));
         tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
         ++session.leaves;
     }
@@ -70,7 +89,8 @@ void ServerData::watch_first_view(Session& session) {
     if (session.state != Session::State::joined || session.view == Session::View::complete) return;
     const GhostTable& ghosts = session.ghosts;
     if (session.view == Session::View::none) {
-        session.first_view.assign(ghosts.live().begin(), ghosts.live().end());
+        for (std::size_t w = 0; w < ghosts.live().size(); ++w)
+            session.first_view.push_back(ghosts.live()[w]);
         session.view = Session::View::loading;
     }
     bool is_complete = true;

@@ -19,9 +19,8 @@ constexpr std::uint64_t every_eighth = 0x0101'0101'0101'0101U;  ///< bits of a w
 
 /// What becomes of the copy: as the kind says, or the nodes that wanted the pair if they are more
 /// generous. Who was despawned is gone.
-Keeping ServerData::keeping_of(const Session& session, const RelevanceEvent& event) const {
-    if (event.reason == Reason::despawned || event.reason == Reason::disconnected) return {};
-    const LocalId lane = session.ghosts.find(event.entity);
+Keeping ServerData::keeping_of(const Session& session, LocalId lane, Reason reason) const {
+    if (reason == Reason::despawned || reason == Reason::disconnected) return {};
     if (lane == no_local_id) return {};
     const KindDef& kind = def.schema->kinds()[index_of(session.ghosts.kind(lane))];
     Keeping keeping;
@@ -40,7 +39,7 @@ void ServerData::set_paces(Session& session) {
                node.settings.leave != LeavePolicy::despawn;
     });
     // Without a curve, strength is for the send order, which matters only where the budget binds.
-    const bool needs_strength = has_rates_ || session.plan.is_over_budget;
+    const bool needs_strength = has_rates_ || session.last_plan.was_over_budget;
     if (!has_settings && !needs_strength) return;
     pace_.lanes.clear();
     pace_.entities.clear();

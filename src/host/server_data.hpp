@@ -81,6 +81,9 @@ class ServerData {
     void track();
     void decide_interest();
     void diff();
+    /// Few enough for the nearest caches, and enough that the clock is not what the stages wait
+    /// for.
+    static constexpr std::size_t sessions_at_a_time = 8;
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
     void gather(SessionGroup group);
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
@@ -128,9 +131,10 @@ class ServerData {
     Tick edit_tick() const noexcept { return tick_number + (in_tick_ ? 0 : 1); }
     void track_op(const WorldOp& op);
     EntityDef interest_def_of(std::uint32_t index);
+    void prefetch_events(std::size_t session) const noexcept;
     void apply_events(Session& session);
     void set_layout(GhostTable& ghosts, LocalId lane);
-    Keeping keeping_of(const Session& session, const RelevanceEvent& event) const;
+    Keeping keeping_of(const Session& session, LocalId lane, Reason reason) const;
     void watch_first_view(Session& session);
     void touch_references(Session& session);
     void tell_references(Session& session);
@@ -176,6 +180,7 @@ class ServerData {
     CookieJar cookies_;
     FieldStore fields_;
     EncodeCache cache_;
+    std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     std::vector<Session*> closing_;  ///< ended by the next tick

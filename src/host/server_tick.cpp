@@ -12,13 +12,6 @@
 
 namespace purview {
 
-namespace {
-
-/// Few enough for the nearest caches, and enough that the clock is not what the stages wait for.
-constexpr std::size_t sessions_at_a_time = 4;
-
-}  // namespace
-
 void ServerData::tick(Server& server, Micros now) {
     Micros mark = def.clock != nullptr ? def.clock() : 0;
     const auto took = [&] {
@@ -43,6 +36,9 @@ void ServerData::tick(Server& server, Micros now) {
     for (std::size_t first = 0; first < sessions.size(); first += sessions_at_a_time) {
         const SessionGroup group = std::span(sessions).subspan(
             first, std::min(sessions_at_a_time, sessions.size() - first));
+        for (std::size_t i = first + group.size();
+             i < std::min(first + 2 * group.size(), sessions.size()); ++i)
+            sessions[i]->ghosts.prefetch_lanes();
         gather(group);  // and for whom that matters
         profile.diff_us += took();
         prioritise(group);  // an ordered list for every observer
@@ -63,7 +59,9 @@ void ServerData::simulate(Server& server) {
 void ServerData::decide_interest() {
     interest.tick();
     events.clear();
-    for (auto& session : sessions) {
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+        prefetch_events(i);
+        const auto& session = sessions[i];
         if (session->observer == ObserverId::none) continue;
         apply_events(*session);
         rewind.note_events(*session);
@@ -109,13 +107,16 @@ ReplicationInput ServerData::replication_input() noexcept {
 void ServerData::prioritise(SessionGroup group) {
     const ReplicationInput input = replication_input();
     const std::uint64_t budget_bits = std::uint64_t{def.budget_bytes_per_tick} * 8;
-    for (const auto& session : group) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const auto& session = group[i];
+        session->plan = &plans_[i];
+        session->plan->clear();
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
         if (!unlimited) set_paces(*session);
         purview::prioritise(input, session->ghosts,
                             unlimited ? ~std::uint64_t{0} : budget_bits - session->shared.bits(),
-                            session->plan);
+                            session->last_plan, *session->plan);
     }
 }
 

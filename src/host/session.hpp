@@ -43,7 +43,8 @@ struct Session {
     StreamSender stream_out;
     StreamReceiver stream_in;
     GhostTable ghosts;
-    SnapshotPlan plan;
+    LastPlan last_plan;
+    SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
     SharedReader shared;
     RpcOutbox calls_out;
     RpcInbox calls_in;

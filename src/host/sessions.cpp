@@ -50,7 +50,7 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
 
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
                                              Micros now, bool must_send) {
-    const bool has_items = session.plan.next < session.plan.items.size() ||
+    const bool has_items = session.plan->next < session.plan->items.size() ||
                            session.shared.has_sections() || session.calls_out.wants_to_send();
     if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
@@ -67,7 +67,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const std::uint64_t room = out.bits_left() > closing_bits ? out.bits_left() - closing_bits : 0;
     const std::uint64_t section_bits = std::min(room, session.shared.bits());
     const std::uint64_t call_bits = choose_calls(session, room - section_bits);
-    if (!joined || !write_snapshot(replication_input(), session.ghosts, session.plan,
+    if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room + 1 - call_bits, out)) {
         out.boolean(false);
     } else if (tap != nullptr) {
@@ -93,7 +93,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         const bool must_send = !sent && (session.link.owes_acknowledgement() ||
                                          session.ghosts.motions().is_any_moving() ||
                                          session.silent_ticks >= silent_ticks_max);
-        const std::size_t items_before = session.plan.next;
+        const std::size_t items_before = session.plan->next;
         const auto [size, has_more] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
         if (size == 0) break;
@@ -102,8 +102,8 @@ void ServerData::encode_session(Session& session, Micros now) {
         session.bytes_sent += size;
         queue(session.address, std::span<const std::byte>(packet_).first(size));
         sent = true;
-        session.plan.skip_taken();
-        if (session.plan.next == items_before && !has_more) break;
+        session.plan->skip_taken();
+        if (session.plan->next == items_before && !has_more) break;
     }
     if (session.shared.has_sections()) give_up_sections(session);
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
@@ -117,14 +117,14 @@ void ServerData::encode_probe(Session& session) {
         // fragments.
         out.bits(0, seal_bytes * 8);
         out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
-        if (!write_snapshot(replication_input(), session.ghosts, session.plan, nullptr, sequence,
+        if (!write_snapshot(replication_input(), session.ghosts, *session.plan, nullptr, sequence,
                             out.bits_left(), out)) {
             session.next_command = sequence;
             return;
         }
         session.bytes_sent += out.bytes_written();
         session.ghosts.resolve(sequence, true);
-        session.plan.skip_taken();
+        session.plan->skip_taken();
     }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/prefetch.hpp"
 #include "interest/interest_data.hpp"
 
 namespace purview {
@@ -102,7 +103,7 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
         if (room.slots[i] == no_slot) continue;
         const float* block = table_.coordinates(block_of(room.slots[i]));
         for (unsigned f = 0; f < table_.floats_per_block(); f += lanes_per_block)
-            __builtin_prefetch(block + f);
+            prefetch_line(block + f);
     }
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const EntityId unit = unit_of(entities[i]);

@@ -118,9 +118,14 @@ bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool ent
 }
 
 void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter) {
-    if (cancel_fact(observer, entity, enter)) return;
-    fact_index_[PairTable::key(observer, index_of(entity))] =
-        static_cast<std::uint32_t>(facts_.size());
+    const std::uint64_t pair = PairTable::key(observer, index_of(entity));
+    const auto [at, is_first] = fact_index_.find_or_make(pair);
+    if (!is_first && facts_[*at].entity == entity && facts_[*at].enter != enter) {
+        facts_[*at].cancelled = true;
+        fact_index_.erase(pair);
+        return;
+    }
+    *at = static_cast<std::uint32_t>(facts_.size());
     facts_.push_back({observer, entity, enter, false});
 }
 

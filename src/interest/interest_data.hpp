@@ -183,6 +183,7 @@ class InterestData {
     Status set_lookahead(ObserverId observer, float seconds);
     Status set_sees_everything(ObserverId observer, bool value);
     Status edit_pair(ObserverId observer, EntityId entity, bool PairEntry::*field, bool value);
+    Status edit_pairs(std::span<const PairEdit> edits, bool PairEntry::*field);
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
     Status set_rules(const InterestRules& rules);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 
+#include "core/prefetch.hpp"
 #include "core/trim.hpp"
 #include "interest/interest_data.hpp"
 
@@ -256,17 +257,33 @@ void InterestData::wake() {
         });
     }
     const auto watched = table_.flags(facts_table_.columns.watched);
-    constexpr std::size_t nudge_ahead = 8;
+    // Three look-ups ahead: the place and who is there, where its observer is found, and that one.
+    constexpr std::size_t nudge_ahead = 16, main_ahead = 10, observer_ahead = 5;
     const auto nudges = table_.nudges();
+    const auto is_watched = [&](Slot slot) {
+        const Mask here = table_.occupied(block_of(slot));
+        return !watched.empty() && (watched[block_of(slot)] & here & lane_bit(lane_of(slot))) != 0;
+    };
     for (std::size_t i = 0; i < nudges.size(); ++i) {
-        if (i + nudge_ahead < nudges.size())
-            __builtin_prefetch(table_.coordinates(block_of(nudges[i + nudge_ahead].slot)));
+        if (i + nudge_ahead < nudges.size()) {
+            const Slot slot = nudges[i + nudge_ahead].slot;
+            prefetch_line(table_.coordinates(block_of(slot)));
+            if (is_watched(slot)) table_.prefetch_entity(slot);
+        }
+        if (i + main_ahead < nudges.size() && is_watched(nudges[i + main_ahead].slot)) {
+            const Slot slot = nudges[i + main_ahead].slot;
+            table_.prefetch_home(slot);
+            mains_.prefetch(table_.entity_index(slot));
+        }
+        if (i + observer_ahead < nudges.size() && is_watched(nudges[i + observer_ahead].slot)) {
+            const std::uint32_t main = table_.entity_index(nudges[i + observer_ahead].slot);
+            if (const std::uint32_t* o = mains_.find(main)) prefetch_line(&observers_[*o]);
+        }
         const Nudge& nudge = nudges[i];
         const BlockIndex block = block_of(nudge.slot);
         const Mask bit = lane_bit(lane_of(nudge.slot));
         if ((table_.occupied(block) & bit) == 0) continue;  // it left: its cells are dirty
-        if (!watched.empty() && (watched[block] & bit) != 0)
-            wake_watchers(table_.entity(nudge.slot));
+        if (is_watched(nudge.slot)) wake_watchers(table_.entity(nudge.slot));
         bool matters = false;
         const Vec3 now = table_.place(nudge.slot);
         const auto wake_one = [&](std::uint32_t o) {
@@ -290,8 +307,8 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
         if (i + observer_ahead < n) {
             const auto* ahead =
                 reinterpret_cast<const std::byte*>(&observers_[active_[i + observer_ahead]]);
-            __builtin_prefetch(ahead, 1);
-            __builtin_prefetch(ahead + cache_line_bytes);
+            prefetch_line(ahead);
+            prefetch_line(ahead + cache_line_bytes);
             table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
             prefetch_window(observers_[active_[i + window_ahead]]);
         }
@@ -384,9 +401,9 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
     constexpr std::size_t lines_max = 8;  // beyond that the machine sees the stream itself
     const std::byte* data = observer.window.data();
     const std::size_t end = std::min(observer.window.bytes(), lines_max * cache_line_bytes);
-    for (std::size_t at = 0; at < end; at += cache_line_bytes) __builtin_prefetch(data + at, 1);
+    for (std::size_t at = 0; at < end; at += cache_line_bytes) prefetch_line(data + at);
     const Slot slot = table_.slot_of(observer.main);
-    if (slot != no_slot) __builtin_prefetch(table_.coordinates(block_of(slot)));
+    if (slot != no_slot) prefetch_line(table_.coordinates(block_of(slot)));
 }
 
 /// Nothing but what windows say makes events in this tick: there is nothing to look up.
@@ -473,7 +490,7 @@ void InterestData::begin_stays() {
 }
 
 void InterestData::publish() {
-    constexpr std::size_t index_ahead = 16, entry_ahead = 8;
+    constexpr std::size_t index_ahead = 32, entry_ahead = 16;
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         if (i + index_ahead < facts_.size())
             pairs_.prefetch(facts_[i + index_ahead].observer, facts_[i + index_ahead].entity);

@@ -114,6 +114,12 @@ Status InterestManager::set_sees_everything(ObserverId o, bool value) {
 Status InterestManager::allow(ObserverId o, EntityId e, bool value) {
     return data_->edit_pair(o, e, &PairEntry::allow, value);
 }
+Status InterestManager::allow(std::span<const PairEdit> edits) {
+    return data_->edit_pairs(edits, &PairEntry::allow);
+}
+Status InterestManager::deny(std::span<const PairEdit> edits) {
+    return data_->edit_pairs(edits, &PairEntry::deny);
+}
 Status InterestManager::deny(ObserverId o, EntityId e, bool value) {
     return data_->edit_pair(o, e, &PairEntry::deny, value);
 }

@@ -474,6 +474,17 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     return Status::ok;
 }
 
+Status InterestData::edit_pairs(std::span<const PairEdit> edits, bool PairEntry::*field) {
+    Status first = Status::ok;
+    pairs_.for_each_ahead(
+        edits, [](const PairEdit& edit) { return std::pair(index_of(edit.observer), edit.entity); },
+        [&](const PairEdit& edit) {
+            const Status status = edit_pair(edit.observer, edit.entity, field, edit.value);
+            if (first == Status::ok) first = status;
+        });
+    return first;
+}
+
 Status InterestData::rescan(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);

@@ -5,9 +5,9 @@
 namespace purview {
 
 PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
-    const std::uint64_t pair = key(observer, index_of(entity));
-    if (const std::uint32_t* at = index_.find(pair)) return entries_[*at];
-    std::uint32_t slot = 0;
+    const auto [at, is_new] = index_.find_or_make(key(observer, index_of(entity)));
+    if (!is_new) return entries_[*at];
+    std::uint32_t& slot = *at;
     if (free_.empty()) {
         slot = static_cast<std::uint32_t>(entries_.size());
         entries_.emplace_back();
@@ -15,29 +15,25 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
         slot = free_.back();
         free_.pop_back();
     }
-    index_[pair] = slot;
-
     if (by_observer_.size() <= observer) by_observer_.resize(observer + 1);
-    std::uint32_t list = 0;
-    if (const std::uint32_t* at = entity_list_.find(index_of(entity))) {
-        list = *at;
-    } else {
+    const auto [its, is_first] = entity_list_.find_or_make(index_of(entity));
+    if (is_first) {
         if (free_lists_.empty()) {
             free_lists_.push_back(static_cast<std::uint32_t>(by_entity_.size()));
             by_entity_.emplace_back();
         }
-        list = free_lists_.back();
+        *its = free_lists_.back();
         free_lists_.pop_back();
-        entity_list_[index_of(entity)] = list;
     }
+    List& theirs = by_entity_[*its];
     PairEntry& entry = entries_[slot];
     entry = PairEntry{};
     entry.observer = observer;
     entry.entity = entity;
     entry.in_observer = static_cast<std::uint32_t>(by_observer_[observer].size());
-    entry.in_entity = static_cast<std::uint32_t>(by_entity_[list].size());
+    entry.in_entity = static_cast<std::uint32_t>(theirs.size());
     by_observer_[observer].push_back(slot);
-    by_entity_[list].push_back(slot);
+    theirs.push_back(slot);
     return entry;
 }
 

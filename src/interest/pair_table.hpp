@@ -12,6 +12,7 @@
 
 #include "core/aligned.hpp"
 #include "core/flat_map.hpp"
+#include "core/prefetch.hpp"
 #include "purview/ids.hpp"
 
 namespace purview {
@@ -60,7 +61,33 @@ class PairTable {
     }
     void prefetch_entry(std::uint32_t observer, EntityId entity) const noexcept {
         const PairEntry* entry = find(observer, entity);
-        if (entry != nullptr) __builtin_prefetch(entry);
+        if (entry != nullptr) prefetch_line(entry);
+    }
+    /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
+    /// those that come later: the index, then the entry and the ends of its lists, then the entries
+    /// that stand there.
+    template <class Span, class PairOf, class Visit>
+    void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
+        constexpr std::size_t index_ahead = 16, entry_ahead = 8, last_ahead = 4;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (i + index_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + index_ahead]);
+                prefetch(observer, entity);
+                entity_list_.prefetch(index_of(entity));
+            }
+            if (i + entry_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + entry_ahead]);
+                if (observer < by_observer_.size()) prefetch_entry(observer, entity);
+                for_ends(observer, entity,
+                         [](const List& ids) { prefetch_line(ids.data() + ids.size() - 1); });
+            }
+            if (i + last_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + last_ahead]);
+                for_ends(observer, entity,
+                         [&](const List& ids) { prefetch_line(&entries_[ids.back()]); });
+            }
+            visit(list[i]);
+        }
     }
     /// The entry, made where there was none. Call `settle` when the edit is done.
     PairEntry& edit(std::uint32_t observer, EntityId entity);
@@ -98,9 +125,18 @@ class PairTable {
     void for_each(const List& list, Visit&& visit) const {
         constexpr std::size_t ahead = 8;
         for (std::size_t i = 0; i < list.size(); ++i) {
-            if (i + ahead < list.size()) __builtin_prefetch(&entries_[list[i + ahead]]);
+            if (i + ahead < list.size()) prefetch_line(&entries_[list[i + ahead]]);
             visit(entries_[list[i]]);
         }
+    }
+
+    /// The lists that a pair is in, or would be, where they are not empty. Ids may be anything.
+    template <class Visit>
+    void for_ends(std::uint32_t observer, EntityId entity, Visit&& visit) const {
+        if (observer < by_observer_.size() && !by_observer_[observer].empty())
+            visit(by_observer_[observer]);
+        if (entity == EntityId::none) return;
+        if (const std::uint32_t* at = entity_list_.find(index_of(entity))) visit(by_entity_[*at]);
     }
 
     FlatMap<std::uint64_t, std::uint32_t> index_;

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/prefetch.hpp"
 #include "interest/kernel.hpp"
 #include "purview/sight.hpp"
 #include "spatial/lane_test.hpp"
@@ -206,7 +207,7 @@ class SightKernel final : public InterestKernel {
         if (i >= q.blocks.size()) return;
         const unsigned floats = q.slots.axes() * lanes_per_block;
         const float* block = q.slots.coordinates() + std::size_t{q.blocks[i]} * floats;
-        for (unsigned f = 0; f < floats; f += lanes_per_block) __builtin_prefetch(block + f);
+        for (unsigned f = 0; f < floats; f += lanes_per_block) prefetch_line(block + f);
     }
 
     std::shared_ptr<const SightTest> sight_;

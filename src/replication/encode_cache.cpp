@@ -15,28 +15,9 @@ void EncodeCache::clear() {
     if (last_.size() < fields_->changed().size()) last_.resize(fields_->changed().size());
 }
 
-FieldMask EncodeCache::changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
-    Last& last = last_of(entity_index);
-    if (last.baseline != baseline) {
-        last.baseline = baseline;
-        last.changed = fields_->changed_since(entity_index, kind, baseline);
-    }
-    return last.changed;
-}
-
 EncodedFields EncodeCache::full(std::uint32_t entity_index, KindId kind, FieldMask mask) {
     ++uses_;
     return find_or_encode(last_of(entity_index), entity_index, kind, mask, true);
-}
-
-EncodedFields EncodeCache::update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
-    ++uses_;
-    Last& last = last_of(entity_index);
-    if (last.mask != mask || last.update.bits == 0) {
-        last.mask = mask;
-        last.update = find_or_encode(last, entity_index, kind, mask, false);
-    }
-    return last.update;
 }
 
 EncodedFields EncodeCache::find_or_encode(Last& last, std::uint32_t entity_index, KindId kind,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/prefetch.hpp"
 #include "replication/field_store.hpp"
 #include "wire/bit_writer.hpp"
 
@@ -27,14 +28,32 @@ class EncodeCache {
     /// Forgets all bodies, and takes in how large the field store is now.
     void clear();
 
+    void prefetch(std::uint32_t entity_index) const noexcept {
+        prefetch_line(&last_[entity_index]);
+    }
     /// As the field store has it. Remembered, because most observers have the same baseline.
-    FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline);
+    FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
+        Last& last = last_of(entity_index);
+        if (last.baseline != baseline) {
+            last.baseline = baseline;
+            last.changed = fields_->changed_since(entity_index, kind, baseline);
+        }
+        return last.changed;
+    }
     /// These fields, without masks: the body of an enter. References are not in it: they are the
     /// observer's own, and follow.
     EncodedFields full(std::uint32_t entity_index, KindId kind, FieldMask mask);
     /// The fields of `mask`, with component and field masks before them: the body of an update;
     /// references as above.
-    EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask);
+    EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
+        ++uses_;
+        Last& last = last_of(entity_index);
+        if (last.mask != mask || last.update.bits == 0) {
+            last.mask = mask;
+            last.update = find_or_encode(last, entity_index, kind, mask, false);
+        }
+        return last.update;
+    }
 
     /// What is one observer's own: write(BitWriter&), of at most so many bits.
     template <class Write>

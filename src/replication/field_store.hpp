@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "core/prefetch.hpp"
 #include "replication/schema_codec.hpp"
 #include "world/world_data.hpp"
 
@@ -32,6 +33,12 @@ class FieldStore {
     const std::uint32_t* words(std::uint32_t entity_index, const KindField& field) const noexcept {
         const Column& column = columns_[index_of(field.component)];
         return column.words.data() + std::size_t{entity_index} * column.word_count + field.word;
+    }
+    void prefetch(std::uint32_t entity_index, KindId kind) const noexcept {
+        for (const KindLayout::Part& part : layout(kind).parts) {
+            const Column& column = columns_[index_of(part.component)];
+            prefetch_line(column.words.data() + std::size_t{entity_index} * column.word_count);
+        }
     }
     Tick changed_tick(std::uint32_t entity_index, const KindField& field) const noexcept {
         const Column& column = columns_[index_of(field.component)];

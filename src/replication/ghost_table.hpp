@@ -16,14 +16,19 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/fifo.hpp"
 #include "core/flat_map.hpp"
+#include "core/gather_bits.hpp"
 #include "core/mutate.hpp"
+#include "core/prefetch.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "replication/lane_motions.hpp"
@@ -69,6 +74,81 @@ struct HeldReport {
     std::uint32_t unacknowledged_leaves = 0;  ///< held, and not relevant any more
 };
 
+/// What holds of 64 lanes, a bit each. In the first half is what every tick looks at.
+struct LaneWords {
+    std::uint64_t live = 0;
+    std::uint64_t pending = 0;
+    std::uint64_t needs_enter = 0;
+    std::uint64_t needs_leave = 0;
+    std::uint64_t held = 0;
+    std::uint64_t awaited = 0;  ///< a part of one that does not fit is under way
+    std::uint64_t special = 0;  ///< its LaneSpecial has something that the baseline does not cover
+    std::uint64_t paced = 0;    ///< its Pace is not the usual one
+    std::uint64_t used = 0;
+    std::uint64_t ever_sent = 0;     ///< an enter of its entity has been sent, or its id named
+    std::uint64_t restricted = 0;    ///< some parts are for some only
+    std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
+    std::uint64_t owed = 0;          ///< not all of it fits into a packet
+    std::uint64_t lingering = 0;     ///< left, and its copy is kept
+    std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
+    std::uint64_t shared = 0;        ///< sections have told of it since its baseline
+};
+
+/// When what was told, sent and changed. Together, because whoever is sent needs them all.
+struct LaneTimes {
+    Tick baseline = 0;
+    Tick sent = 0;
+    Tick pending_since = 0;
+    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has
+    /// all.
+    Tick unheard_since = 0;
+};
+
+/// What every tick may look at of 64 lanes, side by side: an observer's ghosts are a few of these
+/// in a row.
+struct alignas(cache_line_bytes) LaneBlock {
+    LaneWords of;
+    std::array<std::uint32_t, bits_per_word> index{};  ///< of the entity; always looked through
+    std::array<Tick, bits_per_word> waiting_since{};
+    std::array<LaneTimes, bits_per_word> times;
+    std::array<KindId, bits_per_word> kind{};
+};
+
+/// One of their words, of all lanes.
+class LaneMask {
+  public:
+    using Of = std::uint64_t LaneWords::*;
+
+    LaneMask(std::span<const LaneBlock> blocks, Of of) noexcept : blocks_(blocks), of_(of) {}
+    std::size_t size() const noexcept { return blocks_.size(); }
+    std::uint64_t operator[](std::size_t word) const noexcept { return blocks_[word].of.*of_; }
+
+  private:
+    std::span<const LaneBlock> blocks_;
+    Of of_;
+};
+
+/// What most ghosts never need between their enter and their leave.
+struct alignas(cache_line_bytes) LaneSpecial {
+    EntityId entity = EntityId::none;
+    Keeping keeping;
+    Tick meta = 0;
+    Tick reference = 0;
+    Tick resumed = 0;
+    Tick requested = 0;
+    Tick gained_tick = 0;
+    std::uint32_t told = ~std::uint32_t{0};
+    std::uint32_t gained = 0;
+    Reason leave_reason = Reason::left;
+    bool owned = false;
+
+    /// It says nothing that is younger, and nothing that lasts.
+    bool is_covered_by(Tick baseline) const noexcept {
+        return std::max({meta, reference, resumed, requested, gained_tick}) <= baseline &&
+               told == ~std::uint32_t{0};
+    }
+};
+
 class GhostTable {
   public:
     // -- relevance ------------------------------------------------------------------------------
@@ -76,7 +156,10 @@ class GhostTable {
     /// spawn numbers.
     LocalId enter(EntityId entity, KindId kind, bool owned, Tick now);
     /// True: its copy is kept.
-    bool leave(EntityId entity, Reason reason, Keeping keeping = {});
+    bool leave(EntityId entity, Reason reason, Keeping keeping = {}) {
+        return leave(find(entity), reason, keeping);
+    }
+    bool leave(LocalId lane, Reason reason, Keeping keeping);
     bool is_lingering(EntityId entity) const noexcept {
         return find_lingering(entity) != no_local_id;
     }
@@ -86,10 +169,27 @@ class GhostTable {
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
     /// The lane of a relevant entity, or no_local_id.
+    /// Before many are looked up, in two steps: where their lanes are found, then the lanes, and
+    /// those that so many enters will take.
+    void prefetch(EntityId entity) const noexcept { lane_of_.prefetch(index_of(entity)); }
+    void prefetch_lane(EntityId entity) const noexcept {
+        if (const LocalId* lane = lane_of_.find(index_of(entity))) prefetch_lane(*lane);
+    }
+    void prefetch_free_lanes(std::size_t count) const noexcept;
+    /// What an enter is made of.
+    void prefetch_special(LocalId lane) const noexcept { prefetch_line(&special_[lane]); }
+    /// What gather looks through.
+    void prefetch_lanes() const noexcept {
+        for (const LaneBlock& block : blocks_) {
+            constexpr std::size_t end = offsetof(LaneBlock, waiting_since);
+            for (std::size_t at = 0; at < end; at += cache_line_bytes)
+                prefetch_line(reinterpret_cast<const char*>(&block) + at);
+        }
+    }
     LocalId find(EntityId entity) const noexcept {
         if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
         const LocalId* lane = lane_of_.find(index_of(entity));
-        return lane != nullptr && PURVIEW_GUARD(ghost_generation, entity_[*lane] == entity)
+        return lane != nullptr && PURVIEW_GUARD(ghost_generation, this->entity(*lane) == entity)
                    ? *lane
                    : no_local_id;
     }
@@ -98,17 +198,19 @@ class GhostTable {
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
     /// whole. `restricted`: the kind has parts that only some are told.
     void set_told(LocalId lane, std::uint32_t told, Tick now);
-    void set_restricted(LocalId lane) noexcept { set(restricted_, lane); }
+    void set_restricted(LocalId lane) noexcept { set(&LaneWords::restricted, lane); }
     /// More is to be told than fits: the rest waits until what is sent now has arrived.
     void set_owed(LocalId lane, bool owed) noexcept {
-        owed ? set(owed_, lane) : reset(owed_, lane);
+        owed ? set(&LaneWords::owed, lane) : reset(&LaneWords::owed, lane);
     }
     /// The fate of a part of it is awaited: nothing more is sent before.
-    bool is_awaited(LocalId lane) const noexcept { return test(awaited_, lane); }
+    bool is_awaited(LocalId lane) const noexcept { return test(&LaneWords::awaited, lane); }
+    /// There may be more to tell of it than its fields, or less.
+    bool is_special(LocalId lane) const noexcept { return test(&LaneWords::special, lane); }
     /// A reference of the entity names something that came or went: told with the next update.
     void touch_references(EntityId entity, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
-    void named(LocalId lane) noexcept { set(ever_sent_, lane); }
+    void named(LocalId lane) noexcept { set(&LaneWords::ever_sent, lane); }
     /// The kind has so many extrapolated fields.
     void set_extrapolated(LocalId lane, unsigned fields);
     const LaneMotions& motions() const noexcept { return motions_; }
@@ -139,60 +241,81 @@ class GhostTable {
         std::uint32_t every_ticks = 1;
         LeavePolicy leave = LeavePolicy::despawn;  ///< at least
     };
-    const Pace& pace(LocalId lane) const noexcept { return pace_[lane]; }
-    void set_pace(LocalId lane, const Pace& pace) noexcept { pace_[lane] = pace; }
+    static constexpr Pace usual_pace{1, 1, LeavePolicy::despawn};
+    const Pace& pace(LocalId lane) const noexcept {
+        return test(&LaneWords::paced, lane) ? pace_[lane] : usual_pace;
+    }
+    void set_pace(LocalId lane, const Pace& pace) noexcept {
+        pace_[lane] = pace;
+        set(&LaneWords::paced, lane);
+    }
     /// Tick of the last packet with the ghost; 0: never.
-    Tick sent_tick(LocalId lane) const noexcept { return sent_tick_[lane]; }
+    Tick sent_tick(LocalId lane) const noexcept { return times_of(lane).sent; }
     /// What the observer is not known to have of a relevant lane goes into this tick's plan.
     void request(LocalId lane, Tick now) noexcept {
-        if (!test(live_, lane)) return;
-        requested_tick_[lane] = now;
+        if (!is_live(lane)) return;
+        special_now(lane).requested = now;
         want(lane, now);
     }
     bool is_requested(LocalId lane, Tick now) const noexcept {
-        return requested_tick_[lane] == now;
+        return special(lane).requested == now;
     }
 
     // -- columns by lane ------------------------------------------------------------------------
-    std::uint32_t lane_end() const noexcept { return static_cast<std::uint32_t>(entity_.size()); }
+    std::uint32_t lane_end() const noexcept {
+        return static_cast<std::uint32_t>(blocks_.size() * bits_per_word);
+    }
     std::uint32_t live_count() const noexcept { return live_count_; }
-    EntityId entity(LocalId lane) const noexcept { return entity_[lane]; }
-    std::uint32_t entity_index(LocalId lane) const noexcept { return index_[lane]; }
-    KindId kind(LocalId lane) const noexcept { return kind_[lane]; }
-    bool owned(LocalId lane) const noexcept { return owned_[lane] != 0; }
-    Reason leave_reason(LocalId lane) const noexcept { return leave_reason_[lane]; }
+    EntityId entity(LocalId lane) const noexcept { return special_[lane].entity; }
+    std::uint32_t entity_index(LocalId lane) const noexcept {
+        return blocks_[lane / bits_per_word].index[lane % bits_per_word];
+    }
+    KindId kind(LocalId lane) const noexcept {
+        return blocks_[lane / bits_per_word].kind[lane % bits_per_word];
+    }
+    bool owned(LocalId lane) const noexcept { return special_[lane].owned; }
+    Reason leave_reason(LocalId lane) const noexcept { return special_[lane].leave_reason; }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
-    LeavePolicy kept_as(LocalId lane) const noexcept { return keeping_[lane].policy; }
+    LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
-    Tick baseline(LocalId lane) const noexcept { return baseline_[lane]; }
-    /// Of the last change of owner or of what is told.
-    Tick meta_tick(LocalId lane) const noexcept { return meta_tick_[lane]; }
-    Tick reference_tick(LocalId lane) const noexcept { return reference_tick_[lane]; }
-    std::uint32_t told(LocalId lane) const noexcept { return told_[lane]; }
+    Tick baseline(LocalId lane) const noexcept { return times_of(lane).baseline; }
+    /// Of the last change of owner or of what is told; 0: the baseline covers it.
+    Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
+    /// Of the last change of what a reference means to him; 0: the baseline covers it.
+    Tick reference_tick(LocalId lane) const noexcept { return special(lane).reference; }
+    std::uint32_t told(LocalId lane) const noexcept { return special(lane).told; }
     /// Parts that the observer was not told before, or may not know yet that he is.
     std::uint32_t gained(LocalId lane) const noexcept {
-        return gained_tick_[lane] > baseline_[lane] ? gained_[lane] : 0;
+        const LaneSpecial& its = special(lane);
+        return its.gained_tick > baseline(lane) ? its.gained : 0;
     }
-    std::span<const std::uint64_t> restricted() const noexcept { return restricted_; }
+    LaneMask restricted() const noexcept { return {blocks_, &LaneWords::restricted}; }
     /// Of a pending lane: since when something is not sent, or was sent and lost.
     /// Of the change that it waits to tell, however often that was lost: what it is urgent by.
-    Tick waiting_since(LocalId lane) const noexcept { return waiting_since_[lane]; }
+    Tick waiting_since(LocalId lane) const noexcept {
+        return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
+    }
     /// Since when nothing is under way with it: the change, or that its packet was known to be
     /// lost.
-    Tick pending_since(LocalId lane) const noexcept { return pending_since_[lane]; }
+    Tick pending_since(LocalId lane) const noexcept { return times_of(lane).pending_since; }
     /// Acknowledged: the observer has it.
-    bool is_held(LocalId lane) const noexcept { return test(held_, lane); }
+    bool is_held(LocalId lane) const noexcept { return test(&LaneWords::held, lane); }
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
-    bool is_away(LocalId lane) const noexcept { return test(away_, lane); }
-    bool is_live(LocalId lane) const noexcept { return test(live_, lane); }
-    bool is_pending(LocalId lane) const noexcept { return test(pending_, lane); }
-    bool needs_enter(LocalId lane) const noexcept { return test(needs_enter_, lane); }
+    bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
+    bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
+    bool is_pending(LocalId lane) const noexcept { return test(&LaneWords::pending, lane); }
+    /// Lanes that wait, and about which nothing has to be asked first.
+    std::uint64_t due_at_once(std::size_t word) const noexcept {
+        const LaneWords& of = blocks_[word].of;
+        return of.pending & ~(of.awaited | of.special | of.paced);
+    }
+    bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
     /// Lanes by mask, 64 to a word.
-    std::span<const std::uint64_t> pending() const noexcept { return pending_; }
-    std::span<const std::uint64_t> needs_enter() const noexcept { return needs_enter_; }
-    std::span<const std::uint64_t> needs_leave() const noexcept { return needs_leave_; }
-    std::span<const std::uint64_t> live() const noexcept { return live_; }
-    std::span<const std::uint64_t> held() const noexcept { return held_; }
+    LaneMask pending() const noexcept { return {blocks_, &LaneWords::pending}; }
+    LaneMask needs_enter() const noexcept { return {blocks_, &LaneWords::needs_enter}; }
+    LaneMask needs_leave() const noexcept { return {blocks_, &LaneWords::needs_leave}; }
+    LaneMask live() const noexcept { return {blocks_, &LaneWords::live}; }
+    LaneMask held() const noexcept { return {blocks_, &LaneWords::held}; }
 
     // -- groups ---------------------------------------------------------------------------------
     /// The observer holds it back: it was sent before all of its group could be.
@@ -206,15 +329,15 @@ class GhostTable {
     }
     /// Its link is told anew.
     void tell_link(LocalId lane, Tick now) noexcept {
-        meta_tick_[lane] = now;
+        special_now(lane).meta = now;
         want(lane, now);
     }
 
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
     void settle(LocalId lane) noexcept {
-        reset(pending_, lane);
-        unheard_since_[lane] = 0;
+        reset(&LaneWords::pending, lane);
+        times_of(lane).unheard_since = 0;
     }
     /// The packet goes out with these items; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
@@ -251,15 +374,38 @@ class GhostTable {
     std::size_t memory_bytes() const noexcept;
 
   private:
-    using Words = std::vector<std::uint64_t>;
-    static bool test(const Words& words, LocalId lane) noexcept {
-        return ((words[lane / bits_per_word] >> (lane % bits_per_word)) & 1U) != 0;
+    using Mask = LaneMask::Of;
+    bool test(Mask mask, LocalId lane) const noexcept {
+        return ((blocks_[lane / bits_per_word].of.*mask >> (lane % bits_per_word)) & 1U) != 0;
     }
-    static void set(Words& words, LocalId lane) noexcept {
-        words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+    void set(Mask mask, LocalId lane) noexcept {
+        blocks_[lane / bits_per_word].of.*mask |= std::uint64_t{1} << (lane % bits_per_word);
     }
-    static void reset(Words& words, LocalId lane) noexcept {
-        words[lane / bits_per_word] &= ~(std::uint64_t{1} << (lane % bits_per_word));
+    void reset(Mask mask, LocalId lane) noexcept {
+        blocks_[lane / bits_per_word].of.*mask &= ~(std::uint64_t{1} << (lane % bits_per_word));
+    }
+    LaneTimes& times_of(LocalId lane) noexcept {
+        return blocks_[lane / bits_per_word].times[lane % bits_per_word];
+    }
+    const LaneTimes& times_of(LocalId lane) const noexcept {
+        return blocks_[lane / bits_per_word].times[lane % bits_per_word];
+    }
+    Tick& waiting_of(LocalId lane) noexcept {
+        return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
+    }
+    static constexpr LaneSpecial nothing_special{};
+    /// Of what lies behind the baseline it may know nothing: there is nothing to tell of it.
+    const LaneSpecial& special(LocalId lane) const noexcept {
+        return is_special(lane) ? special_[lane] : nothing_special;
+    }
+    /// Something of it is of now.
+    LaneSpecial& special_now(LocalId lane) noexcept {
+        set(&LaneWords::special, lane);
+        return special_[lane];
+    }
+    void prefetch_lane(LocalId lane) const noexcept {
+        prefetch_line(&special_[lane]);
+        prefetch_line(&times_of(lane));
     }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;
@@ -269,45 +415,17 @@ class GhostTable {
     void anchor(LocalId lane) noexcept;
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
     void heard(LocalId lane, const PacketRecord& record) noexcept;
+    void cover(LocalId lane) noexcept;
     /// Lanes of a word whose entities are in the set; free lanes answer anything.
-    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept;
+    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept {
+        return gather_bits(entities.words(), blocks_[word].index);
+    }
     void delivered(const PacketRecord& record);
     void lost(const PacketRecord& record);
 
-    std::vector<EntityId> entity_;
-    std::vector<std::uint32_t> index_;  ///< of the entity; looked through in every tick
-    std::vector<KindId> kind_;
-    std::vector<std::uint8_t> owned_;
-    std::vector<Reason> leave_reason_;
-    std::vector<Keeping> keeping_;
-    std::vector<Tick> baseline_;
-    std::vector<Tick> meta_tick_;
-    std::vector<Tick> reference_tick_;
-    std::vector<Tick> resumed_tick_;
-    std::vector<Tick> requested_tick_;
-    std::vector<Tick> gained_tick_;
+    LineVector<LaneBlock> blocks_;
     std::vector<Pace> pace_;
-    std::vector<Tick> sent_tick_;
-    std::vector<std::uint32_t> told_;
-    std::vector<std::uint32_t> gained_;
-    std::vector<Tick> waiting_since_;
-    std::vector<Tick> pending_since_;
-    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
-    std::vector<Tick> unheard_since_;
-    std::vector<std::uint32_t> last_sequence_;
-    Words used_;
-    Words live_;
-    Words held_;
-    Words pending_;
-    Words needs_enter_;
-    Words needs_leave_;
-    Words ever_sent_;   ///< an enter of the lane's entity has been sent, or its id named
-    Words restricted_;  ///< some parts are for some only
-    Words owed_;        ///< not all of it fits into a packet
-    Words awaited_;     ///< a part of such a one is under way
-    Words lingering_;   ///< left, and its copy is kept
-    Words away_;        ///< the observer may hold no more than a copy that was kept
-    Words shared_;      ///< sections have told of it since its baseline
+    LineVector<LaneSpecial> special_;
     Tick settled_ = 0;  ///< all packets of ticks up to this one have a known fate
     std::uint32_t revision_ = 1;
     std::uint32_t live_count_ = 0;
@@ -320,33 +438,56 @@ class GhostTable {
     Fifo<std::uint32_t> sent_items_;  ///< of all records: lane, has_motions and SentAs
     Fifo<std::uint64_t> live_words_;  ///< of all records
     HeldReport held_report_;
-    Words extrapolated_;  ///< of a kind with extrapolated fields; as long as there are such lanes
     LaneMotions motions_;
     std::vector<LocalId> held_back_;
 };
 
 template <class Visit>
 void GhostTable::drop_lingering(Tick now, Visit&& visit) {
-    for (std::size_t w = 0; lingering_count_ > 0 && w < lingering_.size(); ++w) {
-        for_each_bit(lingering_[w], w * bits_per_word, [&](std::size_t l) {
+    for (std::size_t w = 0; lingering_count_ > 0 && w < blocks_.size(); ++w) {
+        for_each_bit(blocks_[w].of.lingering, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            if (keeping_[lane].until > now) return;
+            if (special_[lane].keeping.until > now) return;
             end_lingering(lane);
-            leave_reason_[lane] = Reason::left;
-            set(needs_leave_, lane);
+            special_[lane].leave_reason = Reason::left;
+            set(&LaneWords::needs_leave, lane);
             visit(lane);
         });
     }
 }
 
+inline void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
+                             std::span<const Motion> motions) {
+    const std::uint32_t has_motions = motions.empty() ? 0 : 1;
+    sent_items_.push((lane << 1 | has_motions) << sent_as_bits | static_cast<std::uint32_t>(as));
+    if (has_motions != 0) motions_.sent(lane, record.tick, motions);
+    ++record.items;
+    LaneTimes& times = times_of(lane);
+    PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
+    times.sent = record.tick;
+    reset(&LaneWords::pending, lane);
+    if (as == SentAs::enter) {
+        reset(&LaneWords::needs_enter, lane);
+        set(&LaneWords::ever_sent, lane);
+        times.baseline = record.tick;
+    } else if (as != SentAs::update) {
+        reset(&LaneWords::needs_leave, lane);
+        return;
+    }
+    if (!test(&LaneWords::owed, lane)) return;
+    set(&LaneWords::awaited, lane);
+    want(lane, record.tick);
+}
+
 template <class ChangedIn>
 void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_in) {
     settled_ = record.tick - 1;
-    for (std::size_t w = 0; w < live_.size(); ++w) {
-        for_each_bit(live_[w] & shared_[w] & ~pending_[w], w * bits_per_word, [&](std::size_t l) {
+    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+        const LaneWords& of = blocks_[w].of;
+        for_each_bit(of.live & of.shared & ~of.pending, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             // Whatever was sent on its own since had all of it.
-            if (sent_tick_[lane] < record.tick && changed_in(lane)) want_again(lane, record);
+            if (sent_tick(lane) < record.tick && changed_in(lane)) want_again(lane, record);
         });
     }
 }
@@ -355,14 +496,15 @@ template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
                         IsTold&& is_told, IsOff&& is_off) {
     tick_ = now;
-    for (std::size_t w = 0; w < live_.size(); ++w) {
-        std::uint64_t asked = PURVIEW_GUARD_OR(relevance, live_[w], used_[w]) & ~pending_[w];
+    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+        LaneBlock& block = blocks_[w];
+        LaneWords& of = block.of;
+        std::uint64_t asked = PURVIEW_GUARD_OR(relevance, of.live, of.used) & ~of.pending;
         if (w < covered.size()) asked &= ~covered[w];
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
-        const std::uint64_t extrapolated = w < extrapolated_.size() ? extrapolated_[w] : 0;
-        if (extrapolated != 0) {
-            for_each_bit(asked & extrapolated, w * bits_per_word, [&](std::size_t l) {
+        if (of.extrapolated != 0) {
+            for_each_bit(asked & of.extrapolated, w * bits_per_word, [&](std::size_t l) {
                 const std::uint64_t bit = std::uint64_t{1} << (l % bits_per_word);
                 const auto lane = static_cast<LocalId>(l);
                 if ((wanted & bit) == 0 && !motions_.is_moving(lane)) return;
@@ -370,16 +512,18 @@ void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::ui
             });
         }
         for_each_bit(
-            wanted & restricted_[w] & ~extrapolated, w * bits_per_word, [&](std::size_t lane) {
+            wanted & of.restricted & ~of.extrapolated, w * bits_per_word, [&](std::size_t lane) {
                 if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });
-        for_each_bit(wanted & shared_[w], w * bits_per_word,
+        for_each_bit(wanted & of.shared, w * bits_per_word,
                      [&](std::size_t lane) { anchor(static_cast<LocalId>(lane)); });
-        pending_[w] |= wanted;
-        for_each_bit(wanted, w * bits_per_word, [&](std::size_t lane) {
-            waiting_since_[lane] = pending_since_[lane] = now;
-            if (unheard_since_[lane] == 0) unheard_since_[lane] = now;
+        of.pending |= wanted;
+        for_each_bit(wanted, 0, [&](std::size_t i) {
+            block.waiting_since[i] = now;
+            LaneTimes& times = block.times[i];
+            times.pending_since = now;
+            if (times.unheard_since == 0) times.unheard_since = now;
         });
     }
 }

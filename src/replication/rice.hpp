@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The Rice parameter of a list of ascending numbers.
+// The Rice parameter of a list of distances.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <span>
 
 namespace purview {
 
 inline constexpr unsigned rice_parameter_bits = 4;
 inline constexpr unsigned rice_parameter_max = 14;
 
-/// The one that codes the distances of number_at(first..end - 1) in the fewest bits.
-template <class NumberAt>
-unsigned best_rice(std::size_t first, std::size_t end, NumberAt&& number_at) {
-    std::uint64_t best_bits = ~std::uint64_t{0};
-    unsigned best = 0;
-    for (unsigned k = 0; k <= rice_parameter_max; ++k) {
-        std::uint64_t bits = 0;
-        std::uint32_t expected = 0;
-        for (std::size_t i = first; i < end; ++i) {
-            const std::uint32_t number = number_at(i);
-            bits += ((number - expected) >> k) + 1 + k;
-            expected = number + 1;
-        }
-        if (bits >= best_bits) break;  // convex in k
-        best_bits = bits;
-        best = k;
-    }
+/// The one that codes them in the fewest bits; of several the least.
+inline unsigned best_rice(std::span<const std::uint32_t> distances) noexcept {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t distance : distances) sum += distance;
+    const auto bits_with = [&](unsigned k) {
+        std::uint64_t bits = std::uint64_t{distances.size()} * (1 + k);
+        for (const std::uint32_t distance : distances) bits += distance >> k;
+        return bits;
+    };
+    // From that of the mean downhill: the cost is convex in k.
+    unsigned best = static_cast<unsigned>(std::clamp<int>(
+        static_cast<int>(std::bit_width(sum)) - static_cast<int>(std::bit_width(distances.size())),
+        0, rice_parameter_max));
+    std::uint64_t bits = bits_with(best);
+    for (std::uint64_t lower = 0; best > 0 && (lower = bits_with(best - 1)) <= bits; --best)
+        bits = lower;
+    for (std::uint64_t higher = 0;
+         best < rice_parameter_max && (higher = bits_with(best + 1)) < bits; ++best)
+        bits = higher;
     return best;
 }
 

@@ -253,7 +253,9 @@ Section SharedCells::section(std::uint32_t number, EncodeCache& cache, Tick tick
 Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCache& cache,
                                 Tick tick) {
     entries_.clear();
+    distances_.clear();
     std::uint64_t bits = 0;
+    std::uint32_t expected = 0;
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         const std::uint32_t index = members[rank];
         if (!told_.test(index)) continue;
@@ -261,10 +263,11 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
         const FieldMask mask = cache.changed_since(index, kind, tick - 1);
         entries_.push_back({rank, cache.update(index, kind, mask)});
         bits += entries_.back().body.bits;
+        distances_.push_back(rank - expected);
+        expected = rank + 1;
     }
     if (entries_.empty()) return {};
-    const auto rank_at = [&](std::size_t i) { return entries_[i].rank; };
-    const unsigned k = best_rice(0, entries_.size(), rank_at);
+    const unsigned k = best_rice(distances_);
     bits += BitWriter::varint_bits(entries_.size()) + rice_parameter_bits +
             entries_.size() * (k + 1) + (entries_.back().rank >> k);
     Section section;
@@ -275,11 +278,9 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
     BitWriter out(std::span<std::byte>(bytes_).subspan(bytes_end_));
     out.varint(entries_.size());
     out.bits(k, rice_parameter_bits);
-    std::uint32_t expected = 0;
-    for (const Entry& entry : entries_) {
-        out.rice(entry.rank - expected, k);
-        expected = entry.rank + 1;
-        out.copy_bits(cache.bytes(entry.body), entry.body.bits);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        out.rice(distances_[i], k);
+        out.copy_bits(cache.bytes(entries_[i].body), entries_[i].body.bits);
     }
     PURVIEW_ASSERT(out.ok() && out.bits_written() <= bits);
     section.bits = static_cast<std::uint32_t>(out.bits_written());

@@ -145,6 +145,7 @@ class SharedCells {
     std::vector<std::byte> bytes_;
     std::size_t bytes_end_ = 0;
     std::vector<Entry> entries_;               ///< scratch
+    std::vector<std::uint32_t> distances_;     ///< of their ranks
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
 };

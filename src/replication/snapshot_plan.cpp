@@ -104,58 +104,81 @@ bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, 
     return true;
 }
 
+/// Parent, owner and audience of the ghost go along.
+void add_link(const ReplicationInput& input, const GhostTable& ghosts, const KindLayout& layout,
+              SnapshotItem& item) {
+    const EntityId parent = input.world.group_parent_at(ghosts.entity_index(item.lane));
+    item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
+    item.bits += 3 + static_cast<unsigned>(std::popcount(layout.audience));
+    if (item.parent != no_local_id) item.bits += BitWriter::varint_bits(item.parent);
+}
+
+void make_enter(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
+                SnapshotPlan& plan) {
+    const std::uint32_t index = ghosts.entity_index(item.lane);
+    const KindId kind = ghosts.kind(item.lane);
+    const KindLayout& layout = input.fields.layout(kind);
+    const FieldMask told = layout.fields_of(ghosts.told(item.lane));
+    item.type = ItemType::enter;
+    item.body =
+        input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
+    item.references = told & layout.references;
+    if (layout.extrapolated != 0) {
+        plan.begin_motions(item.lane);
+        append_still(input.fields, index, layout, plan.motions);
+    }
+    item.bits = kind_bits(input.schema);
+    add_link(input, ghosts, layout, item);
+}
+
 /// False when there is nothing to tell after all.
-bool make_item(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane,
-               SnapshotItem& item, SnapshotPlan& plan) {
+bool make_update(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
+                 SnapshotPlan& plan) {
+    const LocalId lane = item.lane;
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindId kind = ghosts.kind(lane);
-    item = SnapshotItem{};
-    item.lane = lane;
-    const EntityId parent = input.world.group_parent_at(index);
-    item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
     const KindLayout& layout = input.fields.layout(kind);
-    const unsigned link_bits =
-        3 + static_cast<unsigned>(std::popcount(layout.audience)) +
-        (item.parent == no_local_id ? 0 : BitWriter::varint_bits(item.parent));
-    const FieldMask told = layout.fields_of(ghosts.told(lane));
-    if (ghosts.needs_enter(lane)) {
-        item.type = ItemType::enter;
-        item.body =
-            input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
-        item.references = told & layout.references;
-        if (layout.extrapolated != 0) {
-            plan.begin_motions(lane);
-            append_still(input.fields, index, layout, plan.motions);
-        }
-        item.bits += kind_bits(input.schema) + link_bits;
-    } else {
-        const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
-        FieldMask mask = input.cache.changed_since(index, kind, baseline);
+    const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
+    FieldMask mask = input.cache.changed_since(index, kind, baseline);
+    item.relink = input.fields.parent_tick(index) > baseline;
+    if (ghosts.is_special(lane)) {
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        mask &= PURVIEW_GUARD_OR(audience, told, layout.all);
-        item.relink =
-            input.fields.parent_tick(index) > baseline || ghosts.meta_tick(lane) > baseline;
-        if (layout.extrapolated != 0) {
-            if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
-        } else {
-            if (mask == 0 && !item.relink) return false;
-            // A body of one part cannot say that nothing changed.
-            if (mask == 0 && !layout.asks_parts()) mask = layout.all;
-            item.references = mask & layout.references;
-            item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
-                            ? ItemType::verbose
-                            : ItemType::plain;
-            item.body = input.cache.update(index, kind, mask);
-        }
-        if (item.type == ItemType::verbose) {
-            item.bits += kind_bits(input.schema) + 1 + (item.relink ? link_bits : 0);
-        }
+        mask &= PURVIEW_GUARD_OR(audience, layout.fields_of(ghosts.told(lane)), layout.all);
+        item.relink |= ghosts.meta_tick(lane) > baseline;
     }
-    item.bits += item.body.bits + static_cast<unsigned>(std::popcount(item.references)) *
-                                      (1 + BitWriter::varint_bits(ghosts.lane_end()));
+    if (layout.extrapolated != 0) {
+        if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
+    } else {
+        if (mask == 0 && !item.relink) return false;
+        // A body of one part cannot say that nothing changed.
+        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
+        item.references = mask & layout.references;
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+                        ? ItemType::verbose
+                        : ItemType::plain;
+        item.body = input.cache.update(index, kind, mask);
+    }
+    if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
+    if (item.relink) add_link(input, ghosts, layout, item);
+    return true;
+}
+
+/// False when there is nothing to tell after all.
+bool make_item(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
+               SnapshotPlan& plan) {
+    if (ghosts.needs_enter(item.lane)) {
+        make_enter(input, ghosts, item, plan);
+    } else if (!make_update(input, ghosts, item, plan)) {
+        return false;
+    }
+    item.bits += item.body.bits;
+    if (item.references != 0) {
+        item.bits += static_cast<unsigned>(std::popcount(item.references)) *
+                     (1 + BitWriter::varint_bits(ghosts.lane_end()));
+    }
     return true;
 }
 
@@ -182,27 +205,26 @@ class Planner {
   public:
     Planner(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan)
         : input_(input), ghosts_(ghosts), plan_(plan) {
-        for (const SnapshotItem& item : plan.items) plan.item_of_lane[item.lane] = 0;
+        plan.clear();
         if (plan.item_of_lane.size() < ghosts.lane_end())
             plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
-        plan.items.clear();
-        plan.motions.clear();
-        plan.next = 0;
-        plan.packet = 0;
     }
 
     void add(const SnapshotItem& item) {
         plan_.items.push_back(item);
+        count(item);
+    }
+    /// The last item.
+    void count(const SnapshotItem& item) {
         plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
-        ++counts_[static_cast<std::size_t>(item.type)];
-        bits_ += item.bits;
+        ++plan_.counts[static_cast<std::size_t>(item.type)];
+        plan_.bits += item.bits;
     }
     /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
     /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
-        const bool is_new = ghosts_.needs_enter(lane);
+        if (!ghosts_.needs_enter(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
-        if (!is_new) return true;
         const WorldData& world = input_.world;
         const std::uint32_t root = index_of(world.root_at(ghosts_.entity_index(lane)));
         if (world.members_at(root) == 1) return true;
@@ -216,31 +238,35 @@ class Planner {
     /// And before it the parents that it cannot come without.
     bool add_one(LocalId lane, float priority) {
         if (plan_.item_of_lane[lane] != 0) return true;
-        SnapshotItem item;
-        if (!make_item(input_, ghosts_, lane, item, plan_)) {
+        SnapshotItem& item = plan_.items.emplace_back();
+        item.lane = lane;
+        item.priority = priority;
+        if (!make_item(input_, ghosts_, item, plan_)) {
+            plan_.items.pop_back();
             ghosts_.settle(lane);
             return false;
         }
-        const bool links = item.type == ItemType::enter || item.relink;
-        if (links && !input_.break_order && !is_present(ghosts_, item.parent)) {
-            const LocalId parent = item.parent;
-            if (!ghosts_.is_pending(parent) ||
-                !add_one(parent, purview::priority_of(input_, ghosts_, parent)) ||
-                !makes_present(ghosts_, plan_.items[plan_.item_of_lane[parent] - 1])) {
-                return false;
-            }
+        if (!item.has_link() || input_.break_order || is_present(ghosts_, item.parent)) {
+            count(item);
+            return true;
         }
-        item.priority = priority;
-        add(item);
+        const SnapshotItem child = item;
+        plan_.items.pop_back();
+        if (!ghosts_.is_pending(child.parent) ||
+            !add_one(child.parent, purview::priority_of(input_, ghosts_, child.parent)) ||
+            !makes_present(ghosts_, plan_.items[plan_.item_of_lane[child.parent] - 1])) {
+            return false;
+        }
+        add(child);
         return true;
     }
     /// The list will not come out smaller.
-    std::uint64_t bits_min() const noexcept { return bits_ + plan_.items.size(); }
+    std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
     /// All of it, in as many packets as it takes.
     std::uint64_t bits_max() const noexcept {
-        std::uint64_t bits = bits_;
+        std::uint64_t bits = plan_.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
-            bits += section_bits_max(static_cast<ItemType>(t), counts_[t], ghosts_.lane_end());
+            bits += section_bits_max(static_cast<ItemType>(t), plan_.counts[t], ghosts_.lane_end());
         }
         return bits + (bits / (datagram_bytes_max * 8) + 1) * packet_bits_max;
     }
@@ -249,14 +275,12 @@ class Planner {
     const ReplicationInput& input_;
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
-    std::array<std::uint32_t, item_types> counts_{};
-    std::uint64_t bits_ = 0;
 };
 
 }  // namespace
 
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
-                SnapshotPlan& plan) {
+                LastPlan& last, SnapshotPlan& plan) {
     if (plan.items.capacity() == 0) {
         const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
         plan.items.reserve(usual);
@@ -269,58 +293,78 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }
-    // What has about the priority that was enough for the last list stands in front, the rest
-    // behind.
-    std::size_t count = 0;
-    for (const std::uint64_t word : ghosts.pending())
-        count += static_cast<std::size_t>(std::popcount(word));
-    constexpr std::size_t keys_least = 256;
-    if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
-    // Where all may fit, nobody is asked for a priority before it is known that it does not.
-    const bool may_fit = count <= budget_bits / plan.item_bits;
-    const float likely_priority = may_fit ? 0 : plan.likely_priority;
-    auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
-    const auto end = back;
-    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
-        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
+    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
+        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            if (ghosts.is_requested(lane, input.tick) &&
-                !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
-                (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
-                return;
-            }
-            if (!is_due(input, ghosts, lane)) return;
-            const float priority = may_fit ? 0 : priority_of(input, ghosts, lane);
-            const bool is_likely = priority >= likely_priority;
+            const std::uint32_t index = ghosts.entity_index(lane);
+            ghosts.prefetch_special(lane);
+            input.world.prefetch(index);
+            input.cache.prefetch(index);
+            input.fields.prefetch(index, ghosts.kind(lane));
+        });
+    }
+    const auto for_each_due = [&](auto&& visit) {
+        for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
+            const std::uint64_t due = ghosts.due_at_once(w);
+            for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
+                const auto lane = static_cast<LocalId>(l);
+                if ((due >> (l % bits_per_word) & 1U) != 0) {
+                    visit(lane);
+                } else if (ghosts.is_requested(lane, input.tick) && !ghosts.is_awaited(lane)) {
+                    // A call wants to know what it costs.
+                    (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
+                } else if (is_due(input, ghosts, lane)) {
+                    visit(lane);
+                }
+            });
+        }
+    };
+    std::size_t count = 0;
+    for (std::size_t w = 0; w < ghosts.pending().size(); ++w)
+        count += static_cast<std::size_t>(std::popcount(ghosts.pending()[w]));
+    // Where all may fit, nobody is asked for a priority before it is known that it does not.
+    const bool may_fit = count <= budget_bits / last.item_bits;
+    bool is_cut = false;
+    if (may_fit) {
+        for_each_due([&](LocalId lane) { (void)planner.add_pending(lane, 0); });
+    } else {
+        // What has about the priority that was enough for the last list stands in front, the rest
+        // behind.
+        constexpr std::size_t keys_least = 256;
+        if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
+        auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
+        const auto end = back;
+        for_each_due([&](LocalId lane) {
+            const float priority = priority_of(input, ghosts, lane);
+            const bool is_likely = priority >= last.likely_priority;
             *(is_likely ? front : back - 1) = key_of(priority, lane);
             front += is_likely ? 1 : 0;
             back -= is_likely ? 0 : 1;
         });
-    }
-    bool is_cut = false;
-    const auto make_items = [&](auto from, auto last) {
-        while (from != last && planner.bits_min() <= budget_bits) {
-            // As many as fit by what the last ones cost, the first of all; then it is looked anew.
-            const std::uint64_t fit = (budget_bits - planner.bits_min()) / plan.item_bits + 1;
-            auto to = last;
-            if (!may_fit && fit < static_cast<std::uint64_t>(last - from)) {
-                to = from + static_cast<std::ptrdiff_t>(fit);
-                std::nth_element(from, to, last);
-                std::sort(from, to);
+        const auto make_items = [&](auto from, auto stop) {
+            while (from != stop && planner.bits_min() <= budget_bits) {
+                // As many as fit by what the last ones cost, the first of all; then anew.
+                const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
+                auto to = stop;
+                if (fit < static_cast<std::uint64_t>(stop - from)) {
+                    to = from + static_cast<std::ptrdiff_t>(fit);
+                    std::nth_element(from, to, stop);
+                    std::sort(from, to);
+                }
+                last.likely_priority = likely_margin * priority_of(*(to - 1));
+                for (; from != to; ++from)
+                    (void)planner.add_pending(lane_of(*from), priority_of(*from));
             }
-            plan.likely_priority = likely_margin * priority_of(*(to - 1));
-            for (; from != to; ++from)
-                (void)planner.add_pending(lane_of(*from), priority_of(*from));
-        }
-        is_cut |= from != last;
-    };
-    make_items(plan.keys.begin(), front);
-    make_items(back, end);
-    if (!is_cut) plan.likely_priority = 0;
-    plan.is_over_budget = is_cut || planner.bits_max() > budget_bits;
-    if (!plan.is_over_budget) return;
+            is_cut |= from != stop;
+        };
+        make_items(plan.keys.begin(), front);
+        make_items(back, end);
+    }
+    if (!is_cut) last.likely_priority = 0;
+    last.was_over_budget = is_cut || planner.bits_max() > budget_bits;
+    if (!last.was_over_budget) return;
     if (!plan.items.empty())
-        plan.item_bits = static_cast<std::uint32_t>(planner.bits_min() / plan.items.size());
+        last.item_bits = static_cast<std::uint32_t>(planner.bits_min() / plan.items.size());
     if (may_fit) {
         for (SnapshotItem& item : plan.items) {
             if (item.type != ItemType::leave) item.priority = priority_of(input, ghosts, item.lane);

@@ -76,11 +76,32 @@ class Filling {
         }
         is_reserved_ = bits_ + reserved_bits <= capacity_;
         if (is_reserved_) bits_ += reserved_bits;
+        empty_bits_ = bits_;
+    }
+    /// As it was when nothing had been added.
+    Filling emptied() const noexcept {
+        Filling empty = *this;
+        empty.bits_ = empty_bits_;
+        empty.counts_ = {};
+        for (std::size_t t = 0; t < item_types; ++t)
+            empty.sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes_);
+        empty.has_all_ = false;
+        return empty;
+    }
+    /// The whole plan fits: nothing has to be asked one by one.
+    void add_all_of(const SnapshotPlan& plan) noexcept {
+        std::uint64_t bits = bits_ + plan.bits;
+        for (std::size_t t = 0; t < item_types; ++t) {
+            bits -= sections_[t];
+            bits += section_bits_max(static_cast<ItemType>(t), plan.counts[t], lanes_);
+        }
+        has_all_ = bits <= capacity_;
     }
     /// There was room for what was reserved.
     bool is_reserved() const noexcept { return is_reserved_; }
     /// False, with nothing added, when it would not fit.
     bool add(const SnapshotItem& item) noexcept {
+        if (has_all_) return true;
         const auto t = static_cast<std::size_t>(item.type);
         const std::uint64_t section = section_bits_max(item.type, counts_[t] + 1, lanes_);
         const std::uint64_t bits = bits_ - sections_[t] + section + item.bits;
@@ -90,12 +111,14 @@ class Filling {
         ++counts_[t];
         return true;
     }
-    bool has_room() const noexcept { return bits_ < capacity_; }
+    bool has_room() const noexcept { return has_all_ || bits_ < capacity_; }
 
   private:
     std::uint64_t capacity_;
     std::uint64_t bits_ = 1 + wire_tick_bits + 1;  // two flags: it is there, it has shared sections
+    std::uint64_t empty_bits_ = 0;
     bool is_reserved_ = false;
+    bool has_all_ = false;
     std::uint32_t lanes_;
     std::array<std::uint32_t, item_types> counts_{};
     std::array<std::uint64_t, item_types> sections_{};
@@ -122,17 +145,26 @@ bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const S
 bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 std::size_t at, Filling& filling);
 
+/// Takes the item if it fits.
+bool take(SnapshotPlan& plan, std::size_t at, Filling& filling) {
+    SnapshotItem& item = plan.items[at];
+    if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
+    item.packet = plan.packet;
+    plan.chosen.push_back(chosen_key(item, at));
+    return true;
+}
+
 /// Takes the item; of a group all that is new with it, or, if that would fit into a packet of its
 /// own, nothing.
 bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
-            std::size_t at, Filling& filling, const Filling& empty) {
+            std::size_t at, Filling& filling) {
     const SnapshotItem& item = plan.items[at];
     const WorldData& world = input.world;
     const bool is_new = item.packet == 0 && item.type == ItemType::enter;
     const std::uint32_t root = is_new ? index_of(world.root_at(ghosts.entity_index(item.lane))) : 0;
     if (!is_new || world.members_at(root) == 1 || input.break_order)
         return choose_one(input, ghosts, plan, at, filling);
-    Filling with = filling, alone = empty;
+    Filling with = filling, alone = filling.emptied();
     bool fits = true, fits_alone = true;
     const auto for_each_new = [&](auto&& visit) {
         world.for_each_in_group(root, [&](EntityId member) {
@@ -157,13 +189,12 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
                 std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (item.packet != 0) return false;
-    const bool links = item.type == ItemType::enter || item.relink;
     if (input.break_order && makes_present(ghosts, item) &&
         ghosts.waiting_since(item.lane) == input.tick &&
         !input.world.children_at(ghosts.entity_index(item.lane)).empty()) {
         return false;
     }
-    if (links && !input.break_order &&
+    if (item.has_link() && !input.break_order &&
         !PURVIEW_GUARD(parent, is_parent_known(ghosts, plan, item))) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
@@ -171,10 +202,7 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
             return false;  // its parent is under way: wait
         }
     }
-    if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
-    item.packet = plan.packet;
-    plan.chosen.push_back(chosen_key(item, at));
-    return true;
+    return take(plan, at, filling);
 }
 
 void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
@@ -208,7 +236,9 @@ void write_references(const ReplicationInput& input, GhostTable& ghosts, const S
 
 void write_item(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
                 const SnapshotItem& item, BitWriter& out) {
-    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    const auto layout = [&]() -> const KindLayout& {
+        return input.fields.layout(ghosts.kind(item.lane));
+    };
     switch (item.type) {
         case ItemType::leave:
             out.bits(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
@@ -218,23 +248,35 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
             return;
         case ItemType::enter:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
-            write_link(input, ghosts, plan, layout, item, out);
+            write_link(input, ghosts, plan, layout(), item, out);
             break;
         case ItemType::verbose:
             out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
             out.boolean(item.relink);
-            if (item.relink) write_link(input, ghosts, plan, layout, item, out);
+            if (item.relink) write_link(input, ghosts, plan, layout(), item, out);
             break;
         case ItemType::plain:
             break;
     }
     out.copy_bits(input.cache.bytes(item.body), item.body.bits);
-    write_references(input, ghosts, item, out);
+    if (item.references != 0) write_references(input, ghosts, item, out);
 }
 
-}  // namespace
-
-namespace {
+/// Those that are chosen from `first` on: most of what there is to write.
+void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+                 std::size_t first, unsigned k, BitWriter& out) {
+    BitWriter writer = out;
+    for (std::size_t i = 0; i < plan.distances.size(); ++i) {
+        const SnapshotItem& item = chosen_item(plan, first + i);
+        writer.rice(plan.distances[i], k);
+        writer.copy_bits(input.cache.bytes(item.body), item.body.bits);
+        if (item.references == 0) continue;
+        out = writer;
+        write_references(input, ghosts, item, out);
+        writer = out;
+    }
+    out = writer;
+}
 
 /// Tick and four counts of none, and the bits that there is a snapshot, and that it has sections.
 constexpr std::uint64_t empty_bits =
@@ -267,16 +309,21 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     Filling filling(capacity_bits - baseline, shared != nullptr ? shared->bits() : 0,
                     ghosts.lane_end());
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
-    const Filling empty = filling;
     ++plan.packet;
+    if (plan.packet == 1) filling.add_all_of(plan);
     plan.chosen.clear();
     plan.skip_taken();
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
-        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling, empty);
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
     }
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
-        (void)choose(input, ghosts, plan, i, filling, empty);
+        const SnapshotItem& item = plan.items[i];
+        if (item.has_link()) {
+            (void)choose(input, ghosts, plan, i, filling);
+        } else if (item.packet == 0) {
+            (void)take(plan, i, filling);
+        }
     }
     // What moves as extrapolated is not told; in which tick it is, is.
     const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
@@ -293,19 +340,28 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         std::size_t end = at;
         while (end < plan.chosen.size() && chosen_item(plan, end).type == type) ++end;
         out.varint(end - at);
-        const auto lane_at = [&](std::size_t i) { return chosen_item(plan, i).lane; };
-        const unsigned k = type == ItemType::plain ? best_rice(at, end, lane_at) : 0;
+        LocalId expected = 0;
+        plan.distances.clear();
+        for (std::size_t i = at; i < end; ++i) {
+            const LocalId lane = chosen_item(plan, i).lane;
+            plan.distances.push_back(lane - expected);
+            expected = lane + 1;
+        }
+        const unsigned k = type == ItemType::plain ? best_rice(plan.distances) : 0;
         if (type == ItemType::plain && end > at) {
             out.bits(k, rice_parameter_bits);
             if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
         }
-        LocalId expected = 0;
+        if (type == ItemType::plain) {
+            write_plain(input, ghosts, plan, at, k, out);
+        } else {
+            for (std::size_t i = at; i < end; ++i) {
+                out.varint(plan.distances[i - at]);
+                write_item(input, ghosts, plan, chosen_item(plan, i), out);
+            }
+        }
         for (; at < end; ++at) {
             const SnapshotItem& item = chosen_item(plan, at);
-            type == ItemType::plain ? out.rice(item.lane - expected, k)
-                                    : out.varint(item.lane - expected);
-            expected = item.lane + 1;
-            write_item(input, ghosts, plan, item, out);
             ghosts.sent(
                 record, item.lane,
                 type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)

@@ -10,6 +10,7 @@
 // known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +30,7 @@ inline constexpr std::size_t item_types = 4;
 
 struct SnapshotItem {
     LocalId lane = 0;
-    LocalId parent = no_local_id;  ///< lane of the parent, for enter and relink
+    LocalId parent = no_local_id;  ///< lane of the parent, where has_link()
     EncodedFields body;
     FieldMask references = 0;  ///< follow the body
     std::uint32_t bits = 0;    ///< what it costs at most, its place among the lanes aside
@@ -38,22 +39,33 @@ struct SnapshotItem {
     ItemType type = ItemType::plain;
     bool keeps = false;   ///< a leave after which the copy stays
     bool relink = false;  ///< parent or owner is told anew
+
+    /// It may have to come with others, or after them.
+    bool has_link() const noexcept { return type == ItemType::enter || relink; }
 };
 
-/// One observer's list for one tick; reused, so that it does not allocate.
+/// What an observer's next list may count on, by the last one.
+struct LastPlan {
+    bool was_over_budget = false;  ///< not everything fitted
+    std::uint32_t item_bits = 64;  ///< an item's
+    float likely_priority = 0;     ///< that will be enough; 0: any
+};
+
+/// One observer's list for one tick. Reused, by one observer after the other: so it does not
+/// allocate, and stays in the nearest caches.
 struct SnapshotPlan {
     std::vector<SnapshotItem> items;             ///< in send order
     std::vector<Motion> motions;                 ///< that items tell of extrapolated fields
     std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
     std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
-    std::size_t next = 0;                        ///< first item that may not be taken yet
-    std::uint32_t packet = 0;                    ///< the one being filled
-    bool is_over_budget = false;                 ///< it is sorted: not everything fits
-    std::uint32_t item_bits = 64;                ///< an item's, by the last list
-    float likely_priority = 0;                   ///< that will be enough for the next list; 0: any
-    std::vector<std::uint64_t> keys;             ///< scratch: what waits, by priority
-    std::vector<std::uint64_t> chosen;           ///< scratch of one packet, in wire order
-    std::vector<LocalId> first;                  ///< lanes whose items the next packet takes first
+    std::array<std::uint32_t, item_types> counts{};  ///< of the items, by type
+    std::uint64_t bits = 0;                          ///< of all items
+    std::size_t next = 0;                            ///< first item that may not be taken yet
+    std::uint32_t packet = 0;                        ///< the one being filled
+    std::vector<std::uint64_t> keys;                 ///< scratch: what waits, by priority
+    std::vector<std::uint64_t> chosen;               ///< scratch of one packet, in wire order
+    std::vector<std::uint32_t> distances;            ///< scratch: from a local id to the next
+    std::vector<LocalId> first;  ///< lanes whose items the next packet takes first
 
     /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
@@ -70,12 +82,22 @@ struct SnapshotPlan {
     void skip_taken() noexcept {
         while (next < items.size() && items[next].packet != 0) ++next;
     }
+    /// Nothing waits.
+    void clear() noexcept {
+        for (const SnapshotItem& item : items) item_of_lane[item.lane] = 0;
+        items.clear();
+        motions.clear();
+        counts = {};
+        bits = 0;
+        next = 0;
+        packet = 0;
+    }
 };
 
 /// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything. Ties are
 /// broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
-                SnapshotPlan& plan);
+                LastPlan& last, SnapshotPlan& plan);
 
 /// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in
 /// the ghost table under `sequence`. False, with nothing written, when the plan has nothing that

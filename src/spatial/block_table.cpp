@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/prefetch.hpp"
 #include "core/trim.hpp"
 #include "purview/status.hpp"
 
@@ -278,19 +279,17 @@ void BlockTable::settle_moves() {
 void BlockTable::prefetch_lane(Slot slot) const noexcept {
     if (slot == no_slot) return;
     const BlockIndex block = block_of(slot);
-    for (unsigned a = 0; a < axes_; ++a)
-        __builtin_prefetch(coordinates(block) + a * lanes_per_block, 1);
-    __builtin_prefetch(&index_[slot], 1);
-    __builtin_prefetch(&cell_[block]);
+    for (unsigned a = 0; a < axes_; ++a) prefetch_line(coordinates(block) + a * lanes_per_block);
+    prefetch_line(&index_[slot]);
+    prefetch_line(&cell_[block]);
 }
 
 /// Of a cell that gets one more.
 void BlockTable::prefetch_cell(BlockIndex cell) const noexcept {
-    for (unsigned a = 0; a < axes_; ++a)
-        __builtin_prefetch(coordinates(cell) + a * lanes_per_block, 1);
-    __builtin_prefetch(&index_[slot_at(cell, 0)], 1);
-    __builtin_prefetch(&occupied_[cell], 1);
-    __builtin_prefetch(&vacated_[cell], 1);
+    for (unsigned a = 0; a < axes_; ++a) prefetch_line(coordinates(cell) + a * lanes_per_block);
+    prefetch_line(&index_[slot_at(cell, 0)]);
+    prefetch_line(&occupied_[cell]);
+    prefetch_line(&vacated_[cell]);
 }
 
 Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {

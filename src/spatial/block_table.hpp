@@ -27,6 +27,7 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/flat_map.hpp"
+#include "core/prefetch.hpp"
 #include "purview/ids.hpp"
 #include "purview/kernel.hpp"
 #include "purview/status.hpp"
@@ -159,12 +160,14 @@ class BlockTable {
     EntityId last_entity(Slot slot) const noexcept {
         return (index_[slot] & displaced_tag) != 0 ? displaced_from(slot).entity : entity(slot);
     }
-    void prefetch_entity(Slot slot) const noexcept { __builtin_prefetch(&index_[slot]); }
+    /// The index of whoever stands on an occupied lane.
+    std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
+    void prefetch_entity(Slot slot) const noexcept { prefetch_line(&index_[slot]); }
     void prefetch_home(Slot slot) const noexcept {
-        if ((index_[slot] & displaced_tag) == 0) __builtin_prefetch(&home_[index_[slot]]);
+        if ((index_[slot] & displaced_tag) == 0) prefetch_line(&home_[index_[slot]]);
     }
     void prefetch_home_of(EntityId entity) const noexcept {
-        if (index_of(entity) < home_.size()) __builtin_prefetch(&home_[index_of(entity)]);
+        if (index_of(entity) < home_.size()) prefetch_line(&home_[index_of(entity)]);
     }
     /// The home of an entity, or no_slot for one that has none (or a stale id). One look-up.
     Slot slot_of(EntityId entity) const noexcept {
@@ -381,12 +384,12 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
         if (i % batch == 0) hand_over();
         if (home_count > near_homes_max && i + homes_ahead < n) {
             const std::size_t far = index_of(moves[i + homes_ahead].entity);
-            __builtin_prefetch(homes + std::min(far, home_count));
+            prefetch_line(homes + std::min(far, home_count));
             const std::size_t near = index_of(moves[i + lanes_ahead].entity);
             // Of an index without a home: some address, which a prefetch may have.
             const Slot ahead = near < home_count ? homes[near].slot : Slot{0};
             const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
-            for (unsigned a = 0; a < axes; ++a) __builtin_prefetch(at + a * lanes_per_block, 1);
+            for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
         }
         const EntityId entity = moves[i].entity;
         const Vec3 place = moves[i].place;

@@ -20,7 +20,8 @@ namespace purview {
 
 class BitWriter {
   public:
-    explicit BitWriter(std::span<std::byte> out) noexcept : out_(out) {}
+    explicit BitWriter(std::span<std::byte> out) noexcept
+        : out_(out), words_end_(out.size() > word_bytes ? out.size() - word_bytes : 0) {}
 
     /// False once something did not fit.
     bool ok() const noexcept { return ok_; }
@@ -32,25 +33,19 @@ class BitWriter {
     void bits(std::uint64_t value, unsigned count) noexcept {
         PURVIEW_ASSERT(count <= 64);
         PURVIEW_ASSERT(count == 64 || value >> count == 0);
-        if (!ok_ || count > bits_left()) {
-            ok_ = false;
+        const std::size_t byte = bits_ / 8;
+        if (byte >= words_end_) {  // by value: so the compiler may keep a writer in registers
+            *this = with_last_bits(*this, value, count);
             return;
         }
-        const std::size_t byte = bits_ / 8;
-        const unsigned offset = bits_ % 8;
-        std::uint64_t word = value << offset;
-        if (offset != 0) word |= std::to_integer<std::uint64_t>(out_[byte]) & ((1U << offset) - 1);
-        if (byte + word_bytes < out_.size()) {
-            store_word(out_.data() + byte, word);
-            if (offset + count > 64) {
-                out_[byte + word_bytes] = static_cast<std::byte>(value >> (64 - offset));
-            }
-        } else {  // the last bytes, one by one
-            const std::size_t end = (bits_ + count + 7) / 8;
-            for (std::size_t i = byte; i < end && i < byte + word_bytes; ++i) {
-                out_[i] = static_cast<std::byte>(word >> (8 * (i - byte)));
-            }
-            PURVIEW_ASSERT(end <= byte + word_bytes);
+        const unsigned offset = bits_ % 8, end = offset + count;
+        const std::uint64_t word = partial_ | value << offset;
+        store_word(out_.data() + byte, word);
+        if (end < 64) {
+            partial_ = word >> (end & ~7U);
+        } else {
+            partial_ = value >> 1 >> (63 - offset);
+            out_[byte + word_bytes] = static_cast<std::byte>(partial_);
         }
         bits_ += count;
     }
@@ -79,6 +74,11 @@ class BitWriter {
     /// Golomb-Rice: quotient in unary (ones, closed by a zero), then `k` low bits.
     void rice(std::uint64_t value, unsigned k) noexcept {
         std::uint64_t quotient = value >> k;
+        if (quotient < 32 && k < 32) {
+            const std::uint64_t low = value & ((std::uint64_t{1} << k) - 1);
+            const auto ones = static_cast<unsigned>(quotient);
+            return bits(low << (ones + 1) | ((std::uint64_t{1} << ones) - 1), ones + 1 + k);
+        }
         for (; quotient >= 32; quotient -= 32) bits(0xffffffffU, 32);
         bits((std::uint64_t{1} << quotient) - 1, static_cast<unsigned>(quotient) + 1);
         bits(value & ((std::uint64_t{1} << k) - 1), k);
@@ -90,7 +90,7 @@ class BitWriter {
     void bytes(std::span<const std::byte> data) noexcept {
         align();
         if (!ok_ || data.size() * 8 > bits_left()) {
-            ok_ = false;
+            fail();
             return;
         }
         if (!data.empty()) std::memcpy(out_.data() + bits_ / 8, data.data(), data.size());
@@ -122,8 +122,33 @@ class BitWriter {
     }
 
   private:
+    [[gnu::noinline]] static BitWriter with_last_bits(BitWriter writer, std::uint64_t value,
+                                                      unsigned count) noexcept {
+        writer.last_bits(value, count);
+        return writer;
+    }
+    /// Where there is no room for whole words: byte by byte, if there is room at all.
+    void last_bits(std::uint64_t value, unsigned count) noexcept {
+        if (!ok_ || count > bits_left()) return fail();
+        for (unsigned taken = 0; count > 0; count -= taken) {
+            const unsigned offset = bits_ % 8;
+            taken = count < 8 - offset ? count : 8 - offset;
+            partial_ |= (value & ((1U << taken) - 1)) << offset;
+            out_[bits_ / 8] = static_cast<std::byte>(partial_);
+            value >>= taken;
+            bits_ += taken;
+            if (bits_ % 8 == 0) partial_ = 0;
+        }
+    }
+    void fail() noexcept {
+        ok_ = false;
+        words_end_ = 0;
+    }
+
     std::span<std::byte> out_;
+    std::size_t words_end_;  ///< from bytes before it on a word and a byte more can be stored
     std::size_t bits_ = 0;
+    std::uint64_t partial_ = 0;  ///< of the byte that has begun
     bool ok_ = true;
 };
 

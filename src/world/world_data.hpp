@@ -17,6 +17,7 @@
 
 #include "core/bitset.hpp"
 #include "core/id_pool.hpp"
+#include "core/prefetch.hpp"
 #include "purview/world.hpp"
 #include "world/group_bounds.hpp"
 
@@ -116,6 +117,7 @@ class WorldData {
     Status set_group_enabled(EntityId entity, bool enabled);
     bool is_group_enabled(std::uint32_t index) const noexcept { return entities_[index].enabled; }
     EntityId parent_at(std::uint32_t index) const noexcept { return entities_[index].parent; }
+    void prefetch(std::uint32_t index) const noexcept { prefetch_line(&entities_[index]); }
     EntityId root_at(std::uint32_t index) const noexcept { return entities_[index].root; }
     /// It is in the group of its parent.
     bool is_linked(std::uint32_t index) const noexcept {

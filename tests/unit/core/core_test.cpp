@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <set>
 
 #include "core/bitset.hpp"
 #include "core/flat_map.hpp"
+#include "core/gather_bits.hpp"
 #include "core/id_pool.hpp"
 
 namespace purview::test {
@@ -89,6 +91,21 @@ TEST_CASE("core: bits beyond the size of a bitset are zero after it shrinks") {
     std::size_t visited = 0;
     bits.for_each([&](std::size_t i) { visited += i; });
     CHECK(visited == 69 * 70 / 2);
+}
+
+TEST_CASE("core: sixty-four bits gathered at once are those asked for one by one") {
+    SplitMix random(11);
+    for (int round = 0; round < 500; ++round) {
+        Bitset row(1 + random.below(5000));
+        for (std::size_t i = 0; i < row.size(); ++i) row.assign(i, random.chance(0.4F));
+        std::array<std::uint32_t, 64> indices{};
+        for (std::uint32_t& index : indices)
+            index = random.below(static_cast<std::uint32_t>(row.size()));
+        std::uint64_t expected = 0;
+        for (std::size_t i = 0; i < indices.size(); ++i)
+            expected |= std::uint64_t{row.test(indices[i])} << i;
+        REQUIRE(gather_bits(row.words(), indices) == expected);
+    }
 }
 
 TEST_CASE(

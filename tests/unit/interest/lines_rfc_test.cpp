@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/hash.hpp"
 #include "line_support.hpp"
 #include "purview/memory.hpp"
 
@@ -1062,6 +1063,45 @@ TEST_CASE(
     CHECK(manager.force_hide(id(2), false) == Status::ok);
     CHECK(manager.allow(observer, id(2), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
+}
+
+TEST_CASE("interest: many pairs edited at once are the same pairs edited one after the other") {
+    SplitMix random(5);
+    const auto world = [&] {
+        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        for (std::uint32_t i = 0; i < 60; ++i) spawn(manager, i, static_cast<float>(i));
+        return manager;
+    };
+    InterestManager many = world(), single = world();
+    std::vector<ObserverId> observers;
+    for (std::uint32_t o = 0; o < 20; ++o) {
+        observers.push_back(watch(many, id(o)));
+        REQUIRE(watch(single, id(o)) == observers.back());
+    }
+    std::size_t relevant = 0;
+    for (int round = 0; round < 100; ++round) {
+        std::vector<PairEdit> edits;
+        Status first = Status::ok;
+        const bool allows = random.chance(0.7F);
+        for (std::uint32_t n = random.below(200); n > 0; --n) {
+            PairEdit edit{observers[random.below(20)], id(random.below(60)), random.chance(0.5F)};
+            if (random.chance(0.02F)) edit.observer = ObserverId::none;
+            if (random.chance(0.02F)) edit.entity = EntityId::none;
+            if (random.chance(0.02F)) edit.entity = make_entity_id(random.below(60), 77);
+            edits.push_back(edit);
+            const Status status = allows ? single.allow(edit.observer, edit.entity, edit.value)
+                                         : single.deny(edit.observer, edit.entity, edit.value);
+            if (first == Status::ok) first = status;
+        }
+        CHECK((allows ? many.allow(edits) : many.deny(edits)) == first);
+        many.tick();
+        single.tick();
+        for (const ObserverId observer : observers) {
+            REQUIRE(seen(many, observer) == seen(single, observer));
+            relevant += seen(many, observer).size();
+        }
+    }
+    CHECK(relevant > 10'000);
 }
 
 TEST_CASE("interest: results of nodes join in a declared expression (N48)") {

@@ -2,8 +2,13 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+
+#include "core/hash.hpp"
 #include "replication/client_ghosts.hpp"
 #include "replication/ghost_table.hpp"
+#include "replication/rice.hpp"
 #include "replication/schema_codec.hpp"
 #include "replication/snapshot_writer.hpp"
 #include "small_game.hpp"
@@ -217,6 +222,28 @@ TEST_CASE(
         for (const auto& session : sessions) CHECK(session.backlog == 0);
         CHECK(world.proof->counters().digest_mismatches == 0);
     }
+}
+
+TEST_CASE("replication: the Rice parameter is the least of those with the fewest bits") {
+    SplitMix random(9);
+    std::array<unsigned, rice_parameter_max + 1> found{};
+    for (int round = 0; round < 3000; ++round) {
+        std::vector<std::uint32_t> distances(random.below(40));
+        const std::uint32_t bound = 1U << random.below(20);
+        for (std::uint32_t& distance : distances)
+            distance = random.chance(0.1F) ? random.below(1U << 20) : random.below(bound);
+        std::uint64_t fewest = ~std::uint64_t{0};
+        unsigned best = 0;
+        for (unsigned k = 0; k <= rice_parameter_max; ++k) {
+            std::uint64_t bits = 0;
+            for (const std::uint32_t distance : distances) bits += (distance >> k) + 1 + k;
+            if (bits < fewest) best = k;
+            fewest = std::min(fewest, bits);
+        }
+        REQUIRE(best_rice(distances) == best);
+        ++found[best];
+    }
+    for (const unsigned times : found) CHECK(times > 0);
 }
 
 TEST_CASE(

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "core/gather_bits.hpp"
+
+#include "core/bitset.hpp"
+
+#ifdef PURVIEW_HIGHWAY
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/gather_bits.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace purview::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Words = hn::CappedTag<std::uint64_t, 8>;
+using Places = hn::RebindToSigned<Words>;
+using Indices = hn::Rebind<std::uint32_t, Words>;
+
+std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices) {
+    constexpr Words words;
+    constexpr Places places;
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < bits_per_word; i += hn::Lanes(words)) {
+        const auto index = hn::PromoteTo(words, hn::LoadU(Indices(), indices + i));
+        const auto at = hn::BitCast(places, hn::ShiftRight<6>(index));
+        const auto bit =
+            hn::Shl(hn::Set(words, 1), hn::And(index, hn::Set(words, bits_per_word - 1)));
+        const auto is_set = hn::TestBit(hn::GatherIndex(words, row, at), bit);
+        std::uint8_t bits[8] = {};
+        hn::StoreMaskBits(words, is_set, bits);
+        found |= std::uint64_t{bits[0]} << i;
+    }
+    return found;
+}
+
+}  // namespace purview::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace purview {
+
+namespace {
+HWY_EXPORT(gather_any);
+}  // namespace
+
+std::uint64_t gather_bits(std::span<const std::uint64_t> row,
+                          std::span<const std::uint32_t, 64> indices) noexcept {
+    return HWY_DYNAMIC_DISPATCH(gather_any)(row.data(), indices.data());
+}
+
+}  // namespace purview
+#endif
+
+#else
+
+namespace purview {
+
+std::uint64_t gather_bits(std::span<const std::uint64_t> row,
+                          std::span<const std::uint32_t, 64> indices) noexcept {
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < bits_per_word; ++i) {  // all of them: asking first costs more
+        found |= (row[indices[i] / bits_per_word] >> (indices[i] % bits_per_word) & 1U) << i;
+    }
+    return found;
+}
+
+}  // namespace purview
+
+#endif
