@@ -99,8 +99,7 @@ struct LaneTimes {
     Tick baseline = 0;
     Tick sent = 0;
     Tick pending_since = 0;
-    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has
-    /// all.
+    /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
     Tick unheard_since = 0;
 };
 
@@ -168,7 +167,6 @@ class GhostTable {
     void drop_lingering(Tick now, Visit&& visit);
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
-    /// The lane of a relevant entity, or no_local_id.
     /// Before many are looked up, in two steps: where their lanes are found, then the lanes, and
     /// those that so many enters will take.
     void prefetch(EntityId entity) const noexcept { lane_of_.prefetch(index_of(entity)); }
@@ -186,6 +184,7 @@ class GhostTable {
                 prefetch_line(reinterpret_cast<const char*>(&block) + at);
         }
     }
+    /// The lane of a relevant entity, or no_local_id.
     LocalId find(EntityId entity) const noexcept {
         if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
         const LocalId* lane = lane_of_.find(index_of(entity));

@@ -87,6 +87,7 @@ struct SnapshotPlan {
         for (const SnapshotItem& item : items) item_of_lane[item.lane] = 0;
         items.clear();
         motions.clear();
+        first.clear();
         counts = {};
         bits = 0;
         next = 0;
