@@ -308,12 +308,11 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             const std::uint64_t due = ghosts.due_at_once(w);
             for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
                 const auto lane = static_cast<LocalId>(l);
-                if ((due >> (l % bits_per_word) & 1U) != 0) {
-                    visit(lane);
-                } else if (ghosts.is_requested(lane, input.tick) && !ghosts.is_awaited(lane)) {
-                    // A call wants to know what it costs.
+                const bool at_once = (due >> (l % bits_per_word) & 1U) != 0;
+                if (!at_once && ghosts.is_requested(lane, input.tick) &&
+                    !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
                     (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
-                } else if (is_due(input, ghosts, lane)) {
+                } else if (at_once || is_due(input, ghosts, lane)) {
                     visit(lane);
                 }
             });

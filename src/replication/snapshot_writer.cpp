@@ -39,7 +39,8 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
 }
 
 bool is_present(const GhostTable& ghosts, LocalId lane) noexcept {
-    return lane == no_local_id || (ghosts.is_held(lane) && !ghosts.is_away(lane));
+    return PURVIEW_GUARD(parent,
+                         lane == no_local_id || (ghosts.is_held(lane) && !ghosts.is_away(lane)));
 }
 
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept {
@@ -194,8 +195,7 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
         !input.world.children_at(ghosts.entity_index(item.lane)).empty()) {
         return false;
     }
-    if (item.has_link() && !input.break_order &&
-        !PURVIEW_GUARD(parent, is_parent_known(ghosts, plan, item))) {
+    if (item.has_link() && !input.break_order && !is_parent_known(ghosts, plan, item)) {
         const std::uint32_t parent = plan.item_of_lane[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
             !choose_one(input, ghosts, plan, parent - 1, filling)) {
