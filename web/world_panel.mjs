@@ -30,7 +30,7 @@ export class WorldPanel {
     this.#chart = new Dygraph(byId("chart"), [[new Date(), 0, 0]], {
       labels: ["time", "in", "out"], colors: ["#5ec8e5", "#f0987a"], fillGraph: true, strokeWidth: 1.5, height: 110,
       legend: "always", axisLineColor: "#26343c", gridLineColor: "#1d2930", includeZero: true, axisLabelWidth: 38,
-      axes: { y: { axisLabelFormatter: (v) => `${Math.round(v / 100) / 10}k` }, x: { drawGrid: false } },
+      axes: { y: { axisLabelFormatter: (v) => `${Math.round(v / 100) / 10}k` }, x: { drawGrid: false, axisLabelWidth: 64 } },
     });
     setInterval(() => this.#countRates(), RATES_EVERY_MS);
     setInterval(() => this.#count(), NUMBERS_EVERY_MS);

@@ -69,7 +69,7 @@ struct Move {
     Vec3 place;
 };
 
-/// One side of an explicit pair between an observer and an entity: made, or taken back.
+/// An explicit pair between an observer and an entity: made (true), or taken back.
 struct PairEdit {
     ObserverId observer;
     EntityId entity;

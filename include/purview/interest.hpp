@@ -309,8 +309,9 @@ class InterestManager {
     /// Explicit pair: always relevant, unless denied or force hidden. A member takes its group
     /// along. hidden_by_root: not as long as the root is denied or force hidden.
     Status allow(ObserverId observer, EntityId entity, bool value);
-    /// As allow, one after the other, and several times as fast where there are many. What cannot
-    /// be done is skipped; the first Status of that kind is the answer.
+    /// As allow, one after the other, and faster where there are thousands. `edits`: of any
+    /// length, read during the call only. What is refused (stale_id) is skipped, the rest is done;
+    /// the answer is the first Status that was not ok.
     Status allow(std::span<const PairEdit> edits);
     /// Explicit pair: never relevant, not even for the owner; with the group of a root, and with
     /// all below a member.

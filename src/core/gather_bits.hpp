@@ -9,7 +9,7 @@
 
 namespace purview {
 
-/// Bit i: whether bit indices[i] of the row is set.
+/// Bit i: whether bit indices[i] of the row is set. Every index is below 64 * row.size().
 std::uint64_t gather_bits(std::span<const std::uint64_t> row,
                           std::span<const std::uint32_t, 64> indices) noexcept;
 

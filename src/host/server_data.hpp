@@ -85,6 +85,7 @@ class ServerData {
     /// for.
     static constexpr std::size_t sessions_at_a_time = 8;
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
+    void prefetch_lanes(std::size_t first) const noexcept;
     void gather(SessionGroup group);
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
     void prioritise(SessionGroup group);

@@ -36,9 +36,7 @@ void ServerData::tick(Server& server, Micros now) {
     for (std::size_t first = 0; first < sessions.size(); first += sessions_at_a_time) {
         const SessionGroup group = std::span(sessions).subspan(
             first, std::min(sessions_at_a_time, sessions.size() - first));
-        for (std::size_t i = first + group.size();
-             i < std::min(first + 2 * group.size(), sessions.size()); ++i)
-            sessions[i]->ghosts.prefetch_lanes();
+        prefetch_lanes(first + group.size());
         gather(group);  // and for whom that matters
         profile.diff_us += took();
         prioritise(group);  // an ordered list for every observer
@@ -75,6 +73,12 @@ void ServerData::diff() {
     cache_.clear();
     shared_.update(world.data(), fields_, tick_number);
     rewind.record();
+}
+
+/// What gather looks through of the sessions that come next.
+void ServerData::prefetch_lanes(std::size_t first) const noexcept {
+    const std::size_t end = std::min(first + sessions_at_a_time, sessions.size());
+    for (std::size_t i = first; i < end; ++i) sessions[i]->ghosts.prefetch_lanes();
 }
 
 void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {

@@ -82,11 +82,16 @@ class SightKernel final : public InterestKernel {
         const std::size_t n = fresh.size();
         std::size_t asked = 0;
         int unanswered = 0, stale = 0;  // of any block
-        for (std::size_t i = 0; i < n; ++i) {
-            const Mask lanes = asked_of(q, i);
-            asked += count_lanes(lanes);
-            unanswered |= lanes & ~(fresh[i] | before[i]);
-            stale |= lanes & ~fresh[i];
+        constexpr std::size_t some = 64;
+        for (std::size_t first = 0; first < n; first += some) {  // with vectors, but for one loop
+            const std::size_t count = std::min(some, n - first);
+            std::array<Mask, some> lanes;
+            for (std::size_t i = 0; i < count; ++i) lanes[i] = asked_of(q, first + i);
+            for (std::size_t i = 0; i < count; ++i) {
+                asked += count_lanes(lanes[i]);
+                unanswered |= lanes[i] & ~(fresh[first + i] | before[first + i]);
+                stale |= lanes[i] & ~fresh[first + i];
+            }
         }
         const bool is_short = asked > def_.tests_per_tick;
         std::uint32_t left = def_.tests_per_tick;
@@ -133,11 +138,12 @@ class SightKernel final : public InterestKernel {
         void clear(std::size_t block, Mask lanes) noexcept {
             out_[block] = static_cast<Mask>(out_[block] & ~lanes);
         }
-        void put(std::size_t block, unsigned lane, Vec3 from, Vec3 to) noexcept {
+        void put(std::size_t block, Slot slot, Vec3 from, Vec3 to) noexcept {
             if (n_ == queries_max) ask();
             blocks_[n_] = static_cast<std::uint32_t>(block);
-            slots_[n_] = slot_at(q_.blocks[block], lane);
-            queries_[n_++] = {EntityId::none, from, to};
+            slots_[n_] = slot;
+            queries_[n_].from = from;
+            queries_[n_++].to = to;
         }
         void ask() noexcept {
             if (n_ == 0) return;
@@ -145,8 +151,16 @@ class SightKernel final : public InterestKernel {
             for (std::size_t k = 0; k < n_; ++k) queries_[k].entity = entities_[k];
             std::fill_n(visible_.begin(), n_, std::uint8_t{0});
             sight_.test(q_.observer, std::span(queries_, n_), std::span(visible_).first(n_));
+            // Questions about a block stand together: its mask is carried from one to the next, as
+            // to read what was just written, or a branch, takes longer.
+            unsigned mask = 0;
+            std::uint32_t last = ~0U;
             for (std::size_t k = 0; k < n_; ++k) {
-                if (visible_[k] != 0) out_[blocks_[k]] |= lane_bit(lane_of(slots_[k]));
+                const unsigned same = 0U - static_cast<unsigned>(blocks_[k] == last);
+                last = blocks_[k];
+                mask = (mask & same) | (out_[last] & ~same) |
+                       static_cast<unsigned>(visible_[k] != 0) << lane_of(slots_[k]);
+                out_[last] = static_cast<Mask>(mask);
             }
             n_ = 0;
         }
@@ -182,14 +196,16 @@ class SightKernel final : public InterestKernel {
         const unsigned axes = q.slots.axes();
         const float* const block =
             q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
-        for (Mask rest = tested; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-            const Vec3 at{block[lane], block[lanes_per_block + lane],
-                          axes == 3 ? block[2 * lanes_per_block + lane] : 0};
-            for (const Vec3& place : q.places) {
+        const Slot first = slot_at(q.blocks[i], 0);
+        for (const Vec3& place : q.places) {
+            const Vec3 from = q.slots.outer(place);
+            for (Mask rest = tested; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                const Vec3 at{block[lane], block[lanes_per_block + lane],
+                              axes == 3 ? block[2 * lanes_per_block + lane] : 0};
                 if (!is_near(q.slots, at, place)) continue;
-                batch.put(i, lane, q.slots.outer(place), q.slots.outer(at));
-                if (def_.predict) put_ahead(q, i, slot_at(q.blocks[i], lane), place, batch);
+                batch.put(i, first + lane, from, q.slots.outer(at));
+                if (def_.predict) put_ahead(q, i, first + lane, place, batch);
             }
         }
         return count_lanes(tested);
@@ -199,7 +215,7 @@ class SightKernel final : public InterestKernel {
                           Batch& batch) noexcept {
         const float seconds = q.asker.lookahead_s;
         const Vec3 velocity = q.slots.velocity(q.slots.entity(slot));
-        batch.put(i, lane_of(slot), q.slots.outer(ahead(place, q.asker.velocity, seconds)),
+        batch.put(i, slot, q.slots.outer(ahead(place, q.asker.velocity, seconds)),
                   q.slots.outer(ahead(q.slots.place(slot), velocity, seconds)));
     }
     /// Blocks that lie wholly inside have not been looked at before.

@@ -62,9 +62,7 @@ void Slots::entities(std::span<const Slot> slots, std::span<EntityId> out) const
         std::fill_n(out.begin(), slots.size(), all_);
         return;
     }
-    for (const Slot slot : slots) table_->prefetch_entity(slot);
-    for (const Slot slot : slots) table_->prefetch_home(slot);
-    for (std::size_t i = 0; i < slots.size(); ++i) out[i] = table_->entity(slots[i]);
+    table_->entities(slots, out);
 }
 Vec3 Slots::velocity(EntityId entity) const noexcept {
     return facts_->velocity(entity);

@@ -174,8 +174,10 @@ class GhostTable {
         if (const LocalId* lane = lane_of_.find(index_of(entity))) prefetch_lane(*lane);
     }
     void prefetch_free_lanes(std::size_t count) const noexcept;
-    /// What an enter is made of.
-    void prefetch_special(LocalId lane) const noexcept { prefetch_line(&special_[lane]); }
+    void prefetch_lane(LocalId lane) const noexcept {
+        prefetch_line(&special_[lane]);
+        prefetch_line(&times_of(lane));
+    }
     /// What gather looks through.
     void prefetch_lanes() const noexcept {
         for (const LaneBlock& block : blocks_) {
@@ -401,10 +403,6 @@ class GhostTable {
     LaneSpecial& special_now(LocalId lane) noexcept {
         set(&LaneWords::special, lane);
         return special_[lane];
-    }
-    void prefetch_lane(LocalId lane) const noexcept {
-        prefetch_line(&special_[lane]);
-        prefetch_line(&times_of(lane));
     }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;

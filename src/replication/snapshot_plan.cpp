@@ -200,12 +200,25 @@ void tell_wholes(const ReplicationInput& input, GhostTable& ghosts) {
     ghosts.set_held_back(waiting);
 }
 
+/// What make_enter looks at, of entities that are far apart.
+void prefetch_enters(const ReplicationInput& input, const GhostTable& ghosts) {
+    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
+        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            const std::uint32_t index = ghosts.entity_index(lane);
+            ghosts.prefetch_lane(lane);
+            input.world.prefetch(index);
+            input.cache.prefetch(index);
+            input.fields.prefetch(index, ghosts.kind(lane));
+        });
+    }
+}
+
 /// Fills one observer's list.
 class Planner {
   public:
     Planner(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan)
         : input_(input), ghosts_(ghosts), plan_(plan) {
-        plan.clear();
         if (plan.item_of_lane.size() < ghosts.lane_end())
             plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
     }
@@ -293,16 +306,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }
-    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
-        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            const std::uint32_t index = ghosts.entity_index(lane);
-            ghosts.prefetch_special(lane);
-            input.world.prefetch(index);
-            input.cache.prefetch(index);
-            input.fields.prefetch(index, ghosts.kind(lane));
-        });
-    }
+    prefetch_enters(input, ghosts);
     const auto for_each_due = [&](auto&& visit) {
         for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
             const std::uint64_t due = ghosts.due_at_once(w);

@@ -95,8 +95,8 @@ struct SnapshotPlan {
     }
 };
 
-/// Fills the plan; sorted by priority only where `budget_bits` cannot hold everything. Ties are
-/// broken by local id, never by anything that an observer must not see.
+/// Fills the plan, which is empty; sorted by priority only where `budget_bits` cannot hold
+/// everything. Ties are broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan);
 
@@ -111,11 +111,11 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
 /// count: the distances between them add up to no more than the lanes that are left over.
 std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept;
 
-/// It makes the ghost present: an enter, or what a copy goes on with.
 /// All of the group that the observer may see has arrived, or comes with this packet of the plan
 /// (null: with none).
 bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
               const SnapshotPlan* plan) noexcept;
+/// It makes the ghost present: an enter, or what a copy goes on with.
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
 /// The observer has it, or it is nobody.
 bool is_present(const GhostTable& ghosts, LocalId lane) noexcept;

@@ -30,6 +30,7 @@ BlockTable::BlockTable(bool three_d) : axes_(three_d ? 3 : 2) {
     displaced_.reserve(least_room);
     vacated_blocks_.reserve(least_room);
     leaving_.reserve(least_room);
+    unsettled_cells_.reserve(least_room);
 }
 
 std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_m) {
@@ -385,12 +386,13 @@ bool BlockTable::recycle_idle(std::uint32_t since_at_most) {
 
 void BlockTable::end_tick() {
     constexpr std::uint32_t idle_ticks = 64;
-    if (any_dirty_) {
-        dirty_.clear_all();
-        unsettled_.clear_all();
-        ring_changed_.clear_all();
-    }
+    if (any_dirty_) dirty_.clear_all();
     any_dirty_ = false;
+    for (const BlockIndex cell : unsettled_cells_) {
+        unsettled_.reset(cell);
+        ring_changed_.reset(cell);
+    }
+    clear_and_trim(unsettled_cells_);
     moves_seen_ = 0;
     clear_and_trim(nudges_);
     for (const BlockIndex block : vacated_blocks_) free_vacated(block);

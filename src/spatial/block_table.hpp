@@ -156,6 +156,16 @@ class BlockTable {
         const std::uint32_t index = index_[slot];
         return make_entity_id(index, home_[index].generation);
     }
+    /// Of many occupied lanes, whose homes are far apart: out[slots.size()].
+    void entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept {
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const std::uint32_t index = index_[slots[i]];
+            prefetch_line(&home_[index]);
+            out[i] = EntityId{index};
+        }
+        for (std::size_t i = 0; i < slots.size(); ++i)
+            out[i] = make_entity_id(index_of(out[i]), home_[index_of(out[i])].generation);
+    }
     /// Who stands on the lane, or left it this tick.
     EntityId last_entity(Slot slot) const noexcept {
         return (index_[slot] & displaced_tag) != 0 ? displaced_from(slot).entity : entity(slot);
@@ -276,11 +286,12 @@ class BlockTable {
     void recycle(BlockIndex block);
     /// Recycles the longest idle block; false: there is none that is still empty.
     bool recycle_idle(std::uint32_t since_at_most);
-    void unsettle(BlockIndex cell) noexcept {
+    void unsettle(BlockIndex cell) {
+        if (!unsettled_.test(cell)) unsettled_cells_.push_back(cell);
         unsettled_.set(cell);
         mark_dirty(cell);
     }
-    void change_ring(BlockIndex cell) noexcept {
+    void change_ring(BlockIndex cell) {
         ring_changed_.set(cell);
         unsettle(cell);
     }
@@ -302,11 +313,12 @@ class BlockTable {
     /// By slot: entity index. A lane that was left this tick holds displaced_tag | index into
     /// displaced_.
     LineVector<std::uint32_t> index_;
-    LineVector<Home> home_;  ///< by entity index
-    Bitset overflowing_;     ///< by cell
-    Bitset unsettled_;       ///< by cell
-    Bitset ring_changed_;    ///< by cell
-    Bitset dirty_;           ///< by block
+    LineVector<Home> home_;                   ///< by entity index
+    Bitset overflowing_;                      ///< by cell
+    Bitset unsettled_;                        ///< by cell
+    Bitset ring_changed_;                     ///< by cell; only of those that are unsettled
+    Bitset dirty_;                            ///< by block
+    LineVector<BlockIndex> unsettled_cells_;  ///< each once: few of a large grid
     struct LayerChange {
         EntityId entity;
         std::uint32_t layer;
@@ -379,7 +391,6 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
     const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
     const GridLayer only = layers_.front();
     const bool one_layer = layers_.size() <= 2;  // and the unplaced
-    bool any_dirty = false;
     for (std::size_t i = 0; i < n; ++i) {
         if (i % batch == 0) hand_over();
         if (home_count > near_homes_max && i + homes_ahead < n) {
@@ -391,10 +402,10 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
             const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
             for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
         }
-        const EntityId entity = moves[i].entity;
-        const Vec3 place = moves[i].place;
+        const auto& [entity, place] = moves[i];
+        const float x = place.x, y = place.y, z = place.z;
         // A difference with itself is zero unless it is not finite.
-        if (!((place.x - place.x) + (place.y - place.y) + (place.z - place.z) == 0)) {
+        if (!((x - x) + (y - y) + (z - z) == 0)) {
             ++refused.bad_positions;
             continue;
         }
@@ -413,21 +424,19 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
                                 {lane[0], lane[lanes_per_block],
                                  axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
         }
-        lane[0] = place.x;
-        lane[lanes_per_block] = place.y;
-        if (axes == 3) lane[(axes - 1) * lanes_per_block] = place.z;
+        lane[0] = x;
+        lane[lanes_per_block] = y;
+        if (axes == 3) lane[(axes - 1) * lanes_per_block] = z;
         const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
-        BlockIndex row = layer.cell_y(place.y);
-        if (axes == 3) row += layer.cell_z(place.z) * layer.ny;
+        BlockIndex row = layer.cell_y(y);
+        if (axes == 3) row += layer.cell_z(z) * layer.ny;
         leaving[leavers] = entity;
-        leavers += layer.first_cell + row * layer.nx + layer.cell_x(place.x) != cell ? 1 : 0;
+        leavers += layer.first_cell + row * layer.nx + layer.cell_x(x) != cell ? 1 : 0;
         if (nudging) continue;
         dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
         if (block != cell)
             dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
-        any_dirty = true;
     }
-    any_dirty_ = any_dirty_ || any_dirty;
     hand_over();
     return refused;
 }
