@@ -57,7 +57,10 @@ struct PlayerSchema {
 
 class OnePlace {
   public:
-    explicit OnePlace(float loss) : straight_(schema_.schema, relevance_m), random_(7) {
+    explicit OnePlace(float loss)
+        : straight_(schema_.schema, {relevance_m, ServerDef{}.budget_bytes_per_tick, 2, loss}),
+          blind_(schema_.schema, relevance_m),
+          random_(7) {
         StageDef def;
         def.server.schema = &schema_.schema;
         def.server.tick_hz = tick_hz;
@@ -89,10 +92,15 @@ class OnePlace {
     static std::uint32_t ticks_to_run() {
         return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
     }
-    std::uint64_t encode_straight() {
-        return straight_.encode(stage->server().world(), players_, nullptr);
+    void encode_straight(Meter& out) {
+        out.add_bytes(static_cast<double>(straight_.encode(stage->server().world(), players_)));
+        out.add_ms(straight_.ms());
     }
-    double straight_ms() const { return straight_.ms(); }
+    void encode_blind(Meter& out) {
+        out.add_bytes(
+            static_cast<double>(blind_.encode(stage->server().world(), players_, nullptr)));
+        out.add_ms(blind_.ms());
+    }
 
     std::optional<Stage> stage;
     std::optional<WireMeter> meter;
@@ -128,6 +136,7 @@ class OnePlace {
 
     PlayerSchema schema_;
     StraightEncoder straight_;
+    BlindEncoder blind_;
     SplitMix random_;
     std::vector<EntityId> players_;
 };
@@ -141,34 +150,37 @@ void scene_one_place(Report& report, const Options& options) {
         report.does_not_count("one place, joined", false, 1, 1, "not all clients joined");
         return;
     }
-    const auto round = [&](std::uint32_t ticks, Meter& ours, Meter& straight) {
-        ours.begin_round();
-        straight.begin_round();
+    struct Meters {
+        Meter ours, straight, blind;
+    };
+    const auto round = [&](std::uint32_t ticks, Meters& meters) {
+        for (Meter* meter : {&meters.ours, &meters.straight, &meters.blind}) meter->begin_round();
         for (std::uint32_t i = 0; i < ticks; ++i) {  // A B A B
-            ours.add(scene.stage->step());
-            straight.add_bytes(static_cast<double>(scene.encode_straight()));
-            straight.add_ms(scene.straight_ms());
+            meters.ours.add(scene.stage->step());
+            scene.encode_straight(meters.straight);
+            scene.encode_blind(meters.blind);
         }
     };
     Checked checked;
     const auto rows = [&](const std::string& name, std::uint32_t rounds, std::uint32_t ticks) {
-        Meter ours, straight;
+        Meters meters;
         scene.meter->reset();
         for (std::uint32_t r = 0; r < rounds; ++r) {
             say_progress(name, "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
-            round(ticks, ours, straight);
+            round(ticks, meters);
         }
-        ours.add_bits(scene.meter->bits());
+        meters.ours.add_bits(scene.meter->bits());
         checked = settle_and_check(*scene.stage);
-        std::vector<Row> made{ours.row(name, "purview", players),
-                              straight.row(name, "straight", players)};
+        std::vector<Row> made{meters.ours.row(name, "purview", players),
+                              meters.straight.row(name, "straight", players),
+                              meters.blind.row(name, "blind", players)};
         made[0].checked = checked.values;
         made[0].wrong = checked.wrong;
         add_rows(report, made);
     };
     rows("one place, running", 3, OnePlace::ticks_to_run() / 3);
-    Meter warm, unused;
-    round(60, warm, unused);
+    Meters warm;
+    round(60, warm);
     rows("one place", 3, ticks_of(options, 60, 200));
 }
 
