@@ -268,8 +268,10 @@ class BlockTable {
         std::uint32_t generation = 0;
     };
 
-    template <unsigned axes, bool nudging, class Moves>
+    template <unsigned axes, bool one_layer, class Moves>
     Refused write_places_of(const Moves& moves);
+    template <unsigned axes, bool one_layer, bool nudging, class Moves>
+    Refused write_places_of(Moves moves);
     std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
     Slot relocate(Slot slot, Vec3 place, BlockIndex cell);
@@ -360,14 +362,22 @@ template <class Moves>
 BlockTable::Refused BlockTable::write_places(const Moves& moves) {
     moves_seen_ += moves.size();
     any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
+    const bool one_layer = layers_.size() <= 2;  // and the unplaced
     if (axes_ == 2) {
-        return keeps_nudges_ ? write_places_of<2, true>(moves) : write_places_of<2, false>(moves);
+        return one_layer ? write_places_of<2, true>(moves) : write_places_of<2, false>(moves);
     }
-    return keeps_nudges_ ? write_places_of<3, true>(moves) : write_places_of<3, false>(moves);
+    return one_layer ? write_places_of<3, true>(moves) : write_places_of<3, false>(moves);
 }
 
-template <unsigned axes, bool nudging, class Moves>
+template <unsigned axes, bool one_layer, class Moves>
 BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
+    return keeps_nudges_ ? write_places_of<axes, one_layer, true>(moves)
+                         : write_places_of<axes, one_layer, false>(moves);
+}
+
+/// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
+template <unsigned axes, bool one_layer, bool nudging, class Moves>
+BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     // Two look-ups ahead of the writes, where caches do not hold them: homes, then the lanes they
     // name.
     constexpr std::size_t homes_ahead = 24, lanes_ahead = 12, near_homes_max = 128 * 1024;
@@ -390,54 +400,54 @@ BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
     const BlockIndex* const cells = cell_.data();
     const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
     const GridLayer only = layers_.front();
-    const bool one_layer = layers_.size() <= 2;  // and the unplaced
-    for (std::size_t i = 0; i < n; ++i) {
-        if (i % batch == 0) hand_over();
-        if (home_count > near_homes_max && i + homes_ahead < n) {
-            const std::size_t far = index_of(moves[i + homes_ahead].entity);
-            prefetch_line(homes + std::min(far, home_count));
-            const std::size_t near = index_of(moves[i + lanes_ahead].entity);
-            // Of an index without a home: some address, which a prefetch may have.
-            const Slot ahead = near < home_count ? homes[near].slot : Slot{0};
-            const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
-            for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
+    for (std::size_t first = 0; first < n; first += batch) {
+        for (std::size_t i = first; i < std::min(first + batch, n); ++i) {
+            if (home_count > near_homes_max && i + homes_ahead < n) {
+                const std::size_t far = index_of(moves[i + homes_ahead].entity);
+                prefetch_line(homes + std::min(far, home_count));
+                const std::size_t near = index_of(moves[i + lanes_ahead].entity);
+                // Of an index without a home: some address, which a prefetch may have.
+                const Slot ahead = near < home_count ? homes[near].slot : Slot{0};
+                const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
+                for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
+            }
+            const auto& [entity, place] = moves[i];
+            const float x = place.x, y = place.y, z = place.z;
+            // A difference with itself is zero unless it is not finite.
+            if (!((x - x) + (y - y) + (z - z) == 0)) {
+                ++refused.bad_positions;
+                continue;
+            }
+            const std::uint32_t index = index_of(entity);
+            const Home home = index < home_count ? homes[index] : Home{};
+            if (home.generation != generation_of(entity) || home.slot == no_slot) {
+                ++refused.stale_ids;
+                continue;
+            }
+            const BlockIndex block = block_of(home.slot);
+            const BlockIndex cell = block < cell_count ? block : cells[block];
+            if (cell == unplaced_cell) continue;
+            float* const lane = coordinates + block * block_floats + lane_of(home.slot);
+            if (nudging) {
+                nudges[nudged++] = {home.slot,
+                                    {lane[0], lane[lanes_per_block],
+                                     axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
+            }
+            lane[0] = x;
+            lane[lanes_per_block] = y;
+            if (axes == 3) lane[(axes - 1) * lanes_per_block] = z;
+            const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
+            BlockIndex row = layer.cell_y(y);
+            if (axes == 3) row += layer.cell_z(z) * layer.ny;
+            leaving[leavers] = entity;
+            leavers += layer.first_cell + row * layer.nx + layer.cell_x(x) != cell ? 1 : 0;
+            if (nudging) continue;
+            dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
+            if (block != cell)
+                dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
         }
-        const auto& [entity, place] = moves[i];
-        const float x = place.x, y = place.y, z = place.z;
-        // A difference with itself is zero unless it is not finite.
-        if (!((x - x) + (y - y) + (z - z) == 0)) {
-            ++refused.bad_positions;
-            continue;
-        }
-        const std::uint32_t index = index_of(entity);
-        const Home home = index < home_count ? homes[index] : Home{};
-        if (home.generation != generation_of(entity) || home.slot == no_slot) {
-            ++refused.stale_ids;
-            continue;
-        }
-        const BlockIndex block = block_of(home.slot);
-        const BlockIndex cell = block < cell_count ? block : cells[block];
-        if (cell == unplaced_cell) continue;
-        float* const lane = coordinates + block * block_floats + lane_of(home.slot);
-        if (nudging) {
-            nudges[nudged++] = {home.slot,
-                                {lane[0], lane[lanes_per_block],
-                                 axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
-        }
-        lane[0] = x;
-        lane[lanes_per_block] = y;
-        if (axes == 3) lane[(axes - 1) * lanes_per_block] = z;
-        const GridLayer& layer = one_layer ? only : layers_[layer_of_cell(cell)];
-        BlockIndex row = layer.cell_y(y);
-        if (axes == 3) row += layer.cell_z(z) * layer.ny;
-        leaving[leavers] = entity;
-        leavers += layer.first_cell + row * layer.nx + layer.cell_x(x) != cell ? 1 : 0;
-        if (nudging) continue;
-        dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
-        if (block != cell)
-            dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
+        hand_over();
     }
-    hand_over();
     return refused;
 }
 
