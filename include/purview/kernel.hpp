@@ -98,6 +98,8 @@ class Slots {
     bool has_place(Slot slot) const noexcept;
     /// Of an occupied lane.
     EntityId entity(Slot slot) const noexcept;
+    /// Starts to bring near what place() and entities() look at.
+    void prefetch(BlockIndex block) const noexcept;
     /// Of many occupied lanes: faster than one by one. out[slots.size()].
     void entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept;
     /// Where an entity is, or no_slot.
@@ -147,8 +149,8 @@ struct Question {
     std::span<const BlockIndex> blocks;  ///< [n]
     /// [n] this kernel's answer of last tick, if it remembers.
     std::span<const Mask> was;
-    /// [n] or empty: only these lanes matter, all others may be left out. Never for one that
-    /// remembers.
+    /// [n] or empty: only these lanes matter, all occupied, all others may be left out. Never for
+    /// one that remembers, unless it takes them (takes_asked).
     std::span<const Mask> asked;
     std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const Slots& slots;

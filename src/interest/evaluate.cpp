@@ -53,11 +53,10 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     const InterestKernel& kernel = *step.kernel;
     const auto places = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
-    const bool needs_place = kernel.needs_place();
     const bool is_nowhere =
-        needs_place && (kernel.looks_into_areas() ? input.asker.areas.empty() : places.empty());
-    const bool has_unplaced = needs_place && input.may_be_unplaced;
-    const bool may_be_unknown = is_nowhere || has_unplaced || kernel.answers_unknown();
+        step.needs_place && (step.into_areas ? input.asker.areas.empty() : places.empty());
+    const bool has_unplaced = step.needs_place && input.may_be_unplaced;
+    const bool may_be_unknown = is_nowhere || has_unplaced || step.answers_unknown;
     if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
     if (is_nowhere) return true;
     const Slots slots(input.table, input.facts, input.stands_for);
@@ -116,8 +115,8 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         if ((memory.empty() || step.takes_asked) && input.trace == nullptr) {
             scratch.asked.resize(n);
             for (std::size_t i = 0; i < n; ++i) {
-                scratch.asked[i] =
-                    step.op == StepOp::add ? static_cast<Mask>(~so_far[i]) : so_far[i];
+                const int lanes = step.op == StepOp::add ? ~so_far[i] : so_far[i];
+                scratch.asked[i] = static_cast<Mask>(lanes & occupied[blocks[i]]);
             }
             asked = scratch.asked;
         }

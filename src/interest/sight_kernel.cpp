@@ -11,7 +11,6 @@
 #include <bit>
 #include <cmath>
 
-#include "core/prefetch.hpp"
 #include "interest/kernel.hpp"
 #include "purview/sight.hpp"
 #include "spatial/lane_test.hpp"
@@ -46,9 +45,9 @@ class SightKernel final : public InterestKernel {
             return "line of sight unknown: the entity has no place";
         if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
             return "line of sight: farther than " + number_text(reach_m_);
-        Mask fresh = 0, out = 0;
-        Batch batch(*sight_, q, {&out, 1});
-        (void)test_block(q, 0, lane_bit(lane), 1, fresh, batch);
+        Mask out = 0;
+        Batch batch(*this, q, {&out, 1});
+        batch.put(0, lane_bit(lane));
         batch.ask();
         const bool said = (q.was[0] & lane_bit(lane)) != 0;
         const bool sees = (out & lane_bit(lane)) != 0;
@@ -66,8 +65,7 @@ class SightKernel final : public InterestKernel {
 
   private:
     static Mask asked_of(const Question& q, std::size_t i) noexcept {
-        const Mask occupied = q.slots.occupied()[q.blocks[i]];
-        return q.asked.empty() ? occupied : static_cast<Mask>(occupied & q.asked[i]);
+        return q.asked.empty() ? q.slots.occupied()[q.blocks[i]] : q.asked[i];
     }
     void begin_round(const Question& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
@@ -95,11 +93,16 @@ class SightKernel final : public InterestKernel {
         }
         const bool is_short = asked > def_.tests_per_tick;
         std::uint32_t left = def_.tests_per_tick;
-        Batch batch(*sight_, q, out);
+        Batch batch(*this, q, out);
         const auto test = [&](std::size_t i, int wanted) {
             if (wanted == 0) return;
-            prefetch(q, i + 1);
-            left -= test_block(q, i, static_cast<Mask>(wanted), left, fresh[i], batch);
+            if (i + 1 < n) q.slots.prefetch(q.blocks[i + 1]);
+            auto lanes = static_cast<Mask>(wanted);
+            const std::uint32_t count = count_lanes(lanes);
+            if (count > left) lanes = first_lanes(lanes, left);
+            left -= std::min(count, left);
+            fresh[i] |= lanes;
+            batch.put(i, lanes);
         };
         for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
             test(i, asked_of(q, i) & ~(fresh[i] | before[i]));
@@ -118,39 +121,65 @@ class SightKernel final : public InterestKernel {
             add_lanes_within(at, q.blocks.subspan(i, 1), place, reach_m_ * reach_m_, {&near, 1});
         return static_cast<Mask>(near & slots.occupied()[q.blocks[i]]);
     }
-    bool is_near(const Slots& slots, Vec3 a, Vec3 b) const noexcept {
-        if (!(reach_m_ > 0)) return true;
-        const float dx = a.x - b.x, dy = a.y - b.y;
-        float sum = dx * dx + dy * dy;
-        if (slots.axes() == 3) sum = sum + (a.z - b.z) * (a.z - b.z);
-        return sum <= reach_m_ * reach_m_;
-    }
-    static Vec3 ahead(Vec3 at, Vec3 velocity, float seconds) noexcept {
-        return {at.x + velocity.x * seconds, at.y + velocity.y * seconds,
-                at.z + velocity.z * seconds};
-    }
-
     /// Questions on their way to the caller, of one observer; answers are added to `out`.
     class Batch {
       public:
-        Batch(const SightTest& sight, const Question& q, std::span<Mask> out) noexcept
-            : sight_(sight), q_(q), out_(out) {}
-        void clear(std::size_t block, Mask lanes) noexcept {
+        Batch(const SightKernel& kernel, const Question& q, std::span<Mask> out) noexcept
+            : kernel_(kernel), q_(q), out_(out) {}
+        /// The lanes of a block, from each place that is near enough.
+        void put(std::size_t block, Mask lanes) noexcept {
             out_[block] = static_cast<Mask>(out_[block] & ~lanes);
-        }
-        void put(std::size_t block, Slot slot, Vec3 from, Vec3 to) noexcept {
-            if (n_ == queries_max) ask();
-            blocks_[n_] = static_cast<std::uint32_t>(block);
-            slots_[n_] = slot;
-            queries_[n_].from = from;
-            queries_[n_++].to = to;
+            const float reach_m = kernel_.reach_m_;
+            const Slot first = slot_at(q_.blocks[block], 0);
+            for (std::uint32_t p = 0; p < q_.places.size(); ++p) {
+                if (n_ + lanes_per_block > lines_max) ask();
+                for (Mask rest = lanes; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                    const Slot slot = first + static_cast<unsigned>(std::countr_zero(rest));
+                    blocks_[n_] = static_cast<std::uint32_t>(block);
+                    places_[n_] = p;
+                    slots_[n_] = slot;
+                    n_ += !(reach_m > 0) || is_near(q_.slots.place(slot), q_.places[p]) ? 1 : 0;
+                }
+            }
         }
         void ask() noexcept {
             if (n_ == 0) return;
             q_.slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
-            for (std::size_t k = 0; k < n_; ++k) queries_[k].entity = entities_[k];
+            const Slots& slots = q_.slots;
+            ask_along([&](std::size_t k) {
+                return SightQuery{entities_[k], slots.outer(q_.places[places_[k]]),
+                                  slots.outer(slots.place(slots_[k]))};
+            });
+            if (kernel_.def_.predict) {  // the same lines as they will be, if both go on
+                const float seconds = q_.asker.lookahead_s;
+                ask_along([&](std::size_t k) {
+                    const Vec3 velocity = slots.velocity(entities_[k]);
+                    return SightQuery{
+                        entities_[k],
+                        slots.outer(ahead(q_.places[places_[k]], q_.asker.velocity, seconds)),
+                        slots.outer(ahead(slots.place(slots_[k]), velocity, seconds))};
+                });
+            }
+            n_ = 0;
+        }
+
+      private:
+        bool is_near(Vec3 a, Vec3 b) const noexcept {
+            const float dx = a.x - b.x, dy = a.y - b.y;
+            float sum = dx * dx + dy * dy;
+            if (q_.slots.axes() == 3) sum = sum + (a.z - b.z) * (a.z - b.z);
+            return sum <= kernel_.reach_m_ * kernel_.reach_m_;
+        }
+        static Vec3 ahead(Vec3 at, Vec3 velocity, float seconds) noexcept {
+            return {at.x + velocity.x * seconds, at.y + velocity.y * seconds,
+                    at.z + velocity.z * seconds};
+        }
+        template <class Line>
+        void ask_along(Line&& line) noexcept {
+            for (std::size_t k = 0; k < n_; ++k) queries_[k] = line(k);
             std::fill_n(visible_.begin(), n_, std::uint8_t{0});
-            sight_.test(q_.observer, std::span(queries_, n_), std::span(visible_).first(n_));
+            kernel_.sight_->test(q_.observer, std::span(queries_, n_),
+                                 std::span(visible_).first(n_));
             // Questions about a block stand together: its mask is carried from one to the next, as
             // to read what was just written, or a branch, takes longer.
             unsigned mask = 0;
@@ -158,74 +187,33 @@ class SightKernel final : public InterestKernel {
             for (std::size_t k = 0; k < n_; ++k) {
                 const unsigned same = 0U - static_cast<unsigned>(blocks_[k] == last);
                 last = blocks_[k];
-                mask = (mask & same) | (out_[last] & ~same) |
-                       static_cast<unsigned>(visible_[k] != 0) << lane_of(slots_[k]);
+                const unsigned seen = static_cast<unsigned>(visible_[k] != 0) << lane_of(slots_[k]);
+                mask = (mask & same) | ((out_[last] & ~same) | seen);
                 out_[last] = static_cast<Mask>(mask);
             }
-            n_ = 0;
         }
 
-      private:
-        static constexpr std::size_t queries_max = 64;
-        const SightTest& sight_;
+        static constexpr std::size_t lines_max = 80;  // 64, and what a block may add
+        const SightKernel& kernel_;
         const Question& q_;
         std::span<Mask> out_;
         std::size_t n_ = 0;
         union {
-            SightQuery queries_[queries_max];  ///< not zeroed for every observer
+            SightQuery queries_[lines_max];  ///< not zeroed for every observer
         };
-        std::array<std::uint32_t, queries_max> blocks_;
-        std::array<Slot, queries_max> slots_;
-        std::array<EntityId, queries_max> entities_;
-        std::array<std::uint8_t, queries_max> visible_;
+        std::array<std::uint32_t, lines_max> blocks_;
+        std::array<std::uint32_t, lines_max> places_;
+        std::array<Slot, lines_max> slots_;
+        std::array<EntityId, lines_max> entities_;
+        std::array<std::uint8_t, lines_max> visible_;
     };
 
     /// The lowest `count` lanes of a mask.
     static Mask first_lanes(Mask mask, std::uint32_t count) noexcept {
-        if (count_lanes(mask) <= count) return mask;
         Mask rest = mask;
         for (; count > 0; --count) rest &= static_cast<Mask>(rest - 1);
         return static_cast<Mask>(mask & ~rest);
     }
-    /// Tests at most `budget` of the wanted lanes; returns how many.
-    std::uint32_t test_block(const Question& q, std::size_t i, Mask wanted, std::uint32_t budget,
-                             Mask& fresh, Batch& batch) const noexcept {
-        const Mask tested = first_lanes(wanted, budget);
-        batch.clear(i, tested);
-        fresh |= tested;
-        const unsigned axes = q.slots.axes();
-        const float* const block =
-            q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
-        const Slot first = slot_at(q.blocks[i], 0);
-        for (const Vec3& place : q.places) {
-            const Vec3 from = q.slots.outer(place);
-            for (Mask rest = tested; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                const Vec3 at{block[lane], block[lanes_per_block + lane],
-                              axes == 3 ? block[2 * lanes_per_block + lane] : 0};
-                if (!is_near(q.slots, at, place)) continue;
-                batch.put(i, first + lane, from, q.slots.outer(at));
-                if (def_.predict) put_ahead(q, i, first + lane, place, batch);
-            }
-        }
-        return count_lanes(tested);
-    }
-    /// The same line as it will be, if both go on.
-    static void put_ahead(const Question& q, std::size_t i, Slot slot, Vec3 place,
-                          Batch& batch) noexcept {
-        const float seconds = q.asker.lookahead_s;
-        const Vec3 velocity = q.slots.velocity(q.slots.entity(slot));
-        batch.put(i, slot, q.slots.outer(ahead(place, q.asker.velocity, seconds)),
-                  q.slots.outer(ahead(q.slots.place(slot), velocity, seconds)));
-    }
-    /// Blocks that lie wholly inside have not been looked at before.
-    static void prefetch(const Question& q, std::size_t i) noexcept {
-        if (i >= q.blocks.size()) return;
-        const unsigned floats = q.slots.axes() * lanes_per_block;
-        const float* block = q.slots.coordinates() + std::size_t{q.blocks[i]} * floats;
-        for (unsigned f = 0; f < floats; f += lanes_per_block) prefetch_line(block + f);
-    }
-
     std::shared_ptr<const SightTest> sight_;
     SightDef def_;
     float reach_m_;

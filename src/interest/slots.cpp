@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <algorithm>
 
+#include "core/prefetch.hpp"
 #include "interest/entity_facts.hpp"
 #include "purview/kernel.hpp"
 
@@ -53,6 +54,11 @@ bool Slots::is_unplaced(BlockIndex block) const noexcept {
 }
 bool Slots::has_place(Slot slot) const noexcept {
     return table_->will_be_placed(slot);
+}
+void Slots::prefetch(BlockIndex block) const noexcept {
+    const float* at = table_->coordinates(block);
+    for (unsigned f = 0; f < axes_ * lanes_per_block; f += lanes_per_block) prefetch_line(at + f);
+    table_->prefetch_entity(slot_at(block, 0));
 }
 EntityId Slots::entity(Slot slot) const noexcept {
     return all_ != EntityId::none ? all_ : table_->entity(slot);
