@@ -149,8 +149,8 @@ struct Question {
     std::span<const BlockIndex> blocks;  ///< [n]
     /// [n] this kernel's answer of last tick, if it remembers.
     std::span<const Mask> was;
-    /// [n] or empty: only these lanes matter, all occupied, all others may be left out. Never for
-    /// one that remembers, unless it takes them (takes_asked).
+    /// [n] or empty: only these lanes matter, all occupied, all others may be left out. Never empty
+    /// for a kernel that takes them (takes_asked), always for any other that remembers.
     std::span<const Mask> asked;
     std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const Slots& slots;

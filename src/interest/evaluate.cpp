@@ -112,11 +112,12 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         // What is settled is not asked about; but whoever remembers must see all, and so must a
         // trace.
         std::span<const Mask> asked;
-        if ((memory.empty() || step.takes_asked) && input.trace == nullptr) {
+        const bool is_traced = input.trace != nullptr;
+        if (step.takes_asked || (memory.empty() && !is_traced)) {
             scratch.asked.resize(n);
             for (std::size_t i = 0; i < n; ++i) {
-                const int lanes = step.op == StepOp::add ? ~so_far[i] : so_far[i];
-                scratch.asked[i] = static_cast<Mask>(lanes & occupied[blocks[i]]);
+                const int open = step.op == StepOp::add ? ~so_far[i] : so_far[i];
+                scratch.asked[i] = static_cast<Mask>((is_traced ? ~0 : open) & occupied[blocks[i]]);
             }
             asked = scratch.asked;
         }
@@ -127,10 +128,10 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
             input.trace->push_back(
                 {&step, scratch.answer[0], any_unknown ? scratch.unknown[0] : Mask{0}, so_far[0]});
         }
-        for (std::size_t i = 0; !memory.empty() && i < n; ++i) {
-            const Mask known = any_unknown ? static_cast<Mask>(~scratch.unknown[i]) : all_lanes;
-            memory[i] = scratch.answer[i] & known & occupied[blocks[i]];
-        }
+        if (memory.empty()) continue;
+        for (std::size_t i = 0; any_unknown && i < n; ++i)
+            scratch.answer[i] = static_cast<Mask>(scratch.answer[i] & ~scratch.unknown[i]);
+        for (std::size_t i = 0; i < n; ++i) memory[i] = scratch.answer[i] & occupied[blocks[i]];
     }
     if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
 }

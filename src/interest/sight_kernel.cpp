@@ -33,11 +33,13 @@ class SightKernel final : public InterestKernel {
             begin_round(q, fresh, before);
             test_lanes(q, fresh, before, out);
         }
+        // Loop by loop, as each is one of vectors then.
+        const int otherwise = def_.shown_when_unknown ? ~0 : 0;
         for (std::size_t i = 0; i < n; ++i) {
-            const auto known = static_cast<Mask>(fresh[i] | before[i]);
-            out[i] = static_cast<Mask>(def_.shown_when_unknown ? out[i] | ~known : out[i] & known);
-            if (reach_m_ > 0) out[i] &= within(q, i);
+            const int known = fresh[i] | before[i];
+            out[i] = static_cast<Mask>((out[i] & known) | (otherwise & ~known));
         }
+        for (std::size_t i = 0; reach_m_ > 0 && i < n; ++i) out[i] &= within(q, i);
     }
     std::string describe(const Question& q, unsigned lane) const override {
         if (q.places.empty()) return "line of sight unknown: the observer is nowhere";
@@ -64,9 +66,6 @@ class SightKernel final : public InterestKernel {
     LookFrom looks_from() const noexcept override { return from_; }
 
   private:
-    static Mask asked_of(const Question& q, std::size_t i) noexcept {
-        return q.asked.empty() ? q.slots.occupied()[q.blocks[i]] : q.asked[i];
-    }
     void begin_round(const Question& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
         if (q.asker.tick % std::max(def_.grace_ticks / 2, 1U) != 0) return;
@@ -78,20 +77,14 @@ class SightKernel final : public InterestKernel {
     void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
                     std::span<Mask> out) const noexcept {
         const std::size_t n = fresh.size();
-        std::size_t asked = 0;
         int unanswered = 0, stale = 0;  // of any block
-        constexpr std::size_t some = 64;
-        for (std::size_t first = 0; first < n; first += some) {  // with vectors, but for one loop
-            const std::size_t count = std::min(some, n - first);
-            std::array<Mask, some> lanes;
-            for (std::size_t i = 0; i < count; ++i) lanes[i] = asked_of(q, first + i);
-            for (std::size_t i = 0; i < count; ++i) {
-                asked += count_lanes(lanes[i]);
-                unanswered |= lanes[i] & ~(fresh[first + i] | before[first + i]);
-                stale |= lanes[i] & ~fresh[first + i];
-            }
+        for (std::size_t i = 0; i < n; ++i) {
+            unanswered |= q.asked[i] & ~(fresh[i] | before[i]);
+            stale |= q.asked[i] & ~fresh[i];
         }
-        const bool is_short = asked > def_.tests_per_tick;
+        std::size_t asked = 0;
+        for (std::size_t i = 0; stale != 0 && i < n; ++i) asked += count_lanes(q.asked[i]);
+        const bool is_short = asked > def_.tests_per_tick;  // and not all are fresh
         std::uint32_t left = def_.tests_per_tick;
         Batch batch(*this, q, out);
         const auto test = [&](std::size_t i, int wanted) {
@@ -105,12 +98,11 @@ class SightKernel final : public InterestKernel {
             batch.put(i, lanes);
         };
         for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
-            test(i, asked_of(q, i) & ~(fresh[i] | before[i]));
-        for (std::size_t i = 0; is_short && stale != 0 && left > 0 && i < n; ++i)
-            test(i, asked_of(q, i) & ~fresh[i]);
+            test(i, q.asked[i] & ~(fresh[i] | before[i]));
+        for (std::size_t i = 0; is_short && left > 0 && i < n; ++i) test(i, q.asked[i] & ~fresh[i]);
         const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
-        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, asked_of(q, i));
-        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, asked_of(q, i));
+        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, q.asked[i]);
+        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.asked[i]);
         batch.ask();
     }
     Mask within(const Question& q, std::size_t i) const noexcept {
