@@ -44,6 +44,9 @@ class Figures {
         figures.back().is_timed = false;
     }
     /// Without a gate: printed beside its target.
+    void aim_at_least(const std::string& name, double value, double target) {
+        figures.push_back({name, value, 0, target, false, "yes", false});
+    }
     void aim_at_most(const std::string& name, double value, double target) {
         figures.push_back({name, value, 0, target, true, "yes", false});
     }
