@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "purview/interest.hpp"
+#include "purview/kernel.hpp"
 
 namespace purview::test {
 
@@ -277,6 +280,51 @@ TEST_CASE("interest: a group is shown and hidden as one, parents first, children
     CHECK(manager.leave_unit(id(2), EntityDef{{51, 50, 0}, true, 0, {}}) == Status::ok);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0, 2});
+}
+
+TEST_CASE(
+    "interest: a kernel that remembers and takes them is asked about what steps before it leave "
+    "open, and about nobody who is not there") {
+    /// Yes to all it is asked about.
+    class Taking final : public InterestKernel {
+      public:
+        void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+            wrong += q.asked.size() != q.blocks.size() ? 1 : 0;
+            for (std::size_t i = 0; i < q.asked.size(); ++i) {
+                wrong += (q.asked[i] & ~q.slots.occupied()[q.blocks[i]]) != 0 ? 1 : 0;
+                asked += static_cast<unsigned>(std::popcount(q.asked[i]));
+                out[i] = q.asked[i];
+            }
+        }
+        std::string describe(const Question&, unsigned) const override { return "taking"; }
+        bool remembers() const noexcept override { return true; }
+        bool takes_asked() const noexcept override { return true; }
+        mutable unsigned wrong = 0, asked = 0;
+    };
+    const auto asked_as = [](StepOp op, std::vector<StepDesc> before) {
+        const auto taking = std::make_shared<Taking>();
+        StepDesc own{op, {KernelType::custom}};
+        own.kernel.custom = taking;
+        before.push_back(own);
+        InterestManager manager = make(before);
+        for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
+        const ObserverId observer = watch(manager, id(0));
+        manager.tick();
+        for (std::uint32_t i = 1; i < 20; ++i)  // lanes are left, and some become empty
+            CHECK(manager.move(id(i), {static_cast<float>(i) * 5, 20, 0}) == Status::ok);
+        CHECK(manager.despawn(id(19)) == Status::ok);
+        taking->asked = 0;
+        manager.tick();
+        const unsigned asked = taking->asked;
+        CHECK(!manager.explain(observer, id(1)).text().empty());
+        CHECK(taking->wrong == 0);
+        return asked;
+    };
+    CHECK(asked_as(StepOp::add, {}) == 19);
+    // Within 41 of id(0) at (0, 50), 30 m below them: 0, 5, ... 25.
+    CHECK(asked_as(StepOp::require, {within(StepOp::add, 41, 41)}) == 6);
+    CHECK(asked_as(StepOp::subtract, {within(StepOp::add, 41, 41)}) == 6);
+    CHECK(asked_as(StepOp::add, {within(StepOp::add, 41, 41)}) == 13);
 }
 
 TEST_CASE("interest: reasons say what happened") {

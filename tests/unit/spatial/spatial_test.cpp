@@ -162,7 +162,13 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                 REQUIRE(table.flag(flag, slot) == expected.flag);
                 REQUIRE(table.key(key, slot) == expected.key);
             }
+            for (BlockIndex b = 0; b < table.block_end(); ++b)
+                REQUIRE((table.vacated(b) == 0 || table.unsettled().test(table.cell_of_block(b))));
+            for (BlockIndex cell = 0; cell < table.cell_end(); ++cell)
+                REQUIRE((!table.ring_changed().test(cell) || table.unsettled().test(cell)));
             table.end_tick();
+            REQUIRE(table.unsettled().none());  // no block is idle for long enough to be recycled
+            REQUIRE(table.ring_changed().none());
             std::size_t occupied = 0;
             for (BlockIndex b = 0; b < table.block_end(); ++b) {
                 occupied += static_cast<std::size_t>(std::popcount(table.occupied(b)));
