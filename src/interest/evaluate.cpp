@@ -76,6 +76,20 @@ std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n
     return masks.subspan((1 + step.plane) * n, step.planes * n);
 }
 
+/// The occupied lanes that a step may still change, or, for a trace, all.
+std::span<const Mask> open_lanes(const ScanInput& input, StepOp op,
+                                 std::span<const BlockIndex> blocks, std::span<const Mask> so_far,
+                                 ScanScratch& scratch) {
+    const auto occupied = input.table.occupied();
+    const bool all = input.trace != nullptr;
+    scratch.asked.resize(blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const int open = op == StepOp::add ? ~so_far[i] : so_far[i];
+        scratch.asked[i] = static_cast<Mask>((all ? ~0 : open) & occupied[blocks[i]]);
+    }
+    return scratch.asked;
+}
+
 /// Enters wait: what the node said last, less what an entity's own facts hide.
 void keep_but_hides(const ScanInput& input, const NodeProgram& node,
                     std::span<const BlockIndex> blocks, std::span<const Mask> last,
@@ -84,7 +98,9 @@ void keep_but_hides(const ScanInput& input, const NodeProgram& node,
     for (const Step& step : node.steps) {
         if (step.op != StepOp::subtract || step.kernel->depends_on() != DependsOn::entity) continue;
         scratch.answer.resize(blocks.size());
-        const bool any_unknown = ask(input, step, blocks, 0, {}, {}, scratch, scratch.answer);
+        std::span<const Mask> asked;
+        if (step.takes_asked) asked = open_lanes(input, step.op, blocks, so_far, scratch);
+        const bool any_unknown = ask(input, step, blocks, 0, {}, asked, scratch, scratch.answer);
         combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
     }
 }
@@ -112,15 +128,8 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         // What is settled is not asked about; but whoever remembers must see all, and so must a
         // trace.
         std::span<const Mask> asked;
-        const bool is_traced = input.trace != nullptr;
-        if (step.takes_asked || (memory.empty() && !is_traced)) {
-            scratch.asked.resize(n);
-            for (std::size_t i = 0; i < n; ++i) {
-                const int open = step.op == StepOp::add ? ~so_far[i] : so_far[i];
-                scratch.asked[i] = static_cast<Mask>((is_traced ? ~0 : open) & occupied[blocks[i]]);
-            }
-            asked = scratch.asked;
-        }
+        if (step.takes_asked || (memory.empty() && input.trace == nullptr))
+            asked = open_lanes(input, step.op, blocks, so_far, scratch);
         const bool any_unknown =
             ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
         combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
@@ -213,7 +222,9 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
         scratch.memory.assign(kept.begin(), kept.end());
     }
     std::span<Mask> yes = scratch.yes;
-    const bool any_unknown = ask(input, step, blocks, 0, scratch.memory, asked, scratch.scan, yes);
+    const bool sees_all = step.plane != no_plane && !step.takes_asked;
+    const bool any_unknown = ask(input, step, blocks, 0, scratch.memory,
+                                 sees_all ? std::span<const Mask>{} : asked, scratch.scan, yes);
     for (std::size_t i = 0; i < n; ++i) {
         if (any_unknown) {  // it adds nothing, and subtracts
             const Mask unknown = scratch.scan.unknown[i];

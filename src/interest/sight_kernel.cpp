@@ -113,6 +113,7 @@ class SightKernel final : public InterestKernel {
             add_lanes_within(at, q.blocks.subspan(i, 1), place, reach_m_ * reach_m_, {&near, 1});
         return static_cast<Mask>(near & slots.occupied()[q.blocks[i]]);
     }
+
     /// Questions on their way to the caller, of one observer; answers are added to `out`.
     class Batch {
       public:
@@ -206,6 +207,7 @@ class SightKernel final : public InterestKernel {
         for (; count > 0; --count) rest &= static_cast<Mask>(rest - 1);
         return static_cast<Mask>(mask & ~rest);
     }
+
     std::shared_ptr<const SightTest> sight_;
     SightDef def_;
     float reach_m_;

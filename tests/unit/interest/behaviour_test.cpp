@@ -299,6 +299,8 @@ TEST_CASE(
         std::string describe(const Question&, unsigned) const override { return "taking"; }
         bool remembers() const noexcept override { return true; }
         bool takes_asked() const noexcept override { return true; }
+        DependsOn depends_on() const noexcept override { return depends; }
+        DependsOn depends = DependsOn::pair;
         mutable unsigned wrong = 0, asked = 0;
     };
     const auto asked_as = [](StepOp op, std::vector<StepDesc> before) {
@@ -325,6 +327,25 @@ TEST_CASE(
     CHECK(asked_as(StepOp::require, {within(StepOp::add, 41, 41)}) == 6);
     CHECK(asked_as(StepOp::subtract, {within(StepOp::add, 41, 41)}) == 6);
     CHECK(asked_as(StepOp::add, {within(StepOp::add, 41, 41)}) == 13);
+
+    // While enters and leaves wait, hides do not: whoever depends on the entity alone is asked.
+    const auto taking = std::make_shared<Taking>();
+    taking->depends = DependsOn::entity;
+    InterestDef def;
+    def.rules.bounds_max = {100, 100, 0};
+    StepDesc own{StepOp::subtract, {KernelType::custom}};
+    own.kernel.custom = taking;
+    def.rules.nodes.push_back({"node", NodeType::grid, {within(StepOp::add, 41, 41), own}});
+    def.rules.nodes[0].refresh = {RefreshType::every, 4, 0, true};
+    InterestManager manager = std::move(InterestManager::create(def)).value();
+    for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
+    (void)watch(manager, id(0));
+    for (int tick = 0; tick < 8; ++tick) {
+        taking->asked = 0;
+        CHECK(manager.move(id(0), {static_cast<float>(tick), 50, 0}) == Status::ok);
+        manager.tick();
+        CHECK(taking->wrong == 0);
+    }
 }
 
 TEST_CASE("interest: reasons say what happened") {
