@@ -10,7 +10,8 @@
 // a fact took and a window gives back in the same tick cancels. Facts come before moves; `move`
 // only queues.
 //
-//   entities.cpp  units.cpp  observers.cpp  bindings   edits: what they mean for X
+//   entities.cpp  places.cpp  attributes.cpp
+//   units.cpp  observers.cpp  bindings                 edits: what they mean for X
 //   split_members.cpp                                  groups that are judged as a tree of units
 //   facts.cpp     edits.hpp                            X itself, and the log of what it did
 //   custom_nodes.cpp  live_rules.cpp                   nodes of the caller's own; other rules
@@ -20,6 +21,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -124,6 +126,10 @@ struct Sight {
     std::size_t main_places = 0;
 };
 
+inline bool is_finite(Vec3 p) noexcept {
+    return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
+}
+
 /// Rules name only flags, keys and values that are there.
 bool fits(const InterestRules& rules, const InterestDef& def) noexcept;
 
@@ -139,12 +145,13 @@ class InterestData {
 
     ~InterestData() = default;
 
-    // -- entities.cpp
-    Status spawn(EntityId entity, const EntityDef& def);
-    Status despawn(EntityId entity);
+    // -- places.cpp
     Status move(EntityId entity, Vec3 place);
     void move(std::span<const Move> moves);
     void move(const PlaceColumns& columns);
+    Status set_place_override(EntityId entity, EntityId other);
+    Status update(EntityId entity);
+    // -- attributes.cpp
     Status set_flag(EntityId entity, FlagId flag, bool value);
     Status set_key(EntityId entity, KeyDomain domain, Key key);
     Status edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds);
@@ -152,17 +159,18 @@ class InterestData {
     Status set_range(EntityId entity, float range_m);
     Status set_bounds(EntityId entity, float radius_m);
     Status set_mode(EntityId entity, EntityMode mode);
-    Status set_place_override(EntityId entity, EntityId other);
     Status set_velocity(EntityId entity, Vec3 velocity);
     Status set_owner(EntityId entity, ObserverId owner);
     Status force_hide(EntityId entity, bool hidden);
     Status show_to_all(EntityId entity, bool shown);
+    // -- entities.cpp
+    Status spawn(EntityId entity, const EntityDef& def);
+    Status despawn(EntityId entity);
     Status add_node(EntityId entity, NodeId node);
     Status remove_node(EntityId entity, NodeId node);
     Status set_nodes(EntityId entity, std::span<const NodeId> nodes);
     Status add_default_node(EntityId entity);
     Status recheck(EntityId entity);
-    Status update(EntityId entity);
     // -- units.cpp
     Status join_unit(EntityId member, EntityId root, EntityId parent);
     Status leave_unit(EntityId member, const EntityDef& def);
@@ -378,7 +386,6 @@ class InterestData {
     void drop_rows(EntityId unit);
     void update_special(EntityId unit);
     void update_no_window(EntityId unit);
-    void add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta);
     void forget_entity(EntityId entity);
     void drop_pairs(EntityId unit);
     void drop_override(EntityId entity);
@@ -386,14 +393,17 @@ class InterestData {
     std::uint32_t layer_for(const KindInterest* kind, float range_m) const noexcept;
     std::uint32_t layer_of(EntityId unit) const noexcept;
     void write_bounds(Slot slot, float radius_m);
+    const KindInterest* kind_of(KindId kind) const noexcept {
+        return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
+    }
+    // -- places.cpp
     bool is_routed(EntityId entity) const noexcept;
     void write_place(EntityId entity, Vec3 inner_place);
     void end_override(EntityId entity, Override was);
     void apply_overrides();
     void update_cells();
-    const KindInterest* kind_of(KindId kind) const noexcept {
-        return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
-    }
+    // -- attributes.cpp
+    void add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta);
     // -- units.cpp
     /// The observer has the member with this number of a list.
     struct View {

@@ -9,13 +9,7 @@
 
 namespace purview {
 
-namespace {
-
-bool is_finite(Vec3 p) noexcept {
-    return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<ObserverId> InterestData::add_observer() {
     const std::uint32_t index = observer_pool_.acquire();

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where entities are: moves, places that follow another entity, dormant entities.
+#include <cstring>
+#include <utility>
+
+#include "interest/interest_data.hpp"
+
+namespace purview {
+
+/// It has no place of its own in the table, or not the one that it is told.
+bool InterestData::is_routed(EntityId entity) const noexcept {
+    const std::uint32_t index = index_of(entity);
+    return is_member(entity) || (overrides_.size() > 0 && overrides_.contains(index)) ||
+           (dormant_.size() > 0 && dormant_.contains(index));
+}
+
+void InterestData::write_place(EntityId entity, Vec3 inner_place) {
+    const Move one{entity, inner_place};
+    (void)table_.write_places(std::span(&one, 1));
+    if (has_cells_) cell_movers_.push_back(entity);
+}
+
+Status InterestData::move(EntityId entity, Vec3 place) {
+    if (!is_known(entity)) {
+        ++counters.stale_ids;
+        return Status::stale_id;
+    }
+    if (!is_finite(place)) {
+        ++counters.bad_positions;
+        return Status::bad_position;
+    }
+    if (is_member(entity)) return Status::ok;
+    if (overrides_.size() > 0) {
+        if (Override* instead = overrides_.find(index_of(entity))) {
+            instead->own_place = inner(place);
+            return Status::ok;
+        }
+    }
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(index_of(entity))) {
+            *away = inner(place);
+            return Status::ok;
+        }
+    }
+    write_place(entity, inner(place));
+    return Status::ok;
+}
+
+namespace {
+
+/// Moves with their counted axes first.
+struct ExchangedMoves {
+    std::span<const Move> moves;
+    std::size_t size() const noexcept { return moves.size(); }
+    Move operator[](std::size_t i) const noexcept {
+        return {moves[i].entity, exchanged(Axes::xz, moves[i].place)};
+    }
+};
+
+}  // namespace
+
+void InterestData::move(std::span<const Move> moves) {
+    if (member_ids_.size() > 0 || overrides_.size() > 0 || dormant_.size() > 0 || has_cells_) {
+        for (const Move& one : moves) (void)move(one.entity, one.place);
+        return;
+    }
+    const BlockTable::Refused refused = facts_table_.axes == Axes::xz
+                                            ? table_.write_places(ExchangedMoves{moves})
+                                            : table_.write_places(moves);
+    counters.stale_ids += refused.stale_ids;
+    counters.bad_positions += refused.bad_positions;
+}
+
+void InterestData::move(const PlaceColumns& columns) {
+    moves_.clear();
+    const auto at = [&](const float* column, std::size_t i) {
+        if (column == nullptr) return 0.0F;
+        const auto* bytes = reinterpret_cast<const unsigned char*>(column);
+        float value = 0;
+        std::memcpy(&value, bytes + i * columns.stride_bytes, sizeof value);
+        return value;
+    };
+    const auto put = [&](std::size_t i) {
+        if (i >= columns.entities.size() || columns.entities[i] == EntityId::none) return;
+        moves_.push_back(
+            {columns.entities[i], {at(columns.x, i), at(columns.y, i), at(columns.z, i)}});
+    };
+    if (!columns.changed.empty()) {
+        for (std::size_t w = 0; w < columns.changed.size(); ++w)
+            for_each_bit(columns.changed[w], w * bits_per_word, put);
+    } else {
+        const bool is_flat = !table_.is_three_d();
+        for (std::size_t i = 0; i < columns.entities.size(); ++i) {
+            const Slot slot = table_.slot_of(columns.entities[i]);
+            if (slot != no_slot && !is_routed(columns.entities[i])) {
+                Vec3 now = inner({at(columns.x, i), at(columns.y, i), at(columns.z, i)});
+                if (is_flat) now.z = 0;
+                if (now == table_.place(slot)) continue;
+            }
+            put(i);
+        }
+    }
+    move(std::span<const Move>(moves_));
+}
+
+Status InterestData::update(EntityId entity) {
+    if (!is_known(entity)) return Status::stale_id;
+    const EntityId unit = unit_of(entity);
+    if (dormant_.size() > 0) {
+        if (const Vec3* away = dormant_.find(index_of(unit))) write_place(unit, *away);
+    }
+    return recheck(unit);
+}
+
+Status InterestData::set_place_override(EntityId entity, EntityId other) {
+    if (!is_known(entity)) return Status::stale_id;
+    if (is_member(entity)) return Status::refused;
+    if (other == EntityId::none) {
+        if (const Override* had = overrides_.find(index_of(entity))) {
+            end_override(entity, *had);
+        }
+        return Status::ok;
+    }
+    if (!is_known(other)) return Status::stale_id;
+    constexpr int in_a_row_max = 8;
+    EntityId at = unit_of(other);
+    for (int steps = 1;; ++steps) {
+        if (at == entity) return Status::would_cycle;
+        const Override* next = overrides_.find(index_of(at));
+        if (next == nullptr) break;
+        if (steps == in_a_row_max) return Status::too_deep;
+        at = unit_of(next->other);
+    }
+    Override* had = overrides_.find(index_of(entity));
+    if (had == nullptr) {
+        Vec3 own = table_.place(table_.slot_of(entity));
+        if (const Vec3* away = dormant_.find(index_of(entity))) own = *away;
+        overrides_[index_of(entity)] = {other, own, !table_.will_be_placed(table_.slot_of(entity))};
+        overriding_.push_back(entity);
+    } else {
+        had->other = other;
+    }
+    return Status::ok;
+}
+
+/// Its own place counts again, or that it has none.
+void InterestData::end_override(EntityId entity, Override was) {
+    drop_override(entity);
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(index_of(entity))) *away = was.own_place;
+    }
+    const Slot slot = table_.slot_of(entity);
+    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_of(entity);
+    const bool is_there = table_.layer_of(block_of(slot)) == layer;
+    if (is_there) write_place(entity, was.own_place);
+    table_.change_layer(entity, layer, is_there ? nullptr : &was.own_place);
+    if (has_cells_) cell_movers_.push_back(entity);
+}
+
+/// Whoever stands for the place of another goes where that one is now.
+void InterestData::apply_overrides() {
+    constexpr int in_a_row_max = 16;  // a chain may grow at its far end
+    for (std::size_t i = overriding_.size(); i > 0; --i) {
+        const EntityId entity = overriding_[i - 1];
+        if (is_known(overrides_.find(index_of(entity))->other)) continue;
+        end_override(entity, *overrides_.find(index_of(entity)));
+    }
+    for (const EntityId entity : overriding_) {
+        EntityId at = entity;
+        for (int steps = 0; steps < in_a_row_max; ++steps) {
+            const Override* next = overrides_.find(index_of(at));
+            if (next == nullptr) break;
+            at = unit_of(next->other);
+        }
+        const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
+        if (slot == no_slot || own == no_slot) continue;
+        const bool has_place = table_.will_be_placed(slot);
+        const Vec3 there = table_.place(slot);
+        if (has_place != table_.will_be_placed(own)) {
+            // It has a place as long as the other has one.
+            table_.change_layer(entity, has_place ? layer_of(entity) : unplaced_layer_, &there);
+            if (has_cells_) cell_movers_.push_back(entity);
+        } else if (has_place && !(there == table_.place(own))) {
+            write_place(entity, there);
+        }
+    }
+}
+
+/// Inner nodes of whoever moved, entities and observers.
+void InterestData::update_cells() {
+    if (!has_cells_) return;
+    for (const EntityId unit : cell_movers_) {
+        if (table_.slot_of(unit) == no_slot) continue;
+        touch_all(unit);  // of a mixed group, too: for those to whom it matters
+        update_rows(unit);
+        tell_touched(unit);
+    }
+    cell_movers_.clear();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        edit_observer(o, [&] { update_observer_rows(o); });
+    }
+}
+
+}  // namespace purview
