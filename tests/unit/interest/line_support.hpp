@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 #include <set>
@@ -16,6 +17,7 @@
 
 #include "interest/steps.hpp"
 #include "purview/interest.hpp"
+#include "purview/memory.hpp"
 #include "purview/node.hpp"
 
 namespace purview::test::lines {
@@ -25,6 +27,31 @@ using Set = std::set<std::uint32_t>;  ///< entities by index
 inline EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
+
+// -- memory ---------------------------------------------------------------------------------------
+
+/// Bytes that the large arrays of the engine hold, while it is alive.
+class CountedMemory {
+  public:
+    CountedMemory() { set_memory_hooks({allocate, release, this}); }
+    ~CountedMemory() { set_memory_hooks({}); }
+    CountedMemory(const CountedMemory&) = delete;
+    CountedMemory& operator=(const CountedMemory&) = delete;
+    std::size_t held = 0;
+    std::size_t calls = 0;
+
+  private:
+    static void* allocate(std::size_t bytes, std::size_t alignment, void* user) {
+        auto& self = *static_cast<CountedMemory*>(user);
+        self.held += bytes;
+        ++self.calls;
+        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    }
+    static void release(void* memory, std::size_t bytes, std::size_t, void* user) {
+        static_cast<CountedMemory*>(user)->held -= bytes;
+        std::free(memory);
+    }
+};
 
 // -- nodes of one's own ---------------------------------------------------------------------------
 
@@ -43,6 +70,9 @@ inline NodeDesc dispatched(std::string name, std::shared_ptr<const InterestDispa
     outer.dispatcher = std::move(dispatcher);
     return outer;
 }
+
+constexpr NodeId node0{0}, node1{1}, node2{2};
+using Members = NodeMembers;
 
 /// Three flags, two domains of keys, two values; a square of 100.
 inline InterestDef def_of(std::vector<NodeDesc> nodes) {
@@ -66,6 +96,14 @@ inline InterestManager make(std::vector<NodeDesc> nodes) {
 
 // -- worlds ---------------------------------------------------------------------------------------
 
+/// For the expression that it stands in: it holds no nodes of its own.
+inline EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
+    EntityDef def;
+    def.place = {x, 50, 0};
+    def.nodes = std::span(nodes.begin(), nodes.size());
+    def.flags = flags;
+    return def;
+}
 inline EntityId spawn(InterestManager& manager, std::uint32_t index, EntityDef def) {
     CHECK(manager.spawn(id(index), def) == Status::ok);
     return id(index);
