@@ -92,8 +92,8 @@ void add_rows(Report& report, const std::vector<Row>& rows) {
         std::printf("%-24s %-12s %9u %8.3f %8.3f %8.3f %8.2f %8.1f %7.2f %7.2f %llu/%llu\n",
                     row.scene.c_str(), row.engine.c_str(), row.observers, row.ms_p10, row.ms_p50,
                     row.ms_p99, ratio(row, rows.front()), row.bytes, row.datagrams,
-                    row.allocations_per_tick, static_cast<unsigned long long>(row.wrong),
-                    static_cast<unsigned long long>(row.checked));
+                    row.allocations_per_tick, static_cast<unsigned long long>(row.checked.wrong),
+                    static_cast<unsigned long long>(row.checked.values));
         int column = 0;
         for (const auto& [name, value] : row.more) {
             std::printf("%s%s %.3f", column++ % 6 == 0 ? (column > 1 ? "\n    " : "    ") : ", ",
@@ -122,8 +122,8 @@ json to_json(const Report& report, const std::string& command) {
                         {"bytes_per_observer_tick", r.bytes},
                         {"datagrams_per_observer_tick", r.datagrams},
                         {"allocations_per_tick", r.allocations_per_tick},
-                        {"values_checked", r.checked},
-                        {"values_wrong", r.wrong},
+                        {"values_checked", r.checked.values},
+                        {"values_wrong", r.checked.wrong},
                         {"more", r.more}});
     }
     return report_json(report, std::move(rows), json::object(), command);

@@ -10,7 +10,7 @@
 
 #include "common/figures.hpp"
 #include "common/machine.hpp"
-#include "replication/stage.hpp"
+#include "replication/check.hpp"
 #include "replication/wire_meter.hpp"
 
 namespace purview::bench {
@@ -36,8 +36,7 @@ struct Row {
     double bytes = 0;              ///< for one observer in one tick: payload, with every header
     double datagrams = 0;          ///< the same
     double allocations_per_tick = 0;
-    std::uint64_t checked = 0;  ///< values of decoded clients that were compared
-    std::uint64_t wrong = 0;
+    Checked checked;                     ///< decoded clients
     std::map<std::string, double> more;  ///< what only this scene has
 };
 
@@ -52,6 +51,10 @@ class Meter {
         allocations_.push_back(0);
     }
     void add(const TickCost& cost);
+    void add(const EncodeCost& cost) {
+        add_ms(cost.ms);
+        add_bytes(static_cast<double>(cost.bytes));
+    }
     void add_ms(double ms) { rounds_.back().push_back(ms); }
     void add_bytes(double bytes) { bytes_ += bytes; }
     /// Where the bits of the first client's packets went; of its updates each, and of its ticks.

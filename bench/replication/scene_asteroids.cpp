@@ -150,8 +150,7 @@ void scene_asteroids(Report& report, const Options& options) {
     }
     ours.add_bits(scene.meter->bits());
     Row row = ours.row("asteroids", "purview", 1);
-    row.checked = checked.values;
-    row.wrong = checked.wrong;
+    row.checked = checked;
     const double per_tick = row.bytes + row.datagrams * under_udp_bytes;
     row.more["kb_s"] = per_tick * tick_hz / 1000;
     row.more["bytes_per_body"] = per_tick / bodies;
@@ -168,7 +167,7 @@ void figures_of_asteroids(Report& report) {
     } else {
         report.at_most("asteroids, kB/s", ours->more.at("kb_s"), 30, 15);
     }
-    report.at_most("asteroids, mismatches", static_cast<double>(ours->wrong), 0, 0);
+    report.at_most("asteroids, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

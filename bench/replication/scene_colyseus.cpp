@@ -197,18 +197,15 @@ void run(Report& report, const Options& options, Variant variant) {
             theirs.add_bytes(turn.bytes * variant.scene.observers);
         }
         view_ms.insert(view_ms.end(), turn.view_ms.begin(), turn.view_ms.end());
-        peer_row.checked += turn.values;
-        peer_row.wrong += turn.wrong;
+        peer_row.checked += {turn.values, turn.wrong};
     }
     mine.add_bits(ours.bits());
     if (!variant.right_at_once()) ours.checked += settle_and_check(ours.stage());
     std::vector<Row> rows{mine.row(variant.name, "purview", variant.scene.observers)};
-    rows[0].checked = ours.checked.values;
-    rows[0].wrong = ours.checked.wrong;
+    rows[0].checked = ours.checked;
     if (with_peer) {
         Row row = theirs.row(variant.name, "colyseus", variant.scene.observers);
         row.checked = peer_row.checked;
-        row.wrong = peer_row.wrong;
         row.more["view_ms"] = median(view_ms);
         rows.push_back(row);
     }
@@ -248,7 +245,7 @@ void figures_of_colyseus(Report& report) {
         const Row* peer = report.find(scene, "colyseus");
         const std::string name = scene + ", times as fast";
         if (ours == nullptr) return;  // rows may be run alone
-        if (peer == nullptr || peer->wrong > 0) {
+        if (peer == nullptr || peer->checked.wrong > 0) {
             report.does_not_count(name, false, gate, target,
                                   peer == nullptr ? "peer did not run" : "peer decoded wrongly");
             return;
@@ -271,14 +268,11 @@ void figures_of_colyseus(Report& report) {
     }
     bytes("colyseus ranged floats", 185);
     bytes("colyseus ranged floats loss", 195);
-    double wrong = 0, checked = 0;
-    for (const Row& row : report.rows) {
-        if (!is_ours(row)) continue;
-        wrong += static_cast<double>(row.wrong);
-        checked += static_cast<double>(row.checked);
-    }
-    report.at_most("colyseus mismatches in decoded clients", wrong, 0, 0);
-    report.at_least("colyseus values compared", checked, 1, 1);
+    Checked all;
+    for (const Row& row : report.rows)
+        if (is_ours(row)) all += row.checked;
+    report.at_most("colyseus mismatches in decoded clients", static_cast<double>(all.wrong), 0, 0);
+    report.at_least("colyseus values compared", static_cast<double>(all.values), 1, 1);
 }
 
 }  // namespace purview::bench

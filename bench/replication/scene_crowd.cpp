@@ -174,8 +174,7 @@ void scene_crowd(Report& report, const Options& options) {
     ours.add_bits(scene.meter->bits());
     const Checked checked = settle_and_check(*scene.stage);
     Row row = ours.row("crowd", "purview", people);
-    row.checked = checked.values;
-    row.wrong = checked.wrong;
+    row.checked = checked;
     row.more["bound_ticks"] = bound;
     row.more["budget_bytes"] = budget_bytes;
     double oldest = 0;
@@ -205,7 +204,7 @@ void figures_of_crowd(Report& report) {
                    ours->more.at("age_max") / ours->more.at("bound_ticks"), 1, 1);
     report.at_most("crowd, most bytes of a tick/budget",
                    ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
-    report.at_most("crowd, mismatches", static_cast<double>(ours->wrong), 0, 0);
+    report.at_most("crowd, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

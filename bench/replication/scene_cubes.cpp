@@ -183,10 +183,8 @@ void run(Report& report, const std::vector<CubeFrame>& capture, float loss) {
     ours.add_bits(scene.meter->bits());
     if (loss > 0) checked += settle_and_check(*scene.stage);
     std::vector<Row> rows{ours.row(name, "purview", 1), article.row(name, "article", 1)};
-    rows[0].checked = checked.values;
-    rows[0].wrong = checked.wrong;
-    rows[1].checked = frames;
-    rows[1].wrong = line.wrong;
+    rows[0].checked = checked;
+    rows[1].checked = {frames, line.wrong};
     for (Row& row : rows) row.more["kbit_s"] = row.bytes * 8 * tick_hz / 1000;
     rows[1].more["changed_percent"] =
         static_cast<double>(changed) / static_cast<double>(frames) / cube_count * 100;
@@ -216,7 +214,7 @@ void figures_of_cubes(Report& report) {
         ran = true;
         const Row* article = report.find(ours.scene, "article");
         const std::string name = ours.scene + ", ours/article";
-        wrong += static_cast<double>(ours.wrong + article->wrong);
+        wrong += static_cast<double>(ours.checked.wrong + article->checked.wrong);
         const double changed = still->more.at("changed_percent");
         if (still->bytes < 450 || still->bytes > 700 || changed < 5 || changed > 60) {
             report.does_not_count(name, true, 0.9, 0.75, "the capture is too easy or too hard");

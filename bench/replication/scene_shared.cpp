@@ -152,8 +152,7 @@ void scene_shared(Report& report, const Options& options) {
             rows.push_back(sides[w]->meter.row(scene, ways[w].name, observers));
             const Checked checked = settle_and_check(*sides[w]->stage);
             const ServerStats stats = sides[w]->stage->server().stats();
-            rows.back().checked = checked.values;
-            rows.back().wrong = checked.wrong;
+            rows.back().checked = checked;
             rows.back().more["changes"] = ratio.changes;
             rows.back().more["replication_ms_p10"] = percentile(sides[w]->replication_ms, 0.1);
             rows.back().more["replication_ms_p50"] = median(sides[w]->replication_ms);
@@ -173,7 +172,7 @@ void figures_of_shared(Report& report) {
         if (alone == nullptr) return;
         for (const Way& way : ways) {
             const Row* row = report.find(scene, way.name);
-            wrong += static_cast<double>(row->wrong);
+            wrong += static_cast<double>(row->checked.wrong);
             if (way.mode == NodeMode::per_observer) continue;
             const auto ms = [](const Row& of) { return of.more.at("replication_ms_p10"); };
             report.aim_at_most(scene + ", " + way.name + "/alone, diff to encode",

@@ -40,6 +40,12 @@ struct StageDef {
     std::uint64_t seed = 1;
 };
 
+/// One tick of an encoder alone, for all observers.
+struct EncodeCost {
+    std::uint64_t bytes = 0;
+    double ms = 0;
+};
+
 /// One tick as the server had it.
 struct TickCost {
     double tick_ms = 0;       ///< Server::tick and next_datagram, without `simulate`

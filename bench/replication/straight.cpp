@@ -39,7 +39,7 @@ StraightEncoder::StraightEncoder(const Schema& schema, const Def& def)
     }
 }
 
-std::uint64_t StraightEncoder::encode(const World& world, const std::vector<EntityId>& observers) {
+EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityId>& observers) {
     const Stopwatch watch;
     ++tick_;
     observers_.resize(observers.size());
@@ -58,8 +58,34 @@ std::uint64_t StraightEncoder::encode(const World& world, const std::vector<Enti
         look(world, observer, world.place_of(observers[o]));
         bytes += write(world, observer);
     }
-    ms_ = watch.ms();
-    return bytes;
+    return {bytes, watch.ms()};
+}
+
+Checked StraightEncoder::check_at_rest(const World& world, const std::vector<EntityId>& observers) {
+    constexpr std::uint32_t ticks_max = 400;
+    const std::uint64_t nothing = header_bytes * observers.size();
+    std::uint32_t still = 0;
+    for (std::uint32_t i = 0; i < ticks_max && still <= def_.ack_ticks; ++i)
+        still = encode(world, observers).bytes == nothing ? still + 1 : 0;
+    Checked checked;
+    for (std::size_t o = 0; o < observers.size(); ++o) {
+        const Observer& observer = observers_[o];
+        const Vec3 from = world.place_of(observers[o]);
+        for (const auto& [at, entity, kind] : list_) {
+            const std::uint32_t index = index_of(entity);
+            const float dx = at.x - from.x, dy = at.y - from.y;
+            const bool is_near = dx * dx + dy * dy <= def_.range_m * def_.range_m;
+            bool is_right = observer.ghosts[index].has == is_near;
+            const std::uint32_t* acked = &observer.acked[index * words_];
+            for_each_field(*schema_, world, entity, kind,
+                           [&](const FieldDef& field, const std::byte* data) {
+                               is_right &= !is_near || *acked == quantise(field, data);
+                               ++acked;
+                           });
+            checked += {1, is_right ? 0U : 1U};
+        }
+    }
+    return checked;
 }
 
 /// What has become of the packet whose turn it is.
@@ -163,8 +189,8 @@ std::size_t StraightEncoder::write(const World& world, Observer& observer) {
 BlindEncoder::BlindEncoder(const Schema& schema, float range_m)
     : schema_(&schema), range_m_(range_m), out_(1 << 20) {}
 
-std::uint64_t BlindEncoder::encode(const World& world, const std::vector<EntityId>& observers,
-                                   const std::vector<bool>* changed) {
+EncodeCost BlindEncoder::encode(const World& world, const std::vector<EntityId>& observers,
+                                const std::vector<bool>* changed) {
     const Stopwatch watch;
     list_.clear();
     world.for_each([&](EntityId entity) {
@@ -192,8 +218,7 @@ std::uint64_t BlindEncoder::encode(const World& world, const std::vector<EntityI
         }
         bytes += out.bytes_written();
     }
-    ms_ = watch.ms();
-    return bytes;
+    return {bytes, watch.ms()};
 }
 
 }  // namespace purview::bench

@@ -10,7 +10,7 @@
 
 #include "core/hash.hpp"
 #include "purview/world.hpp"
-#include "replication/schema_codec.hpp"
+#include "replication/check.hpp"
 
 namespace purview::bench {
 
@@ -36,11 +36,12 @@ class StraightEncoder {
     };
     StraightEncoder(const Schema& schema, const Def& def);
 
-    /// One tick for all observers, who stand on these entities: the same ones in every call.
-    /// Returns the bytes of all, with a sequence number and the tick before each observer's.
-    std::uint64_t encode(const World& world, const std::vector<EntityId>& observers);
-    /// Milliseconds of the last call.
-    double ms() const noexcept { return ms_; }
+    /// One tick for all observers, who stand on these entities: the same ones in every call. The
+    /// bytes are those of all, with a sequence number and the tick before each observer's.
+    EncodeCost encode(const World& world, const std::vector<EntityId>& observers);
+    /// Encodes the world as it stands until nothing is left to tell. Pairs should then be near and
+    /// told as they are, or far and gone.
+    Checked check_at_rest(const World& world, const std::vector<EntityId>& observers);
 
   private:
     /// One observer's knowledge of one entity.
@@ -80,7 +81,6 @@ class StraightEncoder {
     std::vector<std::uint32_t> values_;  ///< quantised, of candidates
     std::vector<std::byte> out_;
     SplitMix random_;
-    double ms_ = 0;
 };
 
 /// Lists what has changed, once for all; for each observer, writes all fields of whatever on the
@@ -92,17 +92,14 @@ class BlindEncoder {
 
     /// As StraightEncoder::encode. `changed`: by entity index; null: everything is listed in every
     /// tick.
-    std::uint64_t encode(const World& world, const std::vector<EntityId>& observers,
-                         const std::vector<bool>* changed);
-    /// Milliseconds of the last call.
-    double ms() const noexcept { return ms_; }
+    EncodeCost encode(const World& world, const std::vector<EntityId>& observers,
+                      const std::vector<bool>* changed);
 
   private:
     const Schema* schema_;
     float range_m_;
     std::vector<Listed> list_;
     std::vector<std::byte> out_;
-    double ms_ = 0;
 };
 
 }  // namespace purview::bench
