@@ -80,7 +80,6 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
     std::fill(strength.begin(), strength.end(), 0.0F);
     if (!is_observer(id) || !observers_[index_of(id)].ready) return;
     static thread_local StrengthRoom room;
-    prefetch_window(observers_[index_of(id)]);  // while homes and places are on their way, too
     find_judged(index_of(id), entities, strength, room);
     if (!room.who.empty()) measure_judged(index_of(id), strength, room);
 }

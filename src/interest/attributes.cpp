@@ -155,30 +155,28 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
     return Status::ok;
 }
 
-Status InterestData::force_hide(EntityId entity, bool hidden) {
-    if (is_member(entity)) return mark_member(entity, &MemberMarks::force_hidden, hidden);
+template <class Edit>
+Status InterestData::mark(EntityId entity, bool MemberMarks::*of_member, std::uint32_t column,
+                          bool value, Edit&& also) {
+    if (is_member(entity)) return mark_member(entity, of_member, value);
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::stale_id;
-    const std::uint32_t column = facts_table_.columns.force_hidden;
-    if (table_.flag(column, slot) == hidden) return Status::ok;
+    if (table_.flag(column, slot) == value) return Status::ok;
     edit_unit(entity, [&] {
-        table_.set_flag(column, slot, hidden);
-        update_no_window(entity);
+        table_.set_flag(column, slot, value);
+        also();
     });
     return Status::ok;
 }
 
+Status InterestData::force_hide(EntityId entity, bool hidden) {
+    return mark(entity, &MemberMarks::force_hidden, facts_table_.columns.force_hidden, hidden,
+                [&] { update_no_window(entity); });
+}
+
 Status InterestData::show_to_all(EntityId entity, bool shown) {
-    if (is_member(entity)) return mark_member(entity, &MemberMarks::shown, shown);
-    const Slot slot = table_.slot_of(entity);
-    if (slot == no_slot) return Status::stale_id;
-    const std::uint32_t column = facts_table_.columns.shown;
-    if (table_.flag(column, slot) == shown) return Status::ok;
-    edit_unit(entity, [&] {
-        table_.set_flag(column, slot, shown);
-        shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1);
-    });
-    return Status::ok;
+    return mark(entity, &MemberMarks::shown, facts_table_.columns.shown, shown,
+                [&] { shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1); });
 }
 
 }  // namespace purview

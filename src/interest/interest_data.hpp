@@ -449,6 +449,10 @@ class InterestData {
     void tell_views(std::span<const EntityId> who, const std::vector<View>& before);
     void count_marks(EntityId unit, EntityId member, int delta);
     Status mark_member(EntityId member, bool MemberMarks::*field, bool value);
+    /// The same of an entity that is no member: a flag of its lane; `also()` with the edit.
+    template <class Edit>
+    Status mark(EntityId entity, bool MemberMarks::*of_member, std::uint32_t column, bool value,
+                Edit&& also);
     Status mark_mode(EntityId member, EntityMode mode);
     Status edit_member_pair(std::uint32_t observer, EntityId member, bool PairEntry::*field,
                             bool value);

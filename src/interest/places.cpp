@@ -3,7 +3,6 @@
 //
 // Where entities are: moves, places that follow another entity, dormant entities.
 #include <cstring>
-#include <utility>
 
 #include "interest/interest_data.hpp"
 

@@ -161,7 +161,7 @@ class BlockTable {
         for (std::size_t i = 0; i < slots.size(); ++i) {
             const std::uint32_t index = index_[slots[i]];
             prefetch_line(&home_[index]);
-            out[i] = EntityId{index};
+            out[i] = EntityId{index};  // for the loop below
         }
         for (std::size_t i = 0; i < slots.size(); ++i)
             out[i] = make_entity_id(index_of(out[i]), home_[index_of(out[i])].generation);
@@ -268,8 +268,8 @@ class BlockTable {
         std::uint32_t generation = 0;
     };
 
-    template <unsigned axes, bool one_layer, class Moves>
-    Refused write_places_of(const Moves& moves);
+    template <unsigned axes, class Moves>
+    Refused write_places_in(const Moves& moves);
     template <unsigned axes, bool one_layer, bool nudging, class Moves>
     Refused write_places_of(Moves moves);
     std::uint32_t append_layer(GridLayer layer);
@@ -362,17 +362,17 @@ template <class Moves>
 BlockTable::Refused BlockTable::write_places(const Moves& moves) {
     moves_seen_ += moves.size();
     any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
-    const bool one_layer = layers_.size() <= 2;  // and the unplaced
-    if (axes_ == 2) {
-        return one_layer ? write_places_of<2, true>(moves) : write_places_of<2, false>(moves);
-    }
-    return one_layer ? write_places_of<3, true>(moves) : write_places_of<3, false>(moves);
+    return axes_ == 2 ? write_places_in<2>(moves) : write_places_in<3>(moves);
 }
 
-template <unsigned axes, bool one_layer, class Moves>
-BlockTable::Refused BlockTable::write_places_of(const Moves& moves) {
-    return keeps_nudges_ ? write_places_of<axes, one_layer, true>(moves)
-                         : write_places_of<axes, one_layer, false>(moves);
+template <unsigned axes, class Moves>
+BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
+    if (layers_.size() <= 2) {  // one, and the unplaced
+        return keeps_nudges_ ? write_places_of<axes, true, true>(moves)
+                             : write_places_of<axes, true, false>(moves);
+    }
+    return keeps_nudges_ ? write_places_of<axes, false, true>(moves)
+                         : write_places_of<axes, false, false>(moves);
 }
 
 /// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
