@@ -102,7 +102,9 @@ struct OurRules {
     /// Timed, before the moves of each tick (from 1 on).
     std::function<void(InterestManager&, Observers, std::uint32_t)> change = {};
     std::function<void()> before_tick = {};  ///< not of the manager: instruction sets
-    bool strength = false;                   ///< asked of every changed relevant pair
+    /// Strength of every changed relevant pair: with the tick, or asked for after it.
+    bool measure_changed = false;
+    bool strength = false;
     std::uint32_t workers = 1;
 };
 

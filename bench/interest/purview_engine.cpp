@@ -23,6 +23,7 @@ class PurviewEngine final : public Engine {
         const auto radius = static_cast<float>(scene.radius);
         InterestDef def = near_rule(workload);
         def.window_update = rules_.window_update;
+        def.measure_changed = rules_.measure_changed;
         if (rules_.margin) def.rules.nodes[0].steps[0].kernel.leave_m = radius * 1.1F;
         if (rules_.composed) {
             def.key_count = 1;

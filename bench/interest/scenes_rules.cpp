@@ -82,12 +82,16 @@ void radii(Report& report, const Options& options) {
 // -- strength
 // --------------------------------------------------------------------------------------
 
-/// How far answers of `strength` are from what is written: 1 - d / (2 x leave radius), 0 for those
-/// that are not relevant. W1, ten observers, everybody asked about.
+/// Answers that are not what is written: 1 - d / (2 x leave radius), 0 for those that are not
+/// relevant. W1, ten observers, everybody asked about, and everybody told with the tick.
 std::size_t wrong_strengths() {
     Workload workload(scene_named("W1"));
-    InterestManager manager = fill(near_rule(workload), workload);
+    InterestDef def = near_rule(workload);
+    def.measure_changed = true;
+    InterestManager manager = fill(def, workload);
     const auto observers = add_observers(manager, 10);
+    for (std::uint32_t i = 0; i < workload.scene().entities; ++i)
+        (void)manager.move(entity_of(i), workload.places()[i]);
     manager.tick();
     std::vector<EntityId> all;
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
@@ -102,6 +106,10 @@ std::size_t wrong_strengths() {
             const double right = d <= radius ? 1 - d / (2 * radius) : 0;
             wrong += std::abs(said[e] - right) > 1e-4 ? 1 : 0;
         }
+        const Strengths told = manager.changed_strengths(observers[o]);
+        for (std::size_t i = 0; i < told.entities.size(); ++i)
+            wrong += told.strength[i] != said[told.entities[i]] ? 1 : 0;
+        wrong += told.entities.size() != manager.relevant_count(observers[o]) ? 1 : 0;
     }
     return wrong;
 }
@@ -109,7 +117,8 @@ std::size_t wrong_strengths() {
 void strength(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 12);
     plan.name = "strength";
-    plan.entries = {ours("purview", {}), ours("strength", {.strength = true})};
+    plan.entries = {ours("purview", {}), ours("strength", {.measure_changed = true}),
+                    ours("strength on demand", {.strength = true})};
     run_plan(report, plan);
     report.count_at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);
 }

@@ -191,8 +191,10 @@ class InterestKernel {
     virtual bool takes_asked() const noexcept { return false; }
     /// It must be asked in every tick about all of its window, whatever changed.
     virtual bool is_restless() const noexcept { return false; }
-    /// How relevant, for the asked lanes: strength[16 n], 0 exclusive to 1 (N51).
-    virtual void strength(const Question&, std::span<const Mask>,
+    /// How relevant, 0 exclusive to 1, are those lanes of each block that are asked about, if it
+    /// says yes of them (N51). strength[asked lanes]: block by block, of each from lane 0 on; there
+    /// is room for lanes_per_block more behind them.
+    virtual void strength(const Question&, [[maybe_unused]] std::span<const Mask> asked,
                           std::span<float> strength) const noexcept {
         for (float& one : strength) one = 1;
     }

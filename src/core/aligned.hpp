@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Vectors whose memory comes through the hooks (purview/memory.hpp), and whose storage begins on a
-// cache line: blocks of 16 floats are whole lines.
+// Vectors whose memory comes through the hooks (purview/memory.hpp), and whose storage is whole
+// cache lines: blocks of 16 floats are lines, and vectors may be read to the end of the last one.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,19 @@ struct LineAllocator {
     template <class U>
     LineAllocator(const LineAllocator<U>&) noexcept {}  // NOLINT: allocator conversion
     T* allocate(std::size_t count) {
-        return static_cast<T*>(allocate_memory(count * sizeof(T), cache_line_bytes));
+        return static_cast<T*>(allocate_memory(lines_of(count), cache_line_bytes));
     }
     void deallocate(T* pointer, std::size_t count) noexcept {
-        release_memory(pointer, count * sizeof(T), cache_line_bytes);
+        release_memory(pointer, lines_of(count), cache_line_bytes);
     }
     template <class U>
     bool operator==(const LineAllocator<U>&) const noexcept {
         return true;
+    }
+
+  private:
+    static std::size_t lines_of(std::size_t count) noexcept {
+        return (count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     }
 };
 

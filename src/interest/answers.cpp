@@ -68,8 +68,9 @@ struct StrengthRoom {
     std::vector<std::uint32_t> position;   ///< by position in the window: in `blocks` + 1, else 0
     FlatMap<std::uint32_t, std::uint32_t> elsewhere;  ///< the same of blocks beside the window
     std::vector<Mask> masks;
-    std::vector<Mask> asked;  ///< [blocks]
-    std::vector<float> by_lane;
+    std::vector<Mask> asked;           ///< [blocks]
+    std::vector<std::uint32_t> begin;  ///< [blocks] where its asked lanes begin in `said`
+    std::vector<float> said;           ///< of one node
     Sight sight;
     MeasureScratch measure;
 };
@@ -153,25 +154,32 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
     input.may_be_unplaced = true;
     input.asker.again = true;
     // Node by node, rows too: whole nodes, not only what runs over windows.
-    room.by_lane.resize(n * lanes_per_block);
+    std::uint32_t asked = 0;
+    room.begin.clear();
+    for (const Mask mask : room.asked) {
+        room.begin.push_back(asked);
+        asked += count_lanes(mask);
+    }
+    room.said.resize(asked + lanes_per_block);
+    const std::span<float> said = std::span(room.said).first(asked);
     for (const WholeNode& node : program_.whole) {
         const NodeMembers members = def_.rules.nodes.empty()
                                         ? NodeMembers::unbound
                                         : def_.rules.nodes[index_of(node.id)].members;
         const bool is_measured = !node.is_custom && !node.everything;
         if (is_measured) {
-            measure(input, node.program, room.blocks, room.masks, room.asked, room.by_lane,
-                    room.measure);
+            measure(input, node.program, room.blocks, room.masks, room.asked, said, room.measure);
         }
         for (StrengthRoom::Asked& one : room.who) {
             float its = 0;
             if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
                 const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
                 const bool named = pair != nullptr && pair->nodes > 0;
+                const auto before = static_cast<Mask>(lane_bit(lane_of(one.slot)) - 1);
+                const std::uint32_t rank = count_lanes(room.asked[one.position] & before);
                 its = node.everything || named ? 1
-                      : is_measured
-                          ? room.by_lane[one.position * lanes_per_block + lane_of(one.slot)]
-                          : 0;
+                      : is_measured            ? said[room.begin[one.position] + rank]
+                                               : 0;
             }
             one.best = joined_strength(node.program.combine, one.best, its);
         }

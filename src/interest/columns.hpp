@@ -11,8 +11,6 @@
 
 namespace purview {
 
-inline constexpr std::uint32_t no_column = 0xffffffffU;
-
 struct Columns {
     std::uint32_t flags = 0;  ///< of the caller
     std::uint32_t keys = 0;
@@ -29,6 +27,7 @@ struct Columns {
     std::uint32_t watched = 0;           ///< some observer looks from it
     std::uint32_t more_keys = 0;         ///< it has keys beside the column
     std::uint32_t bounded = 0;           ///< its bounds are not 0
+    std::uint32_t changed = 0;           ///< this tick, with measure_changed
     // Numbers.
     std::uint32_t range = 0;   ///< its own, or 0
     std::uint32_t bounds = 0;  ///< of its group, or 0
@@ -42,9 +41,9 @@ struct Columns {
         for (std::uint32_t i = 0; i < flags; ++i) (void)table.add_flag_column();
         for (std::uint32_t i = 0; i < keys; ++i) (void)table.add_key_column();
         for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
-        for (std::uint32_t* column :
-             {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,
-              &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys, &c.bounded}) {
+        for (std::uint32_t* column : {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown,
+                                      &c.global_mode, &c.shown_by_members, &c.open, &c.special,
+                                      &c.watched, &c.more_keys, &c.bounded, &c.changed}) {
             *column = table.add_flag_column();
         }
         c.range = table.add_float_column();

@@ -173,6 +173,7 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
     const float range = def.range_m > 0 || kind == nullptr ? def.range_m : kind->range_m;
     const std::uint32_t layer = def.placed ? layer_for(kind, range) : unplaced_layer_;
     const Slot slot = table_.insert(unit, layer, inner(def.place));
+    if (def_.measure_changed) table_.set_flag(columns.changed, slot, true);
     for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
         table_.set_flag(f, slot, ((def.flags >> f) & 1U) != 0);
     }

@@ -210,18 +210,16 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
 
 namespace {
 
-/// One step's measure of the lanes that it says yes to; memory says what it said, or it is asked
-/// again.
-void measure_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-                  std::span<const Mask> masks, std::span<const Mask> asked,
-                  MeasureScratch& scratch) {
+/// Whether one step says yes to the asked lanes; memory says what it said, or it is asked again.
+void ask_again(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+               std::span<const Mask> masks, std::span<const Mask> asked, MeasureScratch& scratch) {
     const std::size_t n = blocks.size();
     scratch.memory.clear();
     if (step.plane != no_plane) {
         const auto kept = masks.subspan((1 + step.plane) * n, step.planes * n);
         scratch.memory.assign(kept.begin(), kept.end());
     }
-    std::span<Mask> yes = scratch.yes;
+    const std::span<Mask> yes = scratch.yes;
     const bool sees_all = step.plane != no_plane && !step.takes_asked;
     const bool any_unknown = ask(input, step, blocks, 0, scratch.memory,
                                  sees_all ? std::span<const Mask>{} : asked, scratch.scan, yes);
@@ -233,12 +231,15 @@ void measure_step(const ScanInput& input, const Step& step, std::span<const Bloc
         }
         yes[i] &= asked[i];
     }
-    if (step.op == StepOp::subtract) return;
-    const auto places = input.views.of(step.from);
-    const Slots slots(input.table, input.facts, input.stands_for);
-    step.kernel->strength(
-        {input.observer, places, input.keys, blocks, {}, asked, 0, slots, input.asker, {}}, yes,
-        scratch.one);
+}
+
+/// visit(position of the block, lane) for all lanes of the masks, one after another.
+template <class Visit>
+void for_each_lane(std::span<const Mask> masks, Visit&& visit) {
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        for (Mask rest = masks[i]; rest != 0; rest &= static_cast<Mask>(rest - 1))
+            visit(i, static_cast<unsigned>(std::countr_zero(rest)));
+    }
 }
 
 }  // namespace
@@ -248,29 +249,97 @@ float joined_strength(StepOp op, float so_far, float more) noexcept {
     return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
 }
 
+namespace {
+
+/// What a step's kernel says of all that are asked about, whether it says yes to them or not.
+void ask_strength(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+                  std::span<const Mask> asked, std::span<float> out) {
+    const Slots slots(input.table, input.facts, input.stands_for);
+    step.kernel->strength({input.observer,
+                           input.views.of(step.from),
+                           input.keys,
+                           blocks,
+                           {},
+                           asked,
+                           0,
+                           slots,
+                           input.asker,
+                           {}},
+                          asked, out);
+}
+
+/// A list of numbers with the room behind them that kernels may write to.
+std::span<float> room_for(std::vector<float>& list, std::size_t n) {
+    list.resize(n + lanes_per_block);
+    return std::span(list).first(n);
+}
+
+}  // namespace
+
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
              MeasureScratch& scratch) {
-    const std::size_t n = blocks.size();
-    scratch.yes.resize(n);
-    scratch.one.resize(n * lanes_per_block);
+    scratch.yes.resize(blocks.size());
     std::fill(strength.begin(), strength.end(), 0.0F);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
     if (node.member_column != no_column && members.empty()) return;
     for (const Step& step : node.steps) {
-        measure_step(input, step, blocks, masks, asked, scratch);
-        for (std::size_t i = 0; i < n; ++i) {
+        ask_again(input, step, blocks, masks, asked, scratch);
+        std::span<float> one;
+        if (step.op != StepOp::subtract) {
+            one = room_for(scratch.one, strength.size());
+            ask_strength(input, step, blocks, asked, one);
+        }
+        std::size_t k = 0;
+        for_each_lane(asked, [&](std::size_t i, unsigned lane) {
             const Mask of = members.empty() ? all_lanes : members[blocks[i]];
-            for (Mask rest = asked[i] & of; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                const std::size_t at = i * lanes_per_block + lane;
-                const bool applies = (scratch.yes[i] & lane_bit(lane)) != 0;
-                const float said = !applies ? 0 : step.op == StepOp::subtract ? 1 : scratch.one[at];
-                strength[at] = joined_strength(step.op, strength[at], said);
+            const bool applies = (scratch.yes[i] & of & lane_bit(lane)) != 0;
+            const float said = !applies ? 0 : one.empty() ? 1 : one[k];
+            strength[k] = joined_strength(step.op, strength[k], said);
+            ++k;
+        });
+    }
+}
+
+void measure_relevant(const ScanInput& input, const Window& window,
+                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                      std::span<float> strength, MeasureScratch& scratch) {
+    if (strength.empty()) return;
+    const auto is_add = [](const Step& step) { return step.op == StepOp::add; };
+    const NodeProgram& node = input.nodes.front();
+    if (input.nodes.size() == 1 && node.result_plane == no_plane) {
+        const auto add = std::find_if(node.steps.begin(), node.steps.end(), is_add);
+        if (std::count_if(add, node.steps.end(), is_add) == 1) {
+            // They have passed every step: none needs to be asked for whom it says yes.
+            ask_strength(input, *add, blocks, asked, strength);
+            for (auto step = add + 1; step < node.steps.end(); ++step) {
+                if (step->op != StepOp::require) continue;
+                const std::span<float> one = room_for(scratch.one, strength.size());
+                ask_strength(input, *step, blocks, asked, one);
+                for (std::size_t k = 0; k < one.size(); ++k)
+                    strength[k] = std::min(strength[k], one[k]);
             }
+            return;
         }
     }
+    const std::size_t n = blocks.size(), planes = 1 + input.program.plane_count;
+    scratch.masks.resize(planes * n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t at = window.find(blocks[i], input.table.cell_end());
+        for (std::size_t p = 0; p < planes; ++p)
+            scratch.masks[p * n + i] = window.masks()[p * window.size() + at];
+    }
+    ScanInput again = input;
+    again.may_be_unplaced = again.asker.again = true;
+    std::fill(strength.begin(), strength.end(), 0.0F);
+    const std::span<float> its = room_for(scratch.node, strength.size());
+    for (const NodeProgram& one : input.nodes) {
+        measure(again, one, blocks, scratch.masks, asked, its, scratch);
+        for (std::size_t k = 0; k < its.size(); ++k)
+            strength[k] = joined_strength(one.combine, strength[k], its[k]);
+    }
+    for (float& one : strength) one = one > 0 ? one : 1;  // kept until its node is asked again
 }
 
 }  // namespace purview

@@ -14,6 +14,7 @@
 #include "interest/pair_table.hpp"
 #include "interest/program.hpp"
 #include "interest/row_store.hpp"
+#include "interest/window.hpp"
 #include "interest/window_arena.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
@@ -158,14 +159,22 @@ float joined_strength(StepOp op, float so_far, float more) noexcept;
 struct MeasureScratch {
     ScanScratch scan;
     std::vector<Mask> memory;
-    std::vector<Mask> yes;   ///< [blocks] of one step
-    std::vector<float> one;  ///< [16 blocks] of one step
+    std::vector<Mask> masks;  ///< [1 + planes][blocks]
+    std::vector<Mask> yes;    ///< [blocks] of one step
+    std::vector<float> one;   ///< of one step
+    std::vector<float> node;  ///< of one node
 };
 
-/// How relevant the lanes of `asked` are by one node: strength[16 n], 0 for those that it says no
-/// to. `masks` as after evaluate.
+/// How relevant the lanes of `asked` are by one node, 0 for those that it says no to:
+/// strength[asked lanes], block by block, and room for lanes_per_block more. `masks` as after
+/// evaluate.
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
              MeasureScratch& scratch);
+
+/// The same by all nodes of the input, of lanes of a window that they say yes to.
+void measure_relevant(const ScanInput& input, const Window& window,
+                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                      std::span<float> strength, MeasureScratch& scratch);
 
 }  // namespace purview

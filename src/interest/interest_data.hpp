@@ -16,6 +16,7 @@
 //   facts.cpp     edits.hpp                            X itself, and the log of what it did
 //   custom_nodes.cpp  live_rules.cpp                   nodes of the caller's own; other rules
 //   interest_tick.cpp                                  the tick
+//   changed_strengths.cpp  strength_list               and how relevant whoever changed is
 //   answers.cpp   explain.cpp                          what it says
 #pragma once
 
@@ -37,6 +38,7 @@
 #include "interest/scan.hpp"
 #include "interest/split_members.hpp"
 #include "interest/stays.hpp"
+#include "interest/strength_list.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
 #include "spatial/region_grid.hpp"
@@ -223,6 +225,7 @@ class InterestData {
                      std::span<float> strength, StrengthRoom& room) const;
     void measure_judged(std::uint32_t observer, std::span<float> strength,
                         StrengthRoom& room) const;
+    Strengths changed_strengths(ObserverId observer) const noexcept;
     NodeSettings settings(ObserverId observer, EntityId entity) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
@@ -273,6 +276,11 @@ class InterestData {
         bool enter;
         bool is_there;  ///< the unit has not been despawned
     };
+    /// Of one observer, in the list of a worker.
+    struct StrengthPart {
+        std::uint32_t worker = 0;
+        StrengthList::Part of;
+    };
     /// One of the threads that windows are worked on.
     struct Worker {
         Worker() = default;
@@ -284,6 +292,10 @@ class InterestData {
 
         ScanScratch scratch;
         Sight sight;
+        StrengthList strengths;  ///< of whoever changed
+        MeasureScratch measure;
+        std::vector<EntityId> special;
+        std::vector<float> said;  ///< [special]
         std::vector<const Row*> pulled;
         std::vector<std::uint32_t> moved;  ///< observers that were scanned in full
         struct Chunk {
@@ -577,8 +589,19 @@ class InterestData {
     void order_observers();
     void repack_windows();
     void update_chunk(Worker& worker, std::size_t chunk);
-    void update_window(std::uint32_t observer, Worker& worker);
+    ScanInput look_from(std::uint32_t observer, Worker& worker) const;
+    void update_window(std::uint32_t observer, const ScanInput& input, Worker& worker);
     void resolve_toggles(Worker& worker);
+    // -- changed_strengths.cpp
+    bool has_changed(Slot slot) const noexcept;
+    void begin_changed();
+    template <class Visit>
+    void for_each_changed_x(std::uint32_t observer, Visit&& visit) const;
+    void take_out_special(std::uint32_t observer, StrengthList::Picked& picked,
+                          std::vector<EntityId>& special) const;
+    void add_measured(std::uint32_t observer, std::span<const EntityId> entities, Worker& worker);
+    void measure_changed_late();
+    void measure_changed(std::uint32_t observer, const ScanInput& input, Worker& worker);
     void tell_changes();
     void tell_change(const WindowChange& change, bool x_possible);
     bool is_window_all() const noexcept;
@@ -705,6 +728,12 @@ class InterestData {
     std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
+    std::vector<StrengthPart> strengths_;  ///< by observer, of whoever changed
+    bool measures_late_ = false;           ///< in this tick, after windows
+    std::vector<EntityId> changed_;        ///< units, while somebody sees everything
+    std::vector<EntityId> changed_open_;   ///< those that are open to all
+    std::vector<std::vector<std::vector<EntityId>>> changed_rows_;  ///< by source and row
+    std::vector<SourceRow> changed_rows_touched_;                   ///< that are not empty
     struct Pending {
         ObserverId observer;
         EntityId entity;

@@ -142,10 +142,9 @@ std::uint64_t number_of(const Sight& sight) noexcept {
 
 }  // namespace
 
-void InterestData::update_window(std::uint32_t o, Worker& worker) {
-    Observer& observer = observers_[o];
+ScanInput InterestData::look_from(std::uint32_t o, Worker& worker) const {
+    const Observer& observer = observers_[o];
     collect(o, worker.sight);
-    const std::uint64_t looks_from = number_of(worker.sight);
     worker.pulled.clear();
     for (std::size_t i = 0; has_pulled_rows_ && i < observer.rows.size(); ++i) {
         const SourceRow at = observer.rows[i];
@@ -155,6 +154,12 @@ void InterestData::update_window(std::uint32_t o, Worker& worker) {
     input.pulled = worker.pulled;
     input.may_be_unplaced = program_.everywhere || input.pulls();
     input.is_forced = observer.needs_scan || is_anybody_asked_;
+    return input;
+}
+
+void InterestData::update_window(std::uint32_t o, const ScanInput& input, Worker& worker) {
+    Observer& observer = observers_[o];
+    const std::uint64_t looks_from = number_of(worker.sight);
     const bool moved = looks_from != observer.looked_from;
     const bool must = observer.needs_scan || !observer.window.is_made() || has_pulled_rows_ ||
                       program_.pulls_owned || program_.is_restless;
@@ -164,25 +169,23 @@ void InterestData::update_window(std::uint32_t o, Worker& worker) {
         } else {
             rescan_dirty(input, observer.window, worker.scratch);
         }
-        observer.looked_from = looks_from;
-        return;
-    }
-    if (moved || must || program_.all_wait || has_waiting_) {
+    } else if (moved || must || program_.all_wait || has_waiting_) {
         worker.moved.push_back(o);
         scan(input, observer.window, worker.scratch);
-        observer.looked_from = looks_from;
         observer.needs_scan = false;
     } else {
         rescan_dirty(input, observer.window, worker.scratch);
     }
+    observer.looked_from = looks_from;
 }
 
 // -- push: movers wake the observers to whom it matters ----------------------------------------
 
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
-    return def_.window_update != WindowUpdate::pull && program_.is_pushable && !has_pulled_rows_ &&
-           member_ids_.size() == 0 && following_count_ == 0 && bounded_count_ == 0;
+    return def_.window_update != WindowUpdate::pull && !def_.measure_changed &&
+           program_.is_pushable && !has_pulled_rows_ && member_ids_.size() == 0 &&
+           following_count_ == 0 && bounded_count_ == 0;
 }
 
 /// A mover that looks its observers up costs less than half of an observer that looks for movers.
@@ -303,6 +306,7 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
     // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
+    const bool measures = def_.measure_changed && !measures_late_;
     for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
         if (i + observer_ahead < n) {
             const auto* ahead =
@@ -312,8 +316,13 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
             table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
             prefetch_window(observers_[active_[i + window_ahead]]);
         }
-        if (observers_[active_[i]].ready) update_window(active_[i], worker);
+        if (!observers_[active_[i]].ready) continue;
+        const ScanInput input = look_from(active_[i], worker);
+
+        update_window(active_[i], input, worker);
+        if (measures) measure_changed(active_[i], input, worker);
     }
+    if (measures) worker.strengths.name(table_);
     resolve_toggles(worker);
     worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.changes.size()});
 }
@@ -339,7 +348,7 @@ void InterestData::update_windows() {
         worker.chunks.clear();
         worker.moved.clear();
     }
-    if (program_.nodes.empty() && !any_needs_scan_) return;
+    if (program_.nodes.empty() && !any_needs_scan_ && !def_.measure_changed) return;
     order_observers();
     const bool anything = table_.is_any_dirty() || any_needs_scan_ || !table_.nudges().empty() ||
                           program_.is_restless || has_waiting_;
@@ -551,12 +560,14 @@ void InterestData::tick(const InterestManager& manager) {
     check_hides();
     table_.settle_moves();
     shuffle_lanes();
+    if (def_.measure_changed) begin_changed();
     update_windows();
     tell_changes();
     expire_stays();
     settle_mixed();
     publish();
     count_observers();
+    if (def_.measure_changed && measures_late_) measure_changed_late();
     is_anybody_asked_ = false;
     table_.end_tick();
     observer_pool_.recycle();

@@ -63,14 +63,22 @@ class DistanceKernel final : public InterestKernel {
     }
     void strength(const Question& q, std::span<const Mask> asked,
                   std::span<float> strength) const noexcept override {
+        constexpr float least = 1e-6F;
+        const bool is_same_for_all = range_ != RangeOf::entity || q.slots.ranges().empty();
+        if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.places.empty()) {
+            (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, asked,
+                                  q.places, 2 * (radius_of(q, no_slot) + margin_m_), least,
+                                  strength.data());
+            return;
+        }
+        std::size_t k = 0;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             for (Mask rest = asked[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                const Slot slot = slot_at(q.blocks[i], lane);
+                const Slot slot =
+                    slot_at(q.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
                 const float leave = radius_of(q, slot) + margin_m_;
                 const auto away = static_cast<float>(counted(q, slot));
-                constexpr float least = 1e-6F;
-                strength[i * lanes_per_block + lane] = std::max(1 - away / (2 * leave), least);
+                strength[k++] = std::max(1 - away / (2 * leave), least);
             }
         }
     }

@@ -85,6 +85,7 @@ InterestData::InterestData(const InterestDef& def)
     unplaced_layer_ = table_.add_unplaced_layer();
     table_.reserve(rules.entities_expected);
     facts_table_.columns = Columns::add_to(table_, def.flag_count, def.key_count, def.value_count);
+    if (def_.measure_changed) table_.note_moves(facts_table_.columns.changed);
     member_columns_.assign(rules.nodes.size(), no_column);
     program_ = compile(rules, names_, [this](NodeId node) { return member_column_of(node); });
     rows_.resize(program_.rows.size());
@@ -236,6 +237,7 @@ void InterestData::detach() {
     for (Observer& observer : observers_) observer.window.repack(workers_.front().scratch.arena);
     executor_ = {};
     workers_.resize(1);
+    def_.measure_changed = false;
 }
 
 RuleTrial InterestData::try_rules(const InterestRules& wanted,

@@ -222,7 +222,10 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
 
 void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* place) {
     const Slot slot = slot_of(entity);
-    if (place != nullptr) write_place(slot, *place);
+    if (place != nullptr) {
+        write_place(slot, *place);
+        if (moved_column_ != no_column) set_flag(moved_column_, slot, true);
+    }
     const std::uint32_t* had = change_of_.find(index_of(entity));
     if (had != nullptr && changes_[*had].entity == entity) {
         changes_[*had].layer = layer;
@@ -395,6 +398,8 @@ void BlockTable::end_tick() {
     clear_and_trim(unsettled_cells_);
     moves_seen_ = 0;
     clear_and_trim(nudges_);
+    if (moved_column_ != no_column)
+        std::fill(flags_[moved_column_].begin(), flags_[moved_column_].end(), Mask{0});
     for (const BlockIndex block : vacated_blocks_) free_vacated(block);
     clear_and_trim(vacated_blocks_);
     clear_and_trim(displaced_);

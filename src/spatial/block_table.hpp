@@ -77,6 +77,8 @@ struct GridLayer {
     static bool is_bounded(std::uint32_t i, std::uint32_t n) noexcept { return i > 0 && i + 1 < n; }
 };
 
+inline constexpr std::uint32_t no_column = 0xffffffffU;
+
 /// An entity that left a slot this tick.
 struct Displaced {
     EntityId entity;
@@ -172,6 +174,8 @@ class BlockTable {
     }
     /// The index of whoever stands on an occupied lane.
     std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
+    /// [16 * block_end()] the same by slot.
+    const std::uint32_t* entity_indices() const noexcept { return index_.data(); }
     void prefetch_entity(Slot slot) const noexcept { prefetch_line(&index_[slot]); }
     void prefetch_home(Slot slot) const noexcept {
         if ((index_[slot] & displaced_tag) == 0) prefetch_line(&home_[index_[slot]]);
@@ -226,6 +230,12 @@ class BlockTable {
     Refused write_places(const Moves& moves);
     /// From now on write_places keeps nudges (true), or marks blocks dirty (false).
     void keep_nudges(bool value) noexcept { keeps_nudges_ = value; }
+    /// From now on write_places sets this flag of whoever it moves, until end_tick() clears it of
+    /// all.
+    void note_moves(std::uint32_t flag_column) {
+        moved_column_ = flag_column;
+        flags_[flag_column].resize(block_end(), 0);
+    }
     /// Since the last end_tick(); some of them have left their cell since.
     std::span<const Nudge> nudges() const noexcept { return nudges_; }
     /// Places written since the last end_tick().
@@ -270,7 +280,11 @@ class BlockTable {
 
     template <unsigned axes, class Moves>
     Refused write_places_in(const Moves& moves);
-    template <unsigned axes, bool one_layer, bool nudging, class Moves>
+    template <unsigned axes, bool one_layer, class Moves>
+    Refused write_places_in(const Moves& moves);
+    /// What write_places leaves behind of each move.
+    enum class MoveNote : std::uint8_t { dirty, nudge, flag };
+    template <unsigned axes, bool one_layer, MoveNote note, class Moves>
     Refused write_places_of(Moves moves);
     std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
@@ -307,6 +321,7 @@ class BlockTable {
     BlockIndex unplaced_cell_ = 0xffffffffU;
     bool any_dirty_ = false;
     bool keeps_nudges_ = false;
+    std::uint32_t moved_column_ = no_column;
     std::size_t moves_seen_ = 0;
     LineVector<Nudge> nudges_;
     LineVector<float> coordinates_;
@@ -367,21 +382,26 @@ BlockTable::Refused BlockTable::write_places(const Moves& moves) {
 
 template <unsigned axes, class Moves>
 BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
-    if (layers_.size() <= 2) {  // one, and the unplaced
-        return keeps_nudges_ ? write_places_of<axes, true, true>(moves)
-                             : write_places_of<axes, true, false>(moves);
-    }
-    return keeps_nudges_ ? write_places_of<axes, false, true>(moves)
-                         : write_places_of<axes, false, false>(moves);
+    return layers_.size() <= 2  // one, and the unplaced
+               ? write_places_in<axes, true>(moves)
+               : write_places_in<axes, false>(moves);
+}
+
+template <unsigned axes, bool one_layer, class Moves>
+BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
+    if (keeps_nudges_) return write_places_of<axes, one_layer, MoveNote::nudge>(moves);
+    if (moved_column_ != no_column) return write_places_of<axes, one_layer, MoveNote::flag>(moves);
+    return write_places_of<axes, one_layer, MoveNote::dirty>(moves);
 }
 
 /// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
-template <unsigned axes, bool one_layer, bool nudging, class Moves>
+template <unsigned axes, bool one_layer, BlockTable::MoveNote note, class Moves>
 BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     // Two look-ups ahead of the writes, where caches do not hold them: homes, then the lanes they
     // name.
     constexpr std::size_t homes_ahead = 24, lanes_ahead = 12, near_homes_max = 128 * 1024;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
+    constexpr bool nudging = note == MoveNote::nudge;
     Refused refused;
     const std::size_t n = moves.size(), home_count = home_.size();
     // Lists are written without asking for room, and handed over now and then.
@@ -399,6 +419,7 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     std::uint64_t* const dirty = dirty_.words().data();
     const BlockIndex* const cells = cell_.data();
     const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
+    Mask* const moved = note == MoveNote::flag ? flags_[moved_column_].data() : nullptr;
     const GridLayer only = layers_.front();
     for (std::size_t first = 0; first < n; first += batch) {
         for (std::size_t i = first; i < std::min(first + batch, n); ++i) {
@@ -442,6 +463,8 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
             leaving[leavers] = entity;
             leavers += layer.first_cell + row * layer.nx + layer.cell_x(x) != cell ? 1 : 0;
             if (nudging) continue;
+            if (note == MoveNote::flag)
+                moved[block] = static_cast<Mask>(moved[block] | lane_bit(lane_of(home.slot)));
             dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
             if (block != cell)
                 dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);

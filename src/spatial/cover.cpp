@@ -100,7 +100,7 @@ void emit(BlockIndex row, std::span<RowSpan> spans, std::vector<CellRun>& out) {
 
 }  // namespace
 
-SubCell sub_cell_of(const GridLayer& finest, bool three_d, Vec3 place) noexcept {
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& place) noexcept {
     const float scale = finest.inverse_cell * boxes_per_cell;
     const float x = (place.x - finest.origin.x) * scale;
     const float y = (place.y - finest.origin.y) * scale;

@@ -23,7 +23,7 @@ struct SubCell {
         return a.x == b.x && a.y == b.y && a.z == b.z && !a.alone && !b.alone;
     }
 };
-SubCell sub_cell_of(const GridLayer& finest, bool three_d, Vec3 place) noexcept;
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& place) noexcept;
 
 /// A ball (a disc in 2D) around every place of a box.
 struct Reach {

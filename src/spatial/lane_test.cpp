@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "spatial/lane_test.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -28,6 +29,7 @@ struct Ops {
     static Number mul(Number a, Number b) { return hn::Mul(a, b); }
     static Number abs(Number a) { return hn::Abs(a); }
     static Number sqrt(Number a) { return hn::Sqrt(a); }
+    static Number min(Number a, Number b) { return hn::Min(a, b); }
     static Number max(Number a, Number b) { return hn::Max(a, b); }
     static Yes at_most(Number a, Number b) { return hn::Le(a, b); }
     static Yes both(Yes a, Yes b) { return hn::And(a, b); }
@@ -49,6 +51,7 @@ struct Ops {
     static Number mul(Number a, Number b) { return a * b; }
     static Number abs(Number a) { return std::fabs(a); }
     static Number sqrt(Number a) { return std::sqrt(a); }
+    static Number min(Number a, Number b) { return b < a ? b : a; }
     static Number max(Number a, Number b) { return a < b ? b : a; }
     static Yes at_most(Number a, Number b) { return a <= b; }
     static Yes both(Yes a, Yes b) { return a && b; }
@@ -63,6 +66,18 @@ struct Places {
     Number x, y, z;
 };
 
+template <unsigned axes>
+Places places_of(const float* block, std::size_t lane) {
+#ifdef PURVIEW_HIGHWAY
+    const Lanes d;
+    return {hn::Load(d, block + lane), hn::Load(d, block + lanes_per_block + lane),
+            axes == 3 ? hn::Load(d, block + (axes - 1) * lanes_per_block + lane) : hn::Zero(d)};
+#else
+    return {block[lane], block[lanes_per_block + lane],
+            axes == 3 ? block[(axes - 1) * lanes_per_block + lane] : 0};
+#endif
+}
+
 /// The bits of one block: `test(places, first lane)` is asked about some lanes at a time.
 template <unsigned axes, class Test>
 std::uint32_t bits_of(const float* block, const Test& test) {
@@ -70,9 +85,7 @@ std::uint32_t bits_of(const float* block, const Test& test) {
 #ifdef PURVIEW_HIGHWAY
     const Lanes d;
     for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
-        const Places at{
-            hn::Load(d, block + i), hn::Load(d, block + lanes_per_block + i),
-            axes == 3 ? hn::Load(d, block + (axes - 1) * lanes_per_block + i) : hn::Zero(d)};
+        const Places at = places_of<axes>(block, i);
         std::uint8_t bytes[8] = {};
         hn::StoreMaskBits(d, test(at, i), bytes);
         if constexpr (std::endian::native == std::endian::little) {
@@ -85,8 +98,7 @@ std::uint32_t bits_of(const float* block, const Test& test) {
     }
 #else
     for (std::size_t i = 0; i < lanes_per_block; ++i) {
-        const Places at{block[i], block[lanes_per_block + i],
-                        axes == 3 ? block[(axes - 1) * lanes_per_block + i] : 0};
+        const Places at = places_of<axes>(block, i);
         bits |= static_cast<std::uint32_t>(test(at, i)) << i;
     }
 #endif
@@ -235,6 +247,131 @@ void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n
     }
 }
 
+// -- lanes one after another ----------------------------------------------------------------------
+
+/// Hands on `values(first lane)` of the lanes of a mask.
+template <class T, class Values>
+std::size_t put_lanes(Mask mask, T* out, const Values& values) {
+    std::size_t count = 0;
+#ifdef PURVIEW_HIGHWAY
+    const hn::Rebind<T, Lanes> d;
+    for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
+        std::uint8_t bytes[8] = {};
+        bytes[0] = static_cast<std::uint8_t>(mask >> i);
+        bytes[1] = static_cast<std::uint8_t>(mask >> i >> 8);
+        const auto yes = hn::LoadMaskBits(d, bytes);
+        hn::StoreU(hn::Compress(values(i), yes), d, out + count);
+        count += hn::CountTrue(d, yes);
+    }
+#else
+    for (std::size_t i = 0; i < lanes_per_block; ++i) {
+        out[count] = values(i);
+        count += mask >> i & 1U;
+    }
+#endif
+    return count;
+}
+
+LaneCount pick_any(std::span<const BlockIndex> blocks, const Mask* masks, const Mask* flags,
+                   BlockIndex* out_blocks, Mask* out_masks) {
+    LaneCount picked;
+    const std::size_t n = blocks.size();
+    std::size_t i = 0;
+#ifdef PURVIEW_HIGHWAY
+    if constexpr (std::endian::native == std::endian::little) {
+        const hn::RebindToUnsigned<Lanes> d;
+        const hn::RebindToSigned<Lanes> d_index;
+        const hn::Rebind<Mask, Lanes> d_mask;
+        const std::size_t width = hn::Lanes(d);
+        auto lanes = hn::Zero(d);
+        for (; n >= width && i < n; i += width) {
+            // The last vector begins earlier, and leaves out what was looked at before.
+            const std::size_t at = std::min(i, n - width);
+            const auto block = hn::LoadU(d, blocks.data() + at);
+            const auto mask = hn::PromoteTo(d, hn::LoadU(d_mask, masks + at));
+            // Two flag masks to a word.
+            const auto word = hn::GatherIndex(d, reinterpret_cast<const std::uint32_t*>(flags),
+                                              hn::BitCast(d_index, hn::ShiftRight<1>(block)));
+            const auto half = hn::ShiftLeft<4>(hn::And(block, hn::Set(d, 1)));
+            const auto both =
+                hn::IfThenZeroElse(hn::FirstN(d, i - at), hn::And(hn::Shr(word, half), mask));
+            const auto any = hn::Ne(both, hn::Zero(d));
+            hn::StoreU(hn::Compress(block, any), d, out_blocks + picked.blocks);
+            hn::StoreU(hn::TruncateTo(d_mask, hn::Compress(both, any)), d_mask,
+                       out_masks + picked.blocks);
+            picked.blocks += hn::CountTrue(d, any);
+            lanes = hn::Add(lanes, hn::PopulationCount(both));
+        }
+        picked.lanes = hn::GetLane(hn::SumOfLanes(d, lanes));
+    }
+#endif
+    for (; i < n; ++i) {
+        const auto both = static_cast<Mask>(masks[i] & flags[blocks[i]]);
+        out_blocks[picked.blocks] = blocks[i];
+        out_masks[picked.blocks] = both;
+        picked.blocks += both != 0 ? 1 : 0;
+        picked.lanes += count_lanes(both);
+    }
+    return picked;
+}
+
+std::size_t gather_any(const std::uint32_t* values, const BlockIndex* blocks, std::size_t n,
+                       const Mask* masks, std::uint32_t* out) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t* block = values + std::size_t{blocks[i]} * lanes_per_block;
+        count += put_lanes(masks[i], out + count, [&](std::size_t lane) {
+#ifdef PURVIEW_HIGHWAY
+            return hn::Load(hn::Rebind<std::uint32_t, Lanes>(), block + lane);
+#else
+            return block[lane];
+#endif
+        });
+    }
+    return count;
+}
+
+/// to[i] = map(from[i]).
+template <class Map>
+void map_all(const float* from, std::size_t n, float* to, const Map& map) {
+#ifdef PURVIEW_HIGHWAY
+    const Lanes d;
+    for (std::size_t i = 0; i < n; i += hn::Lanes(d))
+        hn::StoreU(map(hn::LoadU(d, from + i)), d, to + i);
+#else
+    for (std::size_t i = 0; i < n; ++i) to[i] = map(from[i]);
+#endif
+}
+
+template <unsigned axes>
+std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> blocks,
+                          const Mask* masks, std::span<const Vec3> places, float reach_m,
+                          float least, float* out) {
+    // Squares lie in memory that caches hold before they are told.
+    constexpr std::size_t batch = 32;
+    alignas(64) float squares[(batch + 1) * lanes_per_block];
+    const Number one = Ops::set(1), per_metre = Ops::set(1 / reach_m), floor = Ops::set(least);
+    float* const begin = out;
+    for (std::size_t first = 0; first < blocks.size(); first += batch) {
+        std::size_t count = 0;
+        for (std::size_t i = first; i < blocks.size() && i < first + batch; ++i) {
+            const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+            count += put_lanes(masks[i], squares + count, [&](std::size_t lane) {
+                const Places at = places_of<axes>(block, lane);
+                Number nearest = squared<axes>(at, all(places.front()));
+                for (const Vec3 place : places.subspan(1))
+                    nearest = Ops::min(nearest, squared<axes>(at, all(place)));
+                return nearest;
+            });
+        }
+        map_all(squares, count, out, [&](Number squared) {
+            return Ops::max(Ops::sub(one, Ops::mul(Ops::sqrt(squared), per_metre)), floor);
+        });
+        out += count;
+    }
+    return static_cast<std::size_t>(out - begin);
+}
+
 // -- by number of axes ----------------------------------------------------------------------------
 
 void within_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
@@ -274,6 +411,12 @@ void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const
     }
 }
 
+std::size_t nearness_any(LaneCoordinates at, std::span<const BlockIndex> blocks, const Mask* masks,
+                         std::span<const Vec3> places, float reach_m, float least, float* out) {
+    return at.axes == 2 ? nearness_loop<2>(at.data, blocks, masks, places, reach_m, least, out)
+                        : nearness_loop<3>(at.data, blocks, masks, places, reach_m, least, out);
+}
+
 #ifdef PURVIEW_HIGHWAY
 const char* name_of_target() {
     return hwy::TargetName(HWY_TARGET);
@@ -296,6 +439,9 @@ HWY_EXPORT(within_own_any);
 HWY_EXPORT(box_any);
 HWY_EXPORT(around_any);
 HWY_EXPORT(cone_any);
+HWY_EXPORT(pick_any);
+HWY_EXPORT(gather_any);
+HWY_EXPORT(nearness_any);
 HWY_EXPORT(name_of_target);
 }  // namespace
 #define PURVIEW_BEST(function) HWY_DYNAMIC_DISPATCH(function)
@@ -329,6 +475,20 @@ void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Ve
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept {
     PURVIEW_BEST(cone_any)(at, blocks.data(), blocks.size(), cone, out.data());
+}
+
+LaneCount pick_lanes(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
+                     const Mask* flags, BlockIndex* out_blocks, Mask* out_masks) noexcept {
+    return PURVIEW_BEST(pick_any)(blocks, masks.data(), flags, out_blocks, out_masks);
+}
+std::size_t gather_lanes(const std::uint32_t* values, std::span<const BlockIndex> blocks,
+                         std::span<const Mask> masks, std::uint32_t* out) noexcept {
+    return PURVIEW_BEST(gather_any)(values, blocks.data(), blocks.size(), masks.data(), out);
+}
+std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
+                            std::span<const Mask> masks, std::span<const Vec3> places,
+                            float reach_m, float least, float* out) noexcept {
+    return PURVIEW_BEST(nearness_any)(at, blocks, masks.data(), places, reach_m, least, out);
 }
 
 std::string_view instruction_set() noexcept {

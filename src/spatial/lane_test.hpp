@@ -5,6 +5,7 @@
 // the same bits: single precision, no fused operations, one comparison (M11).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -54,6 +55,28 @@ struct LaneCone {
 };
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept;
+
+struct LaneCount {
+    std::size_t blocks = 0;
+    std::size_t lanes = 0;
+};
+/// Of the lanes of `masks` those that have a flag: blocks with any to out_blocks, which they are to
+/// out_masks; both have room for lanes_per_block more than there are blocks. `flags`: by block, of
+/// a LineVector.
+LaneCount pick_lanes(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
+                     const Mask* flags, BlockIndex* out_blocks, Mask* out_masks) noexcept;
+
+/// Lanes one after another: those of masks[i] in blocks[i], for each block from lane 0 on. They all
+/// return how many there are; `out` has room for lanes_per_block more.
+///
+/// values[16 * block + lane] of each.
+std::size_t gather_lanes(const std::uint32_t* values, std::span<const BlockIndex> blocks,
+                         std::span<const Mask> masks, std::uint32_t* out) noexcept;
+/// How near each is to the nearest of the places (at least one): 1 there, 0 at reach_m; but never
+/// less than `least`.
+std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
+                            std::span<const Mask> masks, std::span<const Vec3> places,
+                            float reach_m, float least, float* out) noexcept;
 
 /// Bits by halves: an instruction for it is not there on every machine.
 constexpr std::uint32_t count_lanes(Mask mask) noexcept {

@@ -4,6 +4,7 @@
 // Answers, line by line: work done, live kernels, strength, views, pairs, explanations.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <random>
 
 #include "core/hash.hpp"
@@ -207,6 +208,57 @@ TEST_CASE(
     manager.strength(observer, asked, strength);
     CHECK(strength[0] == 0);
     CHECK(measuring->measured <= 2);
+}
+
+TEST_CASE(
+    "interest: strength of whoever changed comes with the tick where that is asked for, and is "
+    "what "
+    "is answered one by one (N44)") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
+    def.measure_changed = true;
+    InterestManager manager = make(def);
+    for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(5 * i));
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(manager.set_owner(id(7), observer) == Status::ok);
+    using Told = std::map<std::uint32_t, float>;
+    const auto told = [&] {
+        manager.tick();
+        const Strengths now = manager.changed_strengths(observer);
+        REQUIRE(now.entities.size() == now.strength.size());
+        Told out;
+        for (std::size_t i = 0; i < now.entities.size(); ++i) {
+            CHECK(out.emplace(now.entities[i], now.strength[i]).second);
+            const EntityId one = id(now.entities[i]);
+            float asked = 0;
+            manager.strength(observer, std::span(&one, 1), std::span(&asked, 1));
+            CHECK(asked == now.strength[i]);
+        }
+        return out;
+    };
+    const auto nearness = [](float m) { return 1 - m / 40; };
+    CHECK(told() ==
+          Told{{0, 1}, {1, nearness(5)}, {2, nearness(10)}, {3, nearness(15)}, {4, 0.5F}, {7, 1}});
+    CHECK(told().empty());
+    put(manager, 2, 12);
+    put(manager, 7, 36);
+    put(manager, 9, 46);
+    CHECK(told() == Told{{2, nearness(12)}, {7, 1}});  // what is owned is as near as can be
+    CHECK(manager.join_unit(id(5), id(3)) == Status::ok);
+    CHECK(told().empty());  // it has come, but where it is counted nobody moved
+    put(manager, 3, 16);
+    CHECK(told() == Told{{3, nearness(16)}, {5, nearness(16)}});
+    put(manager, 3, 60);
+    CHECK(told().empty());
+    CHECK(manager.remove_observer(observer) == Status::ok);
+    CHECK(manager.changed_strengths(observer).entities.empty());
+
+    def.measure_changed = false;
+    InterestManager other = make(def);
+    spawn(other, 0, 0);
+    const ObserverId someone = watch(other, id(0));
+    other.tick();
+    CHECK(other.is_relevant(someone, id(0)));
+    CHECK(other.changed_strengths(someone).entities.empty());
 }
 
 TEST_CASE(

@@ -42,6 +42,9 @@ struct RandomWorld::ToldOfObserver {
     std::size_t count = 0;
     std::vector<std::uint8_t> is_relevant;  ///< [alive entities]
     std::vector<float> strengths;           ///< [alive entities]
+    std::vector<EntityId> changed;
+    std::vector<float> changed_strengths;  ///< [changed]
+    std::vector<float> asked_strengths;    ///< [changed] the same, one by one
 };
 
 struct RandomWorld::Told {
@@ -98,6 +101,16 @@ void RandomWorld::ask(Told& told) {
             manager_.strength(observer.id, told.alive, one.strengths);
             ++operations["strength"];
         }
+    }
+    for (std::size_t o = 0; def_.measures_changed && o < observers_.size(); ++o) {
+        ToldOfObserver& one = told.observers[o];
+        const Strengths changed = manager_.changed_strengths(one.id);
+        for (const std::uint32_t index : changed.entities)
+            one.changed.push_back(index < entities_.size() ? entities_[index].id : EntityId::none);
+        one.changed_strengths.assign(changed.strength.begin(), changed.strength.end());
+        one.asked_strengths.resize(one.changed.size());
+        manager_.strength(one.id, one.changed, one.asked_strengths);
+        ++operations["changed_strengths"];
     }
     if (has(Feature::counts)) {
         for (const EntityId entity : told.alive)
@@ -159,6 +172,15 @@ bool RandomWorld::spoil_observer(ToldOfObserver& told) {
             for (float& strength : told.strengths) {
                 if (!(strength > 0.2F)) continue;
                 strength -= 0.001F;
+                return true;
+            }
+            return false;
+        case Spoil::changed:
+            for (std::size_t i = 0; i < told.changed.size(); ++i) {
+                if (!has_moved(told.changed[i])) continue;
+                for (auto* list : {&told.changed_strengths, &told.asked_strengths})
+                    list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
+                told.changed.erase(told.changed.begin() + static_cast<std::ptrdiff_t>(i));
                 return true;
             }
             return false;
@@ -304,6 +326,53 @@ void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
         for (const check::Verdict& verdict : oracle_.judge(one.id)) {
             if (verdict.entity != EntityId::none) ++stages[name_of(verdict.stage)];
         }
+    }
+}
+
+/// Its unit stands elsewhere than the tick before, or stood or stands nowhere.
+bool RandomWorld::has_moved(EntityId entity) const {
+    const check::EntityView& now = oracle_.unit_view(entity);
+    const auto before = stood_.find(now.id);
+    if (!now.placed || before == stood_.end()) return now.placed == (before == stood_.end());
+    return before->second != now.place;
+}
+
+void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong) {
+    const auto was_touched = [&](EntityId entity) {
+        if (trace.find("set_rules") != std::string::npos) return true;  // dormant ones are awake
+        const check::TruthEntity& record = entities_[index_of(entity)];
+        if (touched_.count(entity) != 0 || touched_.count(record.root) != 0) return true;
+        if (born_.count(entity) != 0) return true;
+        const std::vector<EntityId> members = members_of(record.root);
+        return std::any_of(members.begin(), members.end(),
+                           [&](EntityId one) { return touched_.count(one) != 0; });
+    };
+    for (const ToldOfObserver& one : told.observers) {
+        if (!def_.measures_changed) break;
+        const auto complain = [&](const char* what, EntityId entity) {
+            wrong.push_back({"changed", what + (" " + name_of(entity)), one.id, entity});
+        };
+        std::set<EntityId> listed;
+        for (std::size_t i = 0; i < one.changed.size(); ++i) {
+            const EntityId entity = one.changed[i];
+            if (entity == EntityId::none || alive(entity) == nullptr) {
+                complain("nobody", entity);
+                break;
+            }
+            if (!listed.insert(entity).second) complain("twice", entity);
+            if (one.changed_strengths[i] != one.asked_strengths[i])
+                complain("another strength when asked:", entity);
+            if (!verdict(one.id, entity).relevant) complain("not relevant:", entity);
+            if (!has_moved(entity) && !was_touched(entity)) complain("nothing was done to", entity);
+        }
+        for (const EntityId entity : oracle_.relevant(one.id)) {
+            if (has_moved(entity) && listed.count(entity) == 0) complain("left out:", entity);
+        }
+    }
+    stood_.clear();
+    for (const EntityId entity : told.alive) {
+        const check::EntityView& view = oracle_.unit_view(entity);
+        if (view.placed) stood_[view.id] = view.place;
     }
 }
 
@@ -566,6 +635,7 @@ std::string RandomWorld::compare() {
     std::vector<Difference> wrong;
     check_events(told, wrong);
     check_sets(told, wrong);
+    check_changed(told, wrong);
     check_counts(told, wrong);
     check_inverse(told, wrong);
     check_promises(told, wrong);

@@ -36,6 +36,7 @@ RandomWorldDef plain_world(Features features) {
     def.space.twins.keys = 2;
     def.space.twins.side_m = 120;
     def.space.twins.roster = std::make_shared<Roster>();
+    def.measures_changed = features.has(Feature::changed);
     def.rules.bounds_max = {120, 120, 0};
     StepDesc near;
     near.kernel.enter_m = 30;
@@ -102,6 +103,7 @@ TEST_CASE("interest: whatever is spoiled in a world is found by the check that i
         {Spoil::count, "counts", Feature::counts},
         {Spoil::lose_edge, "counts", Feature::counts},
         {Spoil::strength, "strength", Feature::strength},
+        {Spoil::changed, "changed", Feature::changed},
         {Spoil::inverse, "inverse", Feature::inverse},
         {Spoil::box, "boxes", Feature::boxes},
         {Spoil::place, "places", Feature::places},

@@ -40,6 +40,7 @@ enum class Feature : std::uint8_t {
     trials,             ///< try_rules
     counts,             ///< observer_count, edges
     strength,           ///< strength
+    changed,            ///< measure_changed, changed_strengths
     inverse,            ///< observers_of
     visits,             ///< for_each_relevant
     settings,           ///< settings of nodes

@@ -90,6 +90,8 @@ class Reducer {
         }
         any |= !def_.kinds.empty() && try_it([](RandomWorldDef& d) { d.kinds.clear(); });
         any |= def_.shuffle_cells > 0 && try_it([](RandomWorldDef& d) { d.shuffle_cells = 0; });
+        any |=
+            def_.measures_changed && try_it([](RandomWorldDef& d) { d.measures_changed = false; });
         any |= def_.window_update != WindowUpdate::pull &&
                try_it([](RandomWorldDef& d) { d.window_update = WindowUpdate::pull; });
         any |= def_.rules.min_stay_ticks > 0 &&

@@ -29,6 +29,7 @@ InterestManager make_manager(const RandomWorldDef& def) {
     interest.ready_requires_entity = def.needs_entity;
     interest.count_observers = def.space.features.has(Feature::counts);
     interest.window_update = def.window_update;
+    interest.measure_changed = def.measures_changed;
     auto made = InterestManager::create(interest);
     if (!made) {
         std::printf("no manager: %s\n%s\n", std::string(to_string(made.error())).c_str(),
@@ -103,6 +104,7 @@ RandomWorldDef random_def(std::uint64_t seed, Features features) {
     def.move_chance = random.chance(0.5F) ? 0.4F : 0.05F;
     def.needs_entity = features.has(Feature::needs_entity) && random.chance(0.2F);
     def.single_area = features.has(Feature::single_area) && random.chance(0.15F);
+    def.measures_changed = features.has(Feature::changed) && random.chance(0.3F);
     return def;
 }
 
@@ -272,6 +274,7 @@ std::string RandomWorld::text_of(const Area& area) {
 void RandomWorld::count(const char* name, EntityId entity, ObserverId observer) {
     ++operations[name];
     did_something_ = true;
+    touched_.insert(entity);
     std::string text = name;
     if (entity != EntityId::none) text += " " + name_of(entity);
     if (observer != ObserverId::none) text += " " + name_of(observer);
@@ -364,6 +367,7 @@ void RandomWorld::move_some() {
         entity.place = {entity.place.x + step.x, entity.place.y + step.y, entity.place.z + step.z};
         hear_of(entity);
         moves.push_back({entity.id, entity.place});
+        touched_.insert(entity.id);
         if (def_.keeps_log)
             log += "  move " + name_of(entity.id) + " to " + text_of(entity.place) + "\n";
     }
@@ -387,8 +391,10 @@ void RandomWorld::move_some() {
         for (const Move& move : moves) moved.insert(move.entity);
         for (const auto& entity : entities_) {
             const std::size_t i = who.size();
-            if (moved.count(entity.id) != 0 || random_.chance(0.1F))
+            if (moved.count(entity.id) != 0 || random_.chance(0.1F)) {
                 changed[i / 64] |= std::uint64_t{1} << (i % 64);
+                touched_.insert(entity.id);
+            }
             who.push_back(entity.id);
             records.push_back({0, entity.place.x, entity.place.y, entity.place.z});
         }
@@ -410,6 +416,7 @@ void RandomWorld::tick() {
     resting_.clear();
     removed_.clear();
     if (tick_ > 1) born_.clear();
+    touched_.clear();
     edits_of_tick = 0;
     did_something_ = false;
     rules_changed_ = false;

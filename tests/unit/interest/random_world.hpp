@@ -36,6 +36,7 @@ enum class Spoil : std::uint8_t {
     count,       ///< one observer too many
     lose_edge,
     strength,
+    changed,  ///< one of those that changed is missing
     inverse,
     explain,     ///< the explanation says the opposite
     suggestion,  ///< what it suggests is not done
@@ -63,6 +64,7 @@ struct RandomWorldDef {
     float move_chance = 0.4F;  ///< of an entity, in a tick
     bool needs_entity = false;
     bool single_area = false;
+    bool measures_changed = false;
     bool threads = false;  ///< executors may have threads
     Spoil spoil = Spoil::none;
     std::set<std::string> left_out;                           ///< operations by name
@@ -223,10 +225,12 @@ class RandomWorld {
     void ask(Told& told);
     void spoil(Told& told);
     bool spoil_observer(ToldOfObserver& told);
+    bool has_moved(EntityId entity) const;
     bool is_hidden_by_root(const check::TruthObserver& observer, EntityId root) const;
     bool is_hidden(const check::TruthObserver& observer, const check::TruthEntity& unit) const;
     void check_events(const Told& told, std::vector<Difference>& wrong);
     void check_sets(const Told& told, std::vector<Difference>& wrong);
+    void check_changed(const Told& told, std::vector<Difference>& wrong);
     void check_counts(const Told& told, std::vector<Difference>& wrong);
     void check_inverse(const Told& told, std::vector<Difference>& wrong);
     void check_promises(const Told& told, std::vector<Difference>& wrong);
@@ -253,6 +257,8 @@ class RandomWorld {
     std::vector<check::TruthObserver> observers_;
     std::vector<ObserverId> removed_;
     std::set<EntityId> born_;             ///< this tick
+    std::set<EntityId> touched_;          ///< this tick, by any operation
+    std::map<EntityId, Vec3> stood_;      ///< the tick before, units that are placed
     std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
     std::vector<EntityId> counted_who_;
     std::map<std::uint32_t, std::set<EntityId>> told_before_;  ///< kept for trials
