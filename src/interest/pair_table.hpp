@@ -64,16 +64,21 @@ class PairTable {
         if (entry != nullptr) prefetch_line(entry);
     }
     /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
-    /// those that come later: the index, then the entry and the ends of its lists, then the entries
-    /// that stand there.
-    template <class Span, class PairOf, class Visit>
-    void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
-        constexpr std::size_t index_ahead = 16, entry_ahead = 8, last_ahead = 4;
+    /// those that come later: the index, then the lists, then the entry and the ends of its lists,
+    /// then the entries that stand there. `also(observer, entity)` may fetch more.
+    template <class Span, class PairOf, class Also, class Visit>
+    void for_each_ahead(const Span& list, PairOf&& pair_of, Also&& also, Visit&& visit) const {
+        constexpr std::size_t index_ahead = 24, lists_ahead = 16, entry_ahead = 10, last_ahead = 5;
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (i + index_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + index_ahead]);
                 prefetch(observer, entity);
                 entity_list_.prefetch(index_of(entity));
+                also(observer, entity);
+            }
+            if (i + lists_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + lists_ahead]);
+                for_lists(observer, entity, [](const List& ids) { prefetch_line(&ids); });
             }
             if (i + entry_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + entry_ahead]);
@@ -130,13 +135,19 @@ class PairTable {
         }
     }
 
-    /// The lists that a pair is in, or would be, where they are not empty. Ids may be anything.
+    /// The lists that a pair is in, or would be. Ids may be anything.
     template <class Visit>
-    void for_ends(std::uint32_t observer, EntityId entity, Visit&& visit) const {
-        if (observer < by_observer_.size() && !by_observer_[observer].empty())
-            visit(by_observer_[observer]);
+    void for_lists(std::uint32_t observer, EntityId entity, Visit&& visit) const {
+        if (observer < by_observer_.size()) visit(by_observer_[observer]);
         if (entity == EntityId::none) return;
         if (const std::uint32_t* at = entity_list_.find(index_of(entity))) visit(by_entity_[*at]);
+    }
+    /// The same of those that are not empty.
+    template <class Visit>
+    void for_ends(std::uint32_t observer, EntityId entity, Visit&& visit) const {
+        for_lists(observer, entity, [&](const List& ids) {
+            if (!ids.empty()) visit(ids);
+        });
     }
 
     FlatMap<std::uint64_t, std::uint32_t> index_;

@@ -233,6 +233,7 @@ PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
 }
 
 void GhostTable::delivered(const PacketRecord& record) {
+    for_each_sent(record, [&](SentItem item) { prefetch_line(&times_of(item.lane)); });
     for_each_sent(record, [&](SentItem item) {
         const LocalId lane = item.lane;
         if (item.has_motions) {
