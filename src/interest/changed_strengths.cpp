@@ -25,7 +25,7 @@ void InterestData::begin_changed() {
     changed_rows_touched_.clear();
     const bool is_all_open = everything_count_ > 0 || def_.level != InterestLevel::full;
     const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
-    if (!is_all_open && !is_any_open && !has_shared_rows_) return;
+    if (measures_late_ || (!is_all_open && !is_any_open && !has_shared_rows_)) return;
     const auto flags = table_.flags(facts_table_.columns.changed);
     changed_rows_.resize(rows_.size());
     for (BlockIndex block = 0; block < table_.block_end(); ++block) {
@@ -34,7 +34,7 @@ void InterestData::begin_changed() {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             const EntityId unit = table_.entity(slot);
             if (is_all_open) changed_.push_back(unit);
-            if (is_any_open && is_open_to_all(slot)) changed_open_.push_back(unit);
+            if (is_any_open && has_open_flag(slot)) changed_open_.push_back(unit);
             for (std::uint32_t s = 0; s < rows_.size(); ++s) {
                 if (program_.rows[s].pulled) continue;
                 for (const RowStore::Membership at : rows_[s].memberships(unit)) {

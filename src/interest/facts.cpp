@@ -86,11 +86,14 @@ bool InterestData::x_holds(std::uint32_t o, EntityId unit, Slot slot, const Pair
     return in_rows(o, unit);
 }
 
-bool InterestData::is_open_to_all(Slot slot) const noexcept {
+bool InterestData::has_open_flag(Slot slot) const noexcept {
     const Columns& columns = facts_table_.columns;
-    return everything_count_ > 0 || def_.level != InterestLevel::full ||
-           table_.flag(columns.open, slot) || table_.flag(columns.shown, slot) ||
+    return table_.flag(columns.open, slot) || table_.flag(columns.shown, slot) ||
            table_.flag(columns.global_mode, slot) || table_.flag(columns.shown_by_members, slot);
+}
+
+bool InterestData::is_open_to_all(Slot slot) const noexcept {
+    return everything_count_ > 0 || def_.level != InterestLevel::full || has_open_flag(slot);
 }
 
 bool InterestData::is_anything_open(const Observer& observer) const noexcept {

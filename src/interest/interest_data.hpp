@@ -334,8 +334,9 @@ class InterestData {
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
     template <class Visit>
     void for_each_visible(std::uint32_t observer, EntityId unit, bool enter, Visit&& visit) const;
-    /// Some entity is shown to everybody, or some observer sees everything.
+    /// It is shown to everybody: by its flags, or as some observer sees everything.
     bool is_open_to_all(Slot slot) const noexcept;
+    bool has_open_flag(Slot slot) const noexcept;
     bool is_anything_open(const Observer& observer) const noexcept;
     template <class Visit>
     void for_each_unit(Visit&& visit) const;
