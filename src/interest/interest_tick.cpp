@@ -318,7 +318,6 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
         }
         if (!observers_[active_[i]].ready) continue;
         const ScanInput input = look_from(active_[i], worker);
-
         update_window(active_[i], input, worker);
         if (measures) measure_changed(active_[i], input, worker);
     }
