@@ -104,6 +104,7 @@ struct OurRules {
     std::function<void()> before_tick = {};  ///< not of the manager: instruction sets
     /// Strength of every changed relevant pair: with the tick, or asked for after it.
     bool measure_changed = false;
+    bool read_changed = false;  ///< who that is, and how relevant, after the tick
     bool strength = false;
     std::uint32_t workers = 1;
 };

@@ -118,6 +118,7 @@ void strength(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 12);
     plan.name = "strength";
     plan.entries = {ours("purview", {}), ours("strength", {.measure_changed = true}),
+                    ours("strength, read", {.measure_changed = true, .read_changed = true}),
                     ours("strength on demand", {.strength = true})};
     run_plan(report, plan);
     report.count_at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);

@@ -134,7 +134,7 @@ struct InterestDef {
     /// Keeps observer_count and edges: some 5 to 20 % more for each event.
     bool count_observers = false;
     /// Measures with every tick how relevant is whoever moved: changed_strengths. A tick takes
-    /// about a third longer, and windows are always pulled.
+    /// about a quarter longer, and windows are always pulled.
     bool measure_changed = false;
     WindowUpdate window_update = WindowUpdate::automatic;
 };
@@ -388,10 +388,10 @@ class InterestManager {
     void strength(ObserverId observer, std::span<const EntityId> entities,
                   std::span<float> strength) const;
     /// With measure_changed, as of the last tick: what strength() says of everybody relevant who
-    /// was moved or spawned since the tick before, or whose group was; in no particular order.
-    /// Valid until the next tick. With groups of split members, or a minimum stay, it costs what
-    /// strength() does.
-    Strengths changed_strengths(ObserverId observer) const noexcept;
+    /// was moved or spawned since the tick before, or whose group was; each once, in no particular
+    /// order. Valid until the next tick. The first call after a tick looks up who they are, for all
+    /// observers. With groups of split members, or a minimum stay, it costs what strength() does.
+    Strengths changed_strengths(ObserverId observer);
     /// Of the nodes that want the pair, the most generous settings; defaults for one that is
     /// relevant by other means (N43).
     NodeSettings settings(ObserverId observer, EntityId entity) const;

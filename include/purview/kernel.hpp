@@ -163,6 +163,9 @@ struct Question {
 /// every window. `entity`: on flags and keys of the entity alone.
 enum class DependsOn : std::uint8_t { entity, key, pair };
 
+/// Of whoever is relevant at all.
+inline constexpr float least_strength = 1e-6F;
+
 /// Any thread may ask; a kernel changes nothing. When an answer changes for a reason that the
 /// engine cannot see (neither place, flag nor key), call recheck or rescan of the manager.
 class InterestKernel {
@@ -198,6 +201,10 @@ class InterestKernel {
                           std::span<float> strength) const noexcept {
         for (float& one : strength) one = 1;
     }
+    /// Above 0: what strength() says is 1 - distance / nearness_m(), but at least least_strength,
+    /// to the nearest of its places; only of groups that count by their bounds it may say anything.
+    /// Metres. Many observers are then measured at once, and strength() is not called.
+    virtual float nearness_m() const noexcept { return 0; }
     /// It asks about areas with a shape, not about places; reach_m is then how far beyond them.
     virtual bool looks_into_areas() const noexcept { return false; }
     /// Of the observer's places, the ones that it is given.

@@ -17,7 +17,8 @@ bool InterestData::has_changed(Slot slot) const noexcept {
 void InterestData::begin_changed() {
     // Groups with split members and stays are settled when all windows are.
     measures_late_ = splits_.any() || released_.size() > 0 || def_.rules.min_stay_ticks > 0;
-    strengths_.assign(observers_.size(), {});
+    measures_together_ = program_.nearness_m > 0 && bounded_count_ == 0;
+    strengths_.resize(observers_.size());
     for (Worker& worker : workers_) worker.strengths.clear();
     changed_.clear();
     changed_open_.clear();
@@ -65,63 +66,79 @@ void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
     });
 }
 
-/// Takes those out of the picked lanes about whom windows do not decide alone, and lists them.
-void InterestData::take_out_special(std::uint32_t o, StrengthList::Picked& picked,
-                                    std::vector<EntityId>& special) const {
-    special.clear();
-    const auto take_out = [&](std::size_t i, unsigned lane) {
-        picked.lanes[i] = static_cast<Mask>(picked.lanes[i] & ~lane_bit(lane));
-        --picked.count;
+/// Takes those out of the observer's lanes about whom windows do not decide alone, and asks about
+/// them as `strength` does.
+void InterestData::settle_special(std::uint32_t o, Worker& worker) {
+    StrengthList::Part& part = strengths_[o].of;
+    worker.special.clear();
+    const auto take_out = [&](EntityId unit, Slot slot) {
+        worker.strengths.drop(part, slot);
+        for_each_visible(o, unit, true, [&](EntityId one) { worker.special.push_back(one); });
     };
-    if (is_x_possible()) {
-        for_each_changed_x(o, [&](EntityId unit) {
-            const Slot slot = table_.slot_of(unit);
-            const auto block =
-                std::find(picked.blocks.begin(), picked.blocks.end(), block_of(slot));
-            const auto i = static_cast<std::size_t>(block - picked.blocks.begin());
-            if (i < picked.blocks.size() && (picked.lanes[i] & lane_bit(lane_of(slot))) != 0)
-                take_out(i, lane_of(slot));
-            for_each_visible(o, unit, true, [&](EntityId one) { special.push_back(one); });
+    if (is_x_possible())
+        for_each_changed_x(o, [&](EntityId unit) { take_out(unit, table_.slot_of(unit)); });
+    if (members_list_.size() > 0) {
+        worker.strengths.for_each_lane(part, [&](Slot slot, std::uint32_t) {
+            const EntityId unit = table_.entity(slot);
+            if (members_list_.contains(index_of(unit))) take_out(unit, slot);
         });
     }
-    for (std::size_t i = 0; members_list_.size() > 0 && i < picked.blocks.size(); ++i) {
-        for (Mask rest = picked.lanes[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-            const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-            const EntityId unit = table_.entity(slot_at(picked.blocks[i], lane));
-            if (!members_list_.contains(index_of(unit))) continue;
-            take_out(i, lane);
-            for_each_visible(o, unit, true, [&](EntityId one) { special.push_back(one); });
-        }
-    }
-    std::sort(special.begin(), special.end());
-    special.erase(std::unique(special.begin(), special.end()), special.end());
+    std::sort(worker.special.begin(), worker.special.end());
+    worker.special.erase(std::unique(worker.special.begin(), worker.special.end()),
+                         worker.special.end());
+    add_known(o, worker);
 }
 
-void InterestData::measure_changed(std::uint32_t o, const ScanInput& input, Worker& worker) {
-    StrengthList& out = worker.strengths;
+/// Those of worker.special that are relevant.
+void InterestData::add_known(std::uint32_t o, Worker& worker) {
     StrengthPart& part = strengths_[o];
-    part = {static_cast<std::uint32_t>(&worker - workers_.data()), {out.size(), 0}};
-    StrengthList::Picked picked =
-        out.pick(observers_[o].window, table_.flags(facts_table_.columns.changed));
-    take_out_special(o, picked, worker.special);
-    const std::span<float> strength = out.add(picked);
-    measure_relevant(input, observers_[o].window, picked.blocks, picked.lanes, strength,
-                     worker.measure);
-    for (const BlockIndex block : picked.blocks)
-        table_.prefetch_entity(slot_at(block, 0));  // for name()
-    add_measured(o, worker.special, worker);
-    part.of.count = out.size() - part.of.begin;
+    part.tick = tick_;
+    part.worker = static_cast<std::uint32_t>(&worker - workers_.data());
+    part.of.known = worker.strengths.known_size();
+    if (!worker.special.empty()) {
+        worker.said.resize(worker.special.size());
+        this->strength(id_of(o), worker.special, worker.said);
+    }
+    for (std::size_t i = 0; i < worker.special.size(); ++i) {
+        if (worker.said[i] > 0)
+            worker.strengths.add_known(index_of(worker.special[i]), worker.said[i]);
+    }
+    part.of.known_end = worker.strengths.known_size();
 }
 
-/// Those of them that are relevant, as `strength` says.
-void InterestData::add_measured(std::uint32_t o, std::span<const EntityId> entities,
-                                Worker& worker) {
-    if (entities.empty()) return;
-    worker.said.resize(entities.size());
-    this->strength(id_of(o), entities, worker.said);
-    for (std::size_t i = 0; i < entities.size(); ++i) {
-        if (worker.said[i] > 0) worker.strengths.add(index_of(entities[i]), worker.said[i]);
+/// Now, or, where all that matters is how near to one place they are, with many others.
+void InterestData::measure_changed(const Look& look, Worker& worker) {
+    const std::uint32_t o = look.observer;
+    const std::span<const Vec3> places = look.input->views.of(program_.nearness_from);
+    if (measures_together_ && places.size() == 1) {
+        worker.strengths.look_at(observers_[o].window, places.front());
+        worker.seen.push_back(o);
+        return;
     }
+    StrengthList& out = worker.strengths;
+    const Window& window = observers_[o].window;
+    const auto part = out.add(window, table_.flags(facts_table_.columns.changed));
+    measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.strength_of(part),
+                     worker.measure);
+    strengths_[o].of = part;
+    settle_special(o, worker);
+}
+
+void InterestData::measure_together(Worker& worker) {
+    if (worker.seen.empty()) return;
+    StrengthList& out = worker.strengths;
+    const auto number = static_cast<std::uint32_t>(&worker - workers_.data());
+    const auto part_of = [&](std::size_t i) -> StrengthList::Part& {
+        StrengthPart& part = strengths_[worker.seen[i]];
+        part.tick = tick_;
+        part.worker = number;
+        return part.of;
+    };
+    out.add(table_.flags(facts_table_.columns.changed), table_, program_.nearness_m, part_of);
+    if (is_x_possible() || members_list_.size() > 0) {
+        for (const std::uint32_t o : worker.seen) settle_special(o, worker);
+    }
+    worker.seen.clear();
 }
 
 void InterestData::measure_changed_late() {
@@ -129,20 +146,28 @@ void InterestData::measure_changed_late() {
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
         worker.special.clear();
+        strengths_[o].of = {};
         for_each_relevant(o, [&](EntityId entity) {
             const Slot slot = table_.slot_of(unit_of(entity));
             if (slot != no_slot && has_changed(slot)) worker.special.push_back(entity);
         });
-        strengths_[o] = {0, {worker.strengths.size(), 0}};
-        add_measured(o, worker.special, worker);
-        strengths_[o].of.count = worker.strengths.size() - strengths_[o].of.begin;
+        add_known(o, worker);
     }
-    worker.strengths.name(table_);
 }
 
-Strengths InterestData::changed_strengths(ObserverId observer) const noexcept {
+/// Who they are, of all observers at once: neighbours share much that has to be looked up.
+void InterestData::name_changed() {
+    for (Worker& worker : workers_) worker.strengths.name(table_);
+    for (StrengthPart& part : strengths_) {
+        if (part.tick == tick_) workers_[part.worker].strengths.settle(part.of);
+    }
+    named_tick_ = tick_;
+}
+
+Strengths InterestData::changed_strengths(ObserverId observer) {
     const std::uint32_t o = index_of(observer);
-    if (!is_observer(observer) || o >= strengths_.size()) return {};
+    if (!is_observer(observer) || o >= strengths_.size() || strengths_[o].tick != tick_) return {};
+    if (named_tick_ != tick_) name_changed();
     return workers_[strengths_[o].worker].strengths.of(strengths_[o].of);
 }
 

@@ -225,7 +225,7 @@ class InterestData {
                      std::span<float> strength, StrengthRoom& room) const;
     void measure_judged(std::uint32_t observer, std::span<float> strength,
                         StrengthRoom& room) const;
-    Strengths changed_strengths(ObserverId observer) const noexcept;
+    Strengths changed_strengths(ObserverId observer);
     NodeSettings settings(ObserverId observer, EntityId entity) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
@@ -278,8 +278,16 @@ class InterestData {
     };
     /// Of one observer, in the list of a worker.
     struct StrengthPart {
+        Tick tick = 0;  ///< it was measured in
         std::uint32_t worker = 0;
         StrengthList::Part of;
+    };
+    /// What an observer looks from.
+    struct Look {
+        std::uint32_t observer = 0;
+        Sight sight;
+        std::vector<const Row*> pulled;
+        std::optional<ScanInput> input;  ///< of these
     };
     /// One of the threads that windows are worked on.
     struct Worker {
@@ -291,12 +299,12 @@ class InterestData {
         ~Worker() = default;
 
         ScanScratch scratch;
-        Sight sight;
-        StrengthList strengths;  ///< of whoever changed
+        Look look;
+        StrengthList strengths;           ///< of whoever changed
+        std::vector<std::uint32_t> seen;  ///< observers whose changes are measured together
         MeasureScratch measure;
         std::vector<EntityId> special;
-        std::vector<float> said;  ///< [special]
-        std::vector<const Row*> pulled;
+        std::vector<float> said;           ///< [special]
         std::vector<std::uint32_t> moved;  ///< observers that were scanned in full
         struct Chunk {
             std::uint32_t number;
@@ -590,19 +598,20 @@ class InterestData {
     void order_observers();
     void repack_windows();
     void update_chunk(Worker& worker, std::size_t chunk);
-    ScanInput look_from(std::uint32_t observer, Worker& worker) const;
-    void update_window(std::uint32_t observer, const ScanInput& input, Worker& worker);
+    void look_from(std::uint32_t observer, Look& look) const;
+    void update_window(const Look& look, Worker& worker);
     void resolve_toggles(Worker& worker);
     // -- changed_strengths.cpp
     bool has_changed(Slot slot) const noexcept;
     void begin_changed();
     template <class Visit>
     void for_each_changed_x(std::uint32_t observer, Visit&& visit) const;
-    void take_out_special(std::uint32_t observer, StrengthList::Picked& picked,
-                          std::vector<EntityId>& special) const;
-    void add_measured(std::uint32_t observer, std::span<const EntityId> entities, Worker& worker);
     void measure_changed_late();
-    void measure_changed(std::uint32_t observer, const ScanInput& input, Worker& worker);
+    void measure_changed(const Look& look, Worker& worker);
+    void measure_together(Worker& worker);
+    void settle_special(std::uint32_t observer, Worker& worker);
+    void add_known(std::uint32_t observer, Worker& worker);
+    void name_changed();
     void tell_changes();
     void tell_change(const WindowChange& change, bool x_possible);
     bool is_window_all() const noexcept;
@@ -730,6 +739,8 @@ class InterestData {
     Executor executor_;
     std::vector<Worker> workers_;
     std::vector<StrengthPart> strengths_;  ///< by observer, of whoever changed
+    Tick named_tick_ = 0;                  ///< they were looked up in
+    bool measures_together_ = false;       ///< in this tick, whom one place sees
     bool measures_late_ = false;           ///< in this tick, after windows
     std::vector<EntityId> changed_;        ///< units, while somebody sees everything
     std::vector<EntityId> changed_open_;   ///< those that are open to all

@@ -142,24 +142,26 @@ std::uint64_t number_of(const Sight& sight) noexcept {
 
 }  // namespace
 
-ScanInput InterestData::look_from(std::uint32_t o, Worker& worker) const {
+void InterestData::look_from(std::uint32_t o, Look& look) const {
     const Observer& observer = observers_[o];
-    collect(o, worker.sight);
-    worker.pulled.clear();
+    look.observer = o;
+    collect(o, look.sight);
+    look.pulled.clear();
     for (std::size_t i = 0; has_pulled_rows_ && i < observer.rows.size(); ++i) {
         const SourceRow at = observer.rows[i];
-        if (program_.rows[at.source].pulled) worker.pulled.push_back(&rows_[at.source].row(at.row));
+        if (program_.rows[at.source].pulled) look.pulled.push_back(&rows_[at.source].row(at.row));
     }
-    ScanInput input = input_of(o, worker.sight);
-    input.pulled = worker.pulled;
+    ScanInput& input = look.input.emplace(input_of(o, look.sight));
+    input.pulled = look.pulled;
     input.may_be_unplaced = program_.everywhere || input.pulls();
     input.is_forced = observer.needs_scan || is_anybody_asked_;
-    return input;
 }
 
-void InterestData::update_window(std::uint32_t o, const ScanInput& input, Worker& worker) {
+void InterestData::update_window(const Look& look, Worker& worker) {
+    const std::uint32_t o = look.observer;
+    const ScanInput& input = *look.input;
     Observer& observer = observers_[o];
-    const std::uint64_t looks_from = number_of(worker.sight);
+    const std::uint64_t looks_from = number_of(look.sight);
     const bool moved = looks_from != observer.looked_from;
     const bool must = observer.needs_scan || !observer.window.is_made() || has_pulled_rows_ ||
                       program_.pulls_owned || program_.is_restless;
@@ -317,11 +319,11 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
             prefetch_window(observers_[active_[i + window_ahead]]);
         }
         if (!observers_[active_[i]].ready) continue;
-        const ScanInput input = look_from(active_[i], worker);
-        update_window(active_[i], input, worker);
-        if (measures) measure_changed(active_[i], input, worker);
+        look_from(active_[i], worker.look);
+        update_window(worker.look, worker);
+        if (measures) measure_changed(worker.look, worker);
     }
-    if (measures) worker.strengths.name(table_);
+    measure_together(worker);
     resolve_toggles(worker);
     worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.changes.size()});
 }

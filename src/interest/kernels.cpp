@@ -63,11 +63,10 @@ class DistanceKernel final : public InterestKernel {
     }
     void strength(const Question& q, std::span<const Mask> asked,
                   std::span<float> strength) const noexcept override {
-        constexpr float least = 1e-6F;
         const bool is_same_for_all = range_ != RangeOf::entity || q.slots.ranges().empty();
         if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.places.empty()) {
             (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, asked,
-                                  q.places, 2 * (radius_of(q, no_slot) + margin_m_), least,
+                                  q.places, 2 * (radius_of(q, no_slot) + margin_m_), least_strength,
                                   strength.data());
             return;
         }
@@ -78,9 +77,12 @@ class DistanceKernel final : public InterestKernel {
                     slot_at(q.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
                 const float leave = radius_of(q, slot) + margin_m_;
                 const auto away = static_cast<float>(counted(q, slot));
-                strength[k++] = std::max(1 - away / (2 * leave), least);
+                strength[k++] = std::max(1 - away / (2 * leave), least_strength);
             }
         }
+    }
+    float nearness_m() const noexcept override {
+        return range_ == RangeOf::rule ? 2 * (enter_m_ + margin_m_) : 0;
     }
     bool answers_unknown() const noexcept override { return false; }
     /// Those are infinitely far away.

@@ -271,7 +271,7 @@ void InterestManager::strength(ObserverId o, std::span<const EntityId> entities,
                                std::span<float> strength) const {
     data_->strength(o, entities, strength);
 }
-Strengths InterestManager::changed_strengths(ObserverId o) const noexcept {
+Strengths InterestManager::changed_strengths(ObserverId o) {
     return data_->changed_strengths(o);
 }
 NodeSettings InterestManager::settings(ObserverId o, EntityId e) const {

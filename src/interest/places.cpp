@@ -53,6 +53,7 @@ namespace {
 struct ExchangedMoves {
     std::span<const Move> moves;
     std::size_t size() const noexcept { return moves.size(); }
+    const Move* data() const noexcept { return moves.data(); }
     Move operator[](std::size_t i) const noexcept {
         return {moves[i].entity, exchanged(Axes::xz, moves[i].place)};
     }

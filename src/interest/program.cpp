@@ -219,6 +219,7 @@ class Compiler {
                 summarise(step);
             }
         }
+        find_nearness();
         std::sort(out_.edges_m.begin(), out_.edges_m.end());
         out_.edges_m.erase(std::unique(out_.edges_m.begin(), out_.edges_m.end()),
                            out_.edges_m.end());
@@ -228,6 +229,20 @@ class Compiler {
         for (const Spread& spread : out_.spreads) out_.is_pushable &= spread.range == RangeOf::rule;
         for (const NodeProgram& node : out_.nodes)
             out_.is_pushable &= node.result_plane == no_plane;
+    }
+
+    /// Whether all strengths are one step's.
+    void find_nearness() {
+        if (out_.nodes.size() != 1 || out_.nodes.front().result_plane != no_plane) return;
+        const Step* only = nullptr;
+        for (const Step& step : out_.nodes.front().steps) {
+            if (step.op == StepOp::subtract) continue;
+            if (only != nullptr || step.op == StepOp::require) return;
+            only = &step;
+        }
+        if (only == nullptr) return;
+        out_.nearness_m = only->kernel->nearness_m();
+        out_.nearness_from = only->from;
     }
 
     void summarise(const Step& step) {

@@ -109,6 +109,10 @@ struct Program {
     bool is_pushable = false;  ///< all that matters of a move is known by radii around places
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
+    /// Above 0: whoever windows say yes to is 1 - distance / nearness_m strong, to the nearest of
+    /// these places.
+    float nearness_m = 0;
+    LookFrom nearness_from = LookFrom::main_and_areas;
     /// Radii at which some answer changes: whoever moved without crossing one of them around a
     /// place of the observer looks the same to him.
     std::vector<float> edges_m;

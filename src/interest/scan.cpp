@@ -509,13 +509,13 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
     bool is_settled = true;
     scratch.blocks.clear();
     for (const CellRun& cells : window.cells()) {
-        table.dirty().for_each_in(cells.first, cells.count, [&](std::size_t cell) {
+        table.for_each_dirty_in(cells.first, cells.count, [&](std::size_t cell) {
             const auto base = static_cast<BlockIndex>(cell);
             is_settled &= !table.unsettled().test(cell);
             scratch.blocks.push_back(base);
             if (!table.overflowing().test(cell)) return;
             for (BlockIndex b = table.next(base); b != base; b = table.next(b)) {
-                if (table.dirty().test(b)) scratch.blocks.push_back(b);
+                if (table.is_dirty(b)) scratch.blocks.push_back(b);
             }
         });
     }

@@ -2,76 +2,77 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/strength_list.hpp"
 
-#include "core/prefetch.hpp"
-#include "spatial/lane_test.hpp"
+#include "purview/kernel.hpp"
 
 namespace purview {
 
-namespace {
+void StrengthList::clear() noexcept {
+    size_ = picked_.size = 0;
+    known_.clear();
+}
 
 /// Room for n, and when there is none, for half as many again. What is in the list stays.
-template <class Vector>
-void grow(Vector& list, std::size_t n) {
-    if (list.size() < n) list.resize(n + n / 2);
-}
-
-}  // namespace
-
-void StrengthList::clear() noexcept {
-    size_ = picked_ = 0;
-    runs_.clear();
-    named_.clear();
-}
-
-StrengthList::Picked StrengthList::pick(const Window& window, std::span<const Mask> flags) {
-    grow(blocks_, picked_ + window.size() + lanes_per_block);
-    grow(lanes_, picked_ + window.size() + lanes_per_block);
-    const LaneCount picked = pick_lanes(window.blocks(), window.masks(), flags.data(),
-                                        blocks_.data() + picked_, lanes_.data() + picked_);
-    return {std::span(std::as_const(blocks_)).subspan(picked_, picked.blocks),
-            std::span(lanes_).subspan(picked_, picked.blocks), picked.lanes};
-}
-
 void StrengthList::make_room(std::size_t n) {
-    grow(entities_, size_ + n + lanes_per_block);
-    grow(strength_, size_ + n + lanes_per_block);
+    const std::size_t room = size_ + n + lanes_per_block;
+    if (strength_.size() < room) strength_.resize(room + room / 2);
 }
 
-std::span<float> StrengthList::add(const Picked& picked) {
-    make_room(picked.count);
-    picked_ += picked.blocks.size();
-    if (runs_.empty() || runs_.back().end != size_) runs_.push_back({size_, size_, picked_});
-    const std::span<float> strength = std::span(strength_).subspan(size_, picked.count);
-    size_ += picked.count;
-    runs_.back().end = size_;
-    runs_.back().block_end = picked_;
-    // Where the next ones go: a store that waits for its line keeps all others waiting.
-    constexpr std::size_t ahead = 4 * lanes_per_block;
-    for (std::size_t i = 0; i < ahead && size_ + ahead < strength_.size(); i += lanes_per_block)
-        prefetch_line(strength_.data() + size_ + lanes_per_block + i);
-    return strength;
+StrengthList::Part StrengthList::add(const Window& window, std::span<const Mask> flags) {
+    Part part{picked_.size, 0, size_, 0, 0, 0, false};
+    const LaneWindow one = lanes_of(window, {});
+    LaneEnd end{};
+    pick_lanes(std::span(&one, 1), flags.data(), picked_, &end);
+    part.block_end = end.blocks;
+    std::uint32_t lanes = 0;
+    for (const Mask mask : this->lanes(part)) lanes += count_lanes(mask);
+    make_room(lanes);
+    part.lane_end = size_ += lanes;
+    return part;
 }
 
-void StrengthList::add(std::uint32_t entity, float strength) {
-    make_room(1);
-    named_.emplace_back(size_, entity);
-    strength_[size_++] = strength;
+void StrengthList::measure(std::span<const Mask> flags, const BlockTable& table, float nearness_m) {
+    const std::uint32_t first = picked_.size;
+    ends_.resize(windows_.size());
+    pick_lanes(windows_, flags.data(), picked_, ends_.data());
+    make_room(std::size_t{picked_.size - first} * lanes_per_block);
+    size_ += static_cast<std::uint32_t>(
+        gather_nearness({table.coordinates(0), table.is_three_d() ? 3U : 2U}, windows_, picked_,
+                        first, nearness_m, least_strength, ends_.data(), strength_.data() + size_));
+}
+
+void StrengthList::drop(Part& part, Slot slot) noexcept {
+    for_each_lane(part, [&](Slot one, std::uint32_t k) {
+        if (one != slot) return;
+        strength_[k] = 0;
+        part.is_mixed = true;
+    });
 }
 
 void StrengthList::name(const BlockTable& table) {
-    std::size_t block = 0;
-    for (const Run& run : runs_) {
-        // What is written beyond a run is written over by what follows.
-        (void)gather_lanes(table.entity_indices(),
-                           std::span(std::as_const(blocks_)).subspan(block, run.block_end - block),
-                           std::span(std::as_const(lanes_)).subspan(block, run.block_end - block),
-                           entities_.data() + run.begin);
-        block = run.block_end;
+    entities_.resize(strength_.size());
+    (void)gather_lanes(table.entity_indices(), picked_, entities_.data());
+    if (table.displaced().empty()) return;
+    // Somebody has left his lane since.
+    std::uint32_t k = 0;
+    for_each_lane({0, picked_.size, 0, size_, 0, 0, false},
+                  [&](Slot slot, std::uint32_t) { entities_[k++] = table.last_index(slot); });
+}
+
+void StrengthList::settle(Part& part) {
+    if (!part.is_mixed && part.known == part.known_end) return;
+    make_room(part.lane_end - part.lane + part.known_end - part.known);
+    entities_.resize(strength_.size());
+    const std::uint32_t begin = size_;
+    const auto append = [&](std::uint32_t entity, float strength) {
+        entities_[size_] = entity;
+        strength_[size_++] = strength;
+    };
+    for (std::uint32_t k = part.lane; k < part.lane_end; ++k) {
+        if (strength_[k] > 0) append(entities_[k], strength_[k]);
     }
-    for (const auto& [at, entity] : named_) entities_[at] = entity;
-    picked_ = 0;
-    runs_.clear();
-    named_.clear();
+    for (std::uint32_t k = part.known; k < part.known_end; ++k)
+        append(known_[k].entity, known_[k].strength);
+    part = {0, 0, begin, size_, 0, 0, false};
 }
 
 }  // namespace purview

@@ -1,70 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How relevant entities are that changed, observer after observer. Lanes are named for many
-// observers at once, as their names lie where no cache has them.
+// How relevant entities are that changed, observer after observer. Within the tick they are known
+// by their lanes: who that is lies where no cache has it, and is looked up for all at once, when it
+// is asked for.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "interest/window.hpp"
 #include "purview/interest.hpp"
 #include "spatial/block_table.hpp"
+#include "spatial/lane_test.hpp"
 
 namespace purview {
 
 class StrengthList {
   public:
-    /// Of one observer, in the list.
+    /// Of one observer: lanes, and entities that windows alone do not decide about.
     struct Part {
-        std::uint32_t begin = 0;
-        std::uint32_t count = 0;
-    };
-    /// Lanes of a window, until the next pick().
-    struct Picked {
-        std::span<const BlockIndex> blocks;
-        std::span<Mask> lanes;  ///< [blocks] at least one of each
-        std::size_t count = 0;  ///< of lanes
+        std::uint32_t block = 0;  ///< the first
+        std::uint32_t block_end = 0;
+        std::uint32_t lane = 0;  ///< the first
+        std::uint32_t lane_end = 0;
+        std::uint32_t known = 0;
+        std::uint32_t known_end = 0;
+        bool is_mixed = false;  ///< something was dropped, or is known
     };
 
     void clear() noexcept;
-    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(size_); }
-    /// The lanes of the window that have the flag. [block_end()]: `flags`.
-    Picked pick(const Window& window, std::span<const Mask> flags);
-    /// Appends what was picked, and returns where the strengths of its lanes go: [count], with room
-    /// for lanes_per_block more. Lanes may have been taken out since, with their count.
-    std::span<float> add(const Picked& picked);
-    /// Appends an entity by its index.
-    void add(std::uint32_t entity, float strength);
-    /// Every entity of the list has its index from now on.
+    /// A window whose lanes are added next, seen from this place.
+    void look_at(const Window& window, Vec3 from) { windows_.push_back(lanes_of(window, from)); }
+    /// Appends the lanes that have the flag, of all those windows: 1 - distance / nearness_m
+    /// strong. part_of(i): of window i. [block_end()]: `flags`.
+    template <class PartOf>
+    void add(std::span<const Mask> flags, const BlockTable& table, float nearness_m,
+             PartOf&& part_of) {
+        std::uint32_t block = picked_.size, lane = size_;
+        const std::uint32_t begin = lane;
+        measure(flags, table, nearness_m);
+        for (std::size_t i = 0; i < windows_.size(); ++i) {
+            const std::uint32_t lane_end = begin + ends_[i].lanes;
+            part_of(i) = {block, ends_[i].blocks, lane, lane_end, 0, 0, false};
+            block = ends_[i].blocks;
+            lane = lane_end;
+        }
+        windows_.clear();
+    }
+    /// Appends those lanes of one window. Their strengths go to strength_of(), in that order.
+    Part add(const Window& window, std::span<const Mask> flags);
+    std::span<const BlockIndex> blocks(const Part& part) const noexcept {
+        return std::span(picked_.blocks).subspan(part.block, part.block_end - part.block);
+    }
+    std::span<const Mask> lanes(const Part& part) const noexcept {
+        return std::span(picked_.masks).subspan(part.block, part.block_end - part.block);
+    }
+    /// [lanes] of the last part, with room for lanes_per_block more.
+    std::span<float> strength_of(const Part& last) noexcept {
+        return std::span(strength_).subspan(last.lane, last.lane_end - last.lane);
+    }
+    /// Takes a lane out of the part, if it is there.
+    void drop(Part& part, Slot slot) noexcept;
+    std::uint32_t known_size() const noexcept { return static_cast<std::uint32_t>(known_.size()); }
+    void add_known(std::uint32_t entity, float strength) { known_.push_back({entity, strength}); }
+
+    /// visit(slot, strength) of lanes. What was dropped has none.
+    template <class Visit>
+    void for_each_lane(const Part& part, Visit&& visit) const {
+        std::uint32_t k = part.lane;
+        for (std::uint32_t i = part.block; i < part.block_end; ++i) {
+            for (Mask rest = picked_.masks[i]; rest != 0; rest &= static_cast<Mask>(rest - 1), ++k)
+                visit(slot_at(picked_.blocks[i], static_cast<unsigned>(std::countr_zero(rest))), k);
+        }
+    }
+    /// Looks up who is on all those lanes. settle() is called for every part then, once.
     void name(const BlockTable& table);
-    /// Once they are named.
-    Strengths of(Part part) const noexcept {
-        return {std::span(entities_).subspan(part.begin, part.count),
-                std::span(strength_).subspan(part.begin, part.count)};
+    /// Lanes that were not dropped and known entities side by side.
+    void settle(Part& part);
+    /// Once that is done.
+    Strengths of(const Part& part) const noexcept {
+        return {std::span(entities_).subspan(part.lane, part.lane_end - part.lane),
+                std::span(strength_).subspan(part.lane, part.lane_end - part.lane)};
     }
 
   private:
-    /// Lanes that follow each other in the list: of the blocks before `block_end`.
-    struct Run {
-        std::size_t begin;
-        std::size_t end;
-        std::size_t block_end;
+    struct Known {
+        std::uint32_t entity;
+        float strength;
     };
+    static LaneWindow lanes_of(const Window& window, Vec3 from) noexcept {
+        return {window.blocks().data(), window.masks().data(),
+                static_cast<std::uint32_t>(window.size()), from};
+    }
+    void measure(std::span<const Mask> flags, const BlockTable& table, float nearness_m);
     void make_room(std::size_t n);
 
-    std::vector<std::uint32_t> entities_;  ///< longer than the list, as strength_ is
-    std::vector<float> strength_;
-    std::size_t size_ = 0;
-    // Not named yet.
-    std::vector<BlockIndex> blocks_;
-    std::vector<Mask> lanes_;
-    std::size_t picked_ = 0;
-    std::vector<Run> runs_;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> named_;  ///< where, and the entity
+    PickedLanes picked_;
+    LineVector<std::uint32_t> entities_;  ///< as long as strength_, once they are named
+    LineVector<float> strength_;          ///< lane after lane, and longer; 0: dropped
+    std::uint32_t size_ = 0;              ///< of lanes
+    std::vector<Known> known_;
+    std::vector<LaneWindow> windows_;  ///< to be added
+    std::vector<LaneEnd> ends_;        ///< [windows_]
 };
 
 }  // namespace purview

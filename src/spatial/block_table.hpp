@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -145,7 +146,26 @@ class BlockTable {
     const Bitset& overflowing() const noexcept { return overflowing_; }
     /// Blocks of which anything changed since the last end_tick(): a place, a flag, a key, a lane.
     /// The base block is marked with its overflow blocks.
+    /// Base blocks of cells where anything changed, and overflow blocks themselves. Without those
+    /// whose movers are flagged (flag_moves).
     const Bitset& dirty() const noexcept { return dirty_; }
+    bool is_dirty(BlockIndex block) const noexcept {
+        return dirty_.test(block) ||
+               (moved_column_ != no_column && flags_[moved_column_][block] != 0);
+    }
+    /// visit(cell) for those of [first, first + count) where anything changed, ascending.
+    template <class Visit>
+    void for_each_dirty_in(BlockIndex first, BlockIndex count, Visit&& visit) const {
+        if (moved_column_ == no_column) return dirty_.for_each_in(first, count, visit);
+        for (BlockIndex cell = first; cell < first + count; ++cell) {
+            bool is_one = is_dirty(cell);
+            if (!is_one && overflowing_.test(cell)) {
+                for (BlockIndex b = next_[cell]; b != cell && !is_one; b = next_[b])
+                    is_one = is_dirty(b);
+            }
+            if (is_one) visit(std::size_t{cell});
+        }
+    }
     bool is_any_dirty() const noexcept { return any_dirty_; }
     void mark_dirty(BlockIndex block) noexcept {
         dirty_.set(block);
@@ -171,6 +191,10 @@ class BlockTable {
     /// Who stands on the lane, or left it this tick.
     EntityId last_entity(Slot slot) const noexcept {
         return (index_[slot] & displaced_tag) != 0 ? displaced_from(slot).entity : entity(slot);
+    }
+    std::uint32_t last_index(Slot slot) const noexcept {
+        return (index_[slot] & displaced_tag) != 0 ? index_of(displaced_from(slot).entity)
+                                                   : index_[slot];
     }
     /// The index of whoever stands on an occupied lane.
     std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
@@ -419,10 +443,13 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     std::uint64_t* const dirty = dirty_.words().data();
     const BlockIndex* const cells = cell_.data();
     const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
+    const BlockIndex base_end = std::min(cell_count, unplaced_cell);
     Mask* const moved = note == MoveNote::flag ? flags_[moved_column_].data() : nullptr;
     const GridLayer only = layers_.front();
     for (std::size_t first = 0; first < n; first += batch) {
         for (std::size_t i = first; i < std::min(first + batch, n); ++i) {
+            prefetch_line(reinterpret_cast<const void*>(
+                reinterpret_cast<std::uintptr_t>(moves.data()) + (i + 64) * sizeof(Move)));
             if (home_count > near_homes_max && i + homes_ahead < n) {
                 const std::size_t far = index_of(moves[i + homes_ahead].entity);
                 prefetch_line(homes + std::min(far, home_count));
@@ -435,19 +462,30 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
             const auto& [entity, place] = moves[i];
             const float x = place.x, y = place.y, z = place.z;
             // A difference with itself is zero unless it is not finite.
-            if (!((x - x) + (y - y) + (z - z) == 0)) {
+            if (const float sum = x + y + z;
+                !(sum - sum == 0) && !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z)))
+                [[unlikely]] {
                 ++refused.bad_positions;
                 continue;
             }
             const std::uint32_t index = index_of(entity);
             const Home home = index < home_count ? homes[index] : Home{};
-            if (home.generation != generation_of(entity) || home.slot == no_slot) {
+            const BlockIndex block = block_of(home.slot);
+            if (home.generation != generation_of(entity)) [[unlikely]] {
                 ++refused.stale_ids;
                 continue;
             }
-            const BlockIndex block = block_of(home.slot);
-            const BlockIndex cell = block < cell_count ? block : cells[block];
-            if (cell == unplaced_cell) continue;
+            BlockIndex cell = block;
+            if (block >= base_end) [[unlikely]] {
+                if (home.slot == no_slot) {
+                    ++refused.stale_ids;
+                    continue;
+                }
+                cell = block < cell_count ? block : cells[block];
+                if (cell == unplaced_cell) continue;
+                if (note == MoveNote::dirty)
+                    dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
+            }
             float* const lane = coordinates + block * block_floats + lane_of(home.slot);
             if (nudging) {
                 nudges[nudged++] = {home.slot,
@@ -462,12 +500,10 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
             if (axes == 3) row += layer.cell_z(z) * layer.ny;
             leaving[leavers] = entity;
             leavers += layer.first_cell + row * layer.nx + layer.cell_x(x) != cell ? 1 : 0;
-            if (nudging) continue;
             if (note == MoveNote::flag)
                 moved[block] = static_cast<Mask>(moved[block] | lane_bit(lane_of(home.slot)));
-            dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
-            if (block != cell)
-                dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
+            if (note == MoveNote::dirty)
+                dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
         }
         hand_over();
     }

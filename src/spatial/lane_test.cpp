@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "core/prefetch.hpp"
+
 #ifdef PURVIEW_HIGHWAY
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "spatial/lane_test.cpp"
@@ -272,23 +274,23 @@ std::size_t put_lanes(Mask mask, T* out, const Values& values) {
     return count;
 }
 
-LaneCount pick_any(std::span<const BlockIndex> blocks, const Mask* masks, const Mask* flags,
-                   BlockIndex* out_blocks, Mask* out_masks) {
-    LaneCount picked;
-    const std::size_t n = blocks.size();
+/// Appends the blocks of one window.
+std::uint32_t pick_of(const LaneWindow& window, const Mask* flags, BlockIndex* out_blocks,
+                      Mask* out_masks) {
+    const std::size_t n = window.size;
     std::size_t i = 0;
+    std::uint32_t picked = 0;
 #ifdef PURVIEW_HIGHWAY
     if constexpr (std::endian::native == std::endian::little) {
         const hn::RebindToUnsigned<Lanes> d;
         const hn::RebindToSigned<Lanes> d_index;
         const hn::Rebind<Mask, Lanes> d_mask;
         const std::size_t width = hn::Lanes(d);
-        auto lanes = hn::Zero(d);
         for (; n >= width && i < n; i += width) {
             // The last vector begins earlier, and leaves out what was looked at before.
             const std::size_t at = std::min(i, n - width);
-            const auto block = hn::LoadU(d, blocks.data() + at);
-            const auto mask = hn::PromoteTo(d, hn::LoadU(d_mask, masks + at));
+            const auto block = hn::LoadU(d, window.blocks + at);
+            const auto mask = hn::PromoteTo(d, hn::LoadU(d_mask, window.masks + at));
             // Two flag masks to a word.
             const auto word = hn::GatherIndex(d, reinterpret_cast<const std::uint32_t*>(flags),
                                               hn::BitCast(d_index, hn::ShiftRight<1>(block)));
@@ -296,31 +298,40 @@ LaneCount pick_any(std::span<const BlockIndex> blocks, const Mask* masks, const 
             const auto both =
                 hn::IfThenZeroElse(hn::FirstN(d, i - at), hn::And(hn::Shr(word, half), mask));
             const auto any = hn::Ne(both, hn::Zero(d));
-            hn::StoreU(hn::Compress(block, any), d, out_blocks + picked.blocks);
-            hn::StoreU(hn::TruncateTo(d_mask, hn::Compress(both, any)), d_mask,
-                       out_masks + picked.blocks);
-            picked.blocks += hn::CountTrue(d, any);
-            lanes = hn::Add(lanes, hn::PopulationCount(both));
+            hn::StoreU(hn::Compress(block, any), d, out_blocks + picked);
+            hn::StoreU(hn::TruncateTo(d_mask, hn::Compress(both, any)), d_mask, out_masks + picked);
+            picked += static_cast<std::uint32_t>(hn::CountTrue(d, any));
         }
-        picked.lanes = hn::GetLane(hn::SumOfLanes(d, lanes));
     }
 #endif
     for (; i < n; ++i) {
-        const auto both = static_cast<Mask>(masks[i] & flags[blocks[i]]);
-        out_blocks[picked.blocks] = blocks[i];
-        out_masks[picked.blocks] = both;
-        picked.blocks += both != 0 ? 1 : 0;
-        picked.lanes += count_lanes(both);
+        const auto both = static_cast<Mask>(window.masks[i] & flags[window.blocks[i]]);
+        out_blocks[picked] = window.blocks[i];
+        out_masks[picked] = both;
+        picked += both != 0 ? 1U : 0U;
     }
     return picked;
 }
 
-std::size_t gather_any(const std::uint32_t* values, const BlockIndex* blocks, std::size_t n,
-                       const Mask* masks, std::uint32_t* out) {
+void pick_any(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
+              LaneEnd* out_end) {
+    for (const LaneWindow& window : windows) {
+        out.size +=
+            pick_of(window, flags, out.blocks.data() + out.size, out.masks.data() + out.size);
+        (out_end++)->blocks = out.size;
+    }
+}
+
+/// Values lie where no cache has them: they are fetched ahead.
+constexpr std::size_t values_ahead = std::size_t{2} * lanes_per_block;
+
+std::size_t gather_any(const std::uint32_t* values, const PickedLanes& picked, std::uint32_t* out) {
+    const BlockIndex* const blocks = picked.blocks.data();
     std::size_t count = 0;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < picked.size; ++i) {
+        prefetch_line(values + std::size_t{blocks[i + values_ahead]} * lanes_per_block);
         const std::uint32_t* block = values + std::size_t{blocks[i]} * lanes_per_block;
-        count += put_lanes(masks[i], out + count, [&](std::size_t lane) {
+        count += put_lanes(picked.masks[i], out + count, [&](std::size_t lane) {
 #ifdef PURVIEW_HIGHWAY
             return hn::Load(hn::Rebind<std::uint32_t, Lanes>(), block + lane);
 #else
@@ -343,6 +354,14 @@ void map_all(const float* from, std::size_t n, float* to, const Map& map) {
 #endif
 }
 
+/// Of squared distances.
+void map_nearness(const float* squares, std::size_t n, float reach_m, float least, float* out) {
+    const Number one = Ops::set(1), per_metre = Ops::set(1 / reach_m), floor = Ops::set(least);
+    map_all(squares, n, out, [&](Number squared) {
+        return Ops::max(Ops::sub(one, Ops::mul(Ops::sqrt(squared), per_metre)), floor);
+    });
+}
+
 template <unsigned axes>
 std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> blocks,
                           const Mask* masks, std::span<const Vec3> places, float reach_m,
@@ -350,7 +369,6 @@ std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> 
     // Squares lie in memory that caches hold before they are told.
     constexpr std::size_t batch = 32;
     alignas(64) float squares[(batch + 1) * lanes_per_block];
-    const Number one = Ops::set(1), per_metre = Ops::set(1 / reach_m), floor = Ops::set(least);
     float* const begin = out;
     for (std::size_t first = 0; first < blocks.size(); first += batch) {
         std::size_t count = 0;
@@ -364,12 +382,32 @@ std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> 
                 return nearest;
             });
         }
-        map_all(squares, count, out, [&](Number squared) {
-            return Ops::max(Ops::sub(one, Ops::mul(Ops::sqrt(squared), per_metre)), floor);
-        });
+        map_nearness(squares, count, reach_m, least, out);
         out += count;
     }
     return static_cast<std::size_t>(out - begin);
+}
+
+template <unsigned axes>
+std::size_t picked_loop(const float* coordinates, std::span<const LaneWindow> windows,
+                        const PickedLanes& picked, std::uint32_t first, float reach_m, float least,
+                        LaneEnd* ends, float* out) {
+    const BlockIndex* const blocks = picked.blocks.data();
+    const Mask* const masks = picked.masks.data();
+    std::size_t count = 0;
+    std::uint32_t i = first;
+    for (const LaneWindow& window : windows) {
+        const Places from = all(window.from);
+        for (const std::uint32_t end = ends->blocks; i < end; ++i) {
+            const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
+            count += put_lanes(masks[i], out + count, [&](std::size_t lane) {
+                return squared<axes>(places_of<axes>(block, lane), from);
+            });
+        }
+        (ends++)->lanes = static_cast<std::uint32_t>(count);
+    }
+    map_nearness(out, count, reach_m, least, out);
+    return count;
 }
 
 // -- by number of axes ----------------------------------------------------------------------------
@@ -417,6 +455,13 @@ std::size_t nearness_any(LaneCoordinates at, std::span<const BlockIndex> blocks,
                         : nearness_loop<3>(at.data, blocks, masks, places, reach_m, least, out);
 }
 
+std::size_t picked_any(LaneCoordinates at, std::span<const LaneWindow> windows,
+                       const PickedLanes& picked, std::uint32_t first, float reach_m, float least,
+                       LaneEnd* ends, float* out) {
+    const auto loop = at.axes == 2 ? picked_loop<2> : picked_loop<3>;
+    return loop(at.data, windows, picked, first, reach_m, least, ends, out);
+}
+
 #ifdef PURVIEW_HIGHWAY
 const char* name_of_target() {
     return hwy::TargetName(HWY_TARGET);
@@ -442,6 +487,7 @@ HWY_EXPORT(cone_any);
 HWY_EXPORT(pick_any);
 HWY_EXPORT(gather_any);
 HWY_EXPORT(nearness_any);
+HWY_EXPORT(picked_any);
 HWY_EXPORT(name_of_target);
 }  // namespace
 #define PURVIEW_BEST(function) HWY_DYNAMIC_DISPATCH(function)
@@ -477,18 +523,30 @@ void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, c
     PURVIEW_BEST(cone_any)(at, blocks.data(), blocks.size(), cone, out.data());
 }
 
-LaneCount pick_lanes(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
-                     const Mask* flags, BlockIndex* out_blocks, Mask* out_masks) noexcept {
-    return PURVIEW_BEST(pick_any)(blocks, masks.data(), flags, out_blocks, out_masks);
+void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
+                LaneEnd* out_end) {
+    std::size_t room = out.size;
+    for (const LaneWindow& window : windows) room += window.size;
+    room += std::size_t{2} * lanes_per_block;  // loops write whole vectors, and look ahead
+    if (out.blocks.size() < room) {
+        out.blocks.resize(room + room / 2);
+        out.masks.resize(room + room / 2);
+    }
+    PURVIEW_BEST(pick_any)(windows, flags, out, out_end);
 }
-std::size_t gather_lanes(const std::uint32_t* values, std::span<const BlockIndex> blocks,
-                         std::span<const Mask> masks, std::uint32_t* out) noexcept {
-    return PURVIEW_BEST(gather_any)(values, blocks.data(), blocks.size(), masks.data(), out);
+std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
+                         std::uint32_t* out) noexcept {
+    return picked.size == 0 ? 0 : PURVIEW_BEST(gather_any)(values, picked, out);
 }
 std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
                             std::span<const Mask> masks, std::span<const Vec3> places,
                             float reach_m, float least, float* out) noexcept {
     return PURVIEW_BEST(nearness_any)(at, blocks, masks.data(), places, reach_m, least, out);
+}
+std::size_t gather_nearness(LaneCoordinates at, std::span<const LaneWindow> windows,
+                            const PickedLanes& picked, std::uint32_t first, float reach_m,
+                            float least, LaneEnd* ends, float* out) noexcept {
+    return PURVIEW_BEST(picked_any)(at, windows, picked, first, reach_m, least, ends, out);
 }
 
 std::string_view instruction_set() noexcept {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/aligned.hpp"
 #include "purview/kernel.hpp"
 
 namespace purview {
@@ -56,27 +57,43 @@ struct LaneCone {
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept;
 
-struct LaneCount {
-    std::size_t blocks = 0;
-    std::size_t lanes = 0;
+/// Some blocks, lanes of each, and from where they are seen.
+struct LaneWindow {
+    const BlockIndex* blocks;  ///< [size]
+    const Mask* masks;         ///< [size]
+    std::uint32_t size;
+    Vec3 from;
 };
-/// Of the lanes of `masks` those that have a flag: blocks with any to out_blocks, which they are to
-/// out_masks; both have room for lanes_per_block more than there are blocks. `flags`: by block, of
-/// a LineVector.
-LaneCount pick_lanes(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
-                     const Mask* flags, BlockIndex* out_blocks, Mask* out_masks) noexcept;
+/// So many are there until the end of a window.
+struct LaneEnd {
+    std::uint32_t blocks;
+    std::uint32_t lanes;
+};
+/// Lanes of many windows, block by block. Lists are longer than what is in them.
+struct PickedLanes {
+    LineVector<BlockIndex> blocks;
+    LineVector<Mask> masks;  ///< at least one of each
+    std::uint32_t size = 0;  ///< of blocks
+};
+/// Appends those lanes of the windows that have a flag. `flags`: by block, of a LineVector.
+void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
+                LaneEnd* out_end);
 
-/// Lanes one after another: those of masks[i] in blocks[i], for each block from lane 0 on. They all
-/// return how many there are; `out` has room for lanes_per_block more.
-///
-/// values[16 * block + lane] of each.
-std::size_t gather_lanes(const std::uint32_t* values, std::span<const BlockIndex> blocks,
-                         std::span<const Mask> masks, std::uint32_t* out) noexcept;
-/// How near each is to the nearest of the places (at least one): 1 there, 0 at reach_m; but never
-/// less than `least`.
+/// values[16 * block + lane] of all picked lanes; returns how many. `out` has room for
+/// lanes_per_block more.
+std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
+                         std::uint32_t* out) noexcept;
+/// How near each of the lanes masks[i] of blocks[i] is to the nearest of the places (at least one):
+/// 1 there, 0 at reach_m; but never less than `least`. One after another, for each block from lane
+/// 0 on; returns how many. `out` has room for lanes_per_block more.
 std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
                             std::span<const Mask> masks, std::span<const Vec3> places,
                             float reach_m, float least, float* out) noexcept;
+/// The same of picked lanes, from block `first` on, each to where its window is seen from. The ends
+/// know the blocks, and are told the lanes.
+std::size_t gather_nearness(LaneCoordinates at, std::span<const LaneWindow> windows,
+                            const PickedLanes& picked, std::uint32_t first, float reach_m,
+                            float least, LaneEnd* ends, float* out) noexcept;
 
 /// Bits by halves: an instruction for it is not there on every machine.
 constexpr std::uint32_t count_lanes(Mask mask) noexcept {
