@@ -18,7 +18,6 @@ void InterestData::begin_changed() {
     // Groups with split members and stays are settled when all windows are.
     measures_late_ = splits_.any() || released_.size() > 0 || def_.rules.min_stay_ticks > 0;
     measures_together_ = program_.nearness_m > 0 && bounded_count_ == 0;
-    strengths_.resize(observers_.size());
     for (Worker& worker : workers_) worker.strengths.clear();
     changed_.clear();
     changed_open_.clear();
@@ -68,8 +67,8 @@ void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
 
 /// Takes those out of the observer's lanes about whom windows do not decide alone, and asks about
 /// them as `strength` does.
-void InterestData::settle_special(std::uint32_t o, Worker& worker) {
-    StrengthList::Part& part = strengths_[o].of;
+void InterestData::settle_special(StrengthList::Part& part, Worker& worker) {
+    const std::uint32_t o = part.observer;
     worker.special.clear();
     const auto take_out = [&](EntityId unit, Slot slot) {
         worker.strengths.drop(part, slot);
@@ -86,24 +85,21 @@ void InterestData::settle_special(std::uint32_t o, Worker& worker) {
     std::sort(worker.special.begin(), worker.special.end());
     worker.special.erase(std::unique(worker.special.begin(), worker.special.end()),
                          worker.special.end());
-    add_known(o, worker);
+    add_known(part, worker);
 }
 
 /// Those of worker.special that are relevant.
-void InterestData::add_known(std::uint32_t o, Worker& worker) {
-    StrengthPart& part = strengths_[o];
-    part.tick = tick_;
-    part.worker = static_cast<std::uint32_t>(&worker - workers_.data());
-    part.of.known = worker.strengths.known_size();
+void InterestData::add_known(StrengthList::Part& part, Worker& worker) {
+    part.known = worker.strengths.known_size();
     if (!worker.special.empty()) {
         worker.said.resize(worker.special.size());
-        this->strength(id_of(o), worker.special, worker.said);
+        this->strength(id_of(part.observer), worker.special, worker.said);
     }
     for (std::size_t i = 0; i < worker.special.size(); ++i) {
         if (worker.said[i] > 0)
             worker.strengths.add_known(index_of(worker.special[i]), worker.said[i]);
     }
-    part.of.known_end = worker.strengths.known_size();
+    part.known_end = worker.strengths.known_size();
 }
 
 /// Now, or, where all that matters is how near to one place they are, with many others.
@@ -111,34 +107,22 @@ void InterestData::measure_changed(const Look& look, Worker& worker) {
     const std::uint32_t o = look.observer;
     const std::span<const Vec3> places = look.input->views.of(program_.nearness_from);
     if (measures_together_ && places.size() == 1) {
-        worker.strengths.look_at(observers_[o].window, places.front());
-        worker.seen.push_back(o);
+        worker.strengths.look_at(o, observers_[o].window, places.front());
         return;
     }
     StrengthList& out = worker.strengths;
     const Window& window = observers_[o].window;
-    const auto part = out.add(window, table_.flags(facts_table_.columns.changed));
+    auto& part = out.add(o, window, table_.flags(facts_table_.columns.changed));
     measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.strength_of(part),
                      worker.measure);
-    strengths_[o].of = part;
-    settle_special(o, worker);
+    settle_special(part, worker);
 }
 
 void InterestData::measure_together(Worker& worker) {
-    if (worker.seen.empty()) return;
-    StrengthList& out = worker.strengths;
-    const auto number = static_cast<std::uint32_t>(&worker - workers_.data());
-    const auto part_of = [&](std::size_t i) -> StrengthList::Part& {
-        StrengthPart& part = strengths_[worker.seen[i]];
-        part.tick = tick_;
-        part.worker = number;
-        return part.of;
-    };
-    out.add(table_.flags(facts_table_.columns.changed), table_, program_.nearness_m, part_of);
-    if (is_x_possible() || members_list_.size() > 0) {
-        for (const std::uint32_t o : worker.seen) settle_special(o, worker);
-    }
-    worker.seen.clear();
+    const auto parts = worker.strengths.add(table_.flags(facts_table_.columns.changed), table_,
+                                            program_.nearness_m);
+    if (!is_x_possible() && members_list_.size() == 0) return;
+    for (StrengthList::Part& part : parts) settle_special(part, worker);
 }
 
 void InterestData::measure_changed_late() {
@@ -146,29 +130,30 @@ void InterestData::measure_changed_late() {
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
         worker.special.clear();
-        strengths_[o].of = {};
         for_each_relevant(o, [&](EntityId entity) {
             const Slot slot = table_.slot_of(unit_of(entity));
             if (slot != no_slot && has_changed(slot)) worker.special.push_back(entity);
         });
-        add_known(o, worker);
+        add_known(worker.strengths.add(o), worker);
     }
 }
 
 /// Who they are, of all observers at once: neighbours share much that has to be looked up.
 void InterestData::name_changed() {
-    for (Worker& worker : workers_) worker.strengths.name(table_);
-    for (StrengthPart& part : strengths_) {
-        if (part.tick == tick_) workers_[part.worker].strengths.settle(part.of);
+    strengths_.assign(observers_.size(), {});
+    for (Worker& worker : workers_) {
+        worker.strengths.name(table_);
+        for (const StrengthList::Part& part : worker.strengths.parts())
+            strengths_[part.observer] = worker.strengths.of(part);
     }
     named_tick_ = tick_;
 }
 
 Strengths InterestData::changed_strengths(ObserverId observer) {
-    const std::uint32_t o = index_of(observer);
-    if (!is_observer(observer) || o >= strengths_.size() || strengths_[o].tick != tick_) return {};
+    if (!is_observer(observer) || !def_.measure_changed) return {};
     if (named_tick_ != tick_) name_changed();
-    return workers_[strengths_[o].worker].strengths.of(strengths_[o].of);
+    const std::uint32_t o = index_of(observer);
+    return o < strengths_.size() ? strengths_[o] : Strengths{};
 }
 
 }  // namespace purview

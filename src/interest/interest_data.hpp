@@ -276,12 +276,6 @@ class InterestData {
         bool enter;
         bool is_there;  ///< the unit has not been despawned
     };
-    /// Of one observer, in the list of a worker.
-    struct StrengthPart {
-        Tick tick = 0;  ///< it was measured in
-        std::uint32_t worker = 0;
-        StrengthList::Part of;
-    };
     /// What an observer looks from.
     struct Look {
         std::uint32_t observer = 0;
@@ -300,8 +294,7 @@ class InterestData {
 
         ScanScratch scratch;
         Look look;
-        StrengthList strengths;           ///< of whoever changed
-        std::vector<std::uint32_t> seen;  ///< observers whose changes are measured together
+        StrengthList strengths;  ///< of whoever changed
         MeasureScratch measure;
         std::vector<EntityId> special;
         std::vector<float> said;           ///< [special]
@@ -609,8 +602,8 @@ class InterestData {
     void measure_changed_late();
     void measure_changed(const Look& look, Worker& worker);
     void measure_together(Worker& worker);
-    void settle_special(std::uint32_t observer, Worker& worker);
-    void add_known(std::uint32_t observer, Worker& worker);
+    void settle_special(StrengthList::Part& part, Worker& worker);
+    void add_known(StrengthList::Part& part, Worker& worker);
     void name_changed();
     void tell_changes();
     void tell_change(const WindowChange& change, bool x_possible);
@@ -738,12 +731,12 @@ class InterestData {
     std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
-    std::vector<StrengthPart> strengths_;  ///< by observer, of whoever changed
-    Tick named_tick_ = 0;                  ///< they were looked up in
-    bool measures_together_ = false;       ///< in this tick, whom one place sees
-    bool measures_late_ = false;           ///< in this tick, after windows
-    std::vector<EntityId> changed_;        ///< units, while somebody sees everything
-    std::vector<EntityId> changed_open_;   ///< those that are open to all
+    std::vector<Strengths> strengths_;    ///< by observer, once they are asked for
+    Tick named_tick_ = 0;                 ///< strengths_ is of
+    bool measures_together_ = false;      ///< in this tick, whom one place sees
+    bool measures_late_ = false;          ///< in this tick, after windows
+    std::vector<EntityId> changed_;       ///< units, while somebody sees everything
+    std::vector<EntityId> changed_open_;  ///< those that are open to all
     std::vector<std::vector<std::vector<EntityId>>> changed_rows_;  ///< by source and row
     std::vector<SourceRow> changed_rows_touched_;                   ///< that are not empty
     struct Pending {

@@ -323,7 +323,7 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
         update_window(worker.look, worker);
         if (measures) measure_changed(worker.look, worker);
     }
-    measure_together(worker);
+    if (measures) measure_together(worker);
     resolve_toggles(worker);
     worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.changes.size()});
 }

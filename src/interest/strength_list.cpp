@@ -9,6 +9,7 @@ namespace purview {
 void StrengthList::clear() noexcept {
     size_ = picked_.size = 0;
     known_.clear();
+    parts_.clear();
 }
 
 /// Room for n, and when there is none, for half as many again. What is in the list stays.
@@ -17,8 +18,15 @@ void StrengthList::make_room(std::size_t n) {
     if (strength_.size() < room) strength_.resize(room + room / 2);
 }
 
-StrengthList::Part StrengthList::add(const Window& window, std::span<const Mask> flags) {
-    Part part{picked_.size, 0, size_, 0, 0, 0, false};
+StrengthList::Part& StrengthList::add(std::uint32_t observer) {
+    parts_.push_back({observer, 0, 0, size_, size_, 0, 0, false});
+    return parts_.back();
+}
+
+StrengthList::Part& StrengthList::add(std::uint32_t observer, const Window& window,
+                                      std::span<const Mask> flags) {
+    Part& part = add(observer);
+    part.block = picked_.size;
     const LaneWindow one = lanes_of(window, {});
     LaneEnd end{};
     pick_lanes(std::span(&one, 1), flags.data(), picked_, &end);
@@ -30,14 +38,26 @@ StrengthList::Part StrengthList::add(const Window& window, std::span<const Mask>
     return part;
 }
 
-void StrengthList::measure(std::span<const Mask> flags, const BlockTable& table, float nearness_m) {
-    const std::uint32_t first = picked_.size;
-    ends_.resize(windows_.size());
+std::span<StrengthList::Part> StrengthList::add(std::span<const Mask> flags,
+                                                const BlockTable& table, float nearness_m) {
+    const std::size_t n = windows_.size();
+    std::uint32_t block = picked_.size, lane = size_;
+    ends_.resize(n);
     pick_lanes(windows_, flags.data(), picked_, ends_.data());
-    make_room(std::size_t{picked_.size - first} * lanes_per_block);
+    make_room(std::size_t{picked_.size - block} * lanes_per_block);
     size_ += static_cast<std::uint32_t>(
         gather_nearness({table.coordinates(0), table.is_three_d() ? 3U : 2U}, windows_, picked_,
-                        first, nearness_m, least_strength, ends_.data(), strength_.data() + size_));
+                        block, nearness_m, least_strength, ends_.data(), strength_.data() + size_));
+    const std::uint32_t begin = lane;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t lane_end = begin + ends_[i].lanes;
+        parts_.push_back({observers_[i], block, ends_[i].blocks, lane, lane_end, 0, 0, false});
+        block = ends_[i].blocks;
+        lane = lane_end;
+    }
+    windows_.clear();
+    observers_.clear();
+    return std::span(parts_).last(n);
 }
 
 void StrengthList::drop(Part& part, Slot slot) noexcept {
@@ -51,13 +71,16 @@ void StrengthList::drop(Part& part, Slot slot) noexcept {
 void StrengthList::name(const BlockTable& table) {
     entities_.resize(strength_.size());
     (void)gather_lanes(table.entity_indices(), picked_, entities_.data());
-    if (table.displaced().empty()) return;
-    // Somebody has left his lane since.
-    std::uint32_t k = 0;
-    for_each_lane({0, picked_.size, 0, size_, 0, 0, false},
-                  [&](Slot slot, std::uint32_t) { entities_[k++] = table.last_index(slot); });
+    if (!table.displaced().empty()) {  // somebody has left his lane since
+        for (const Part& part : parts_) {
+            for_each_lane(
+                part, [&](Slot slot, std::uint32_t k) { entities_[k] = table.last_index(slot); });
+        }
+    }
+    for (Part& part : parts_) settle(part);
 }
 
+/// Lanes that were not dropped and known entities side by side.
 void StrengthList::settle(Part& part) {
     if (!part.is_mixed && part.known == part.known_end) return;
     make_room(part.lane_end - part.lane + part.known_end - part.known);
@@ -72,7 +95,7 @@ void StrengthList::settle(Part& part) {
     }
     for (std::uint32_t k = part.known; k < part.known_end; ++k)
         append(known_[k].entity, known_[k].strength);
-    part = {0, 0, begin, size_, 0, 0, false};
+    part = {part.observer, 0, 0, begin, size_, 0, 0, false};
 }
 
 }  // namespace purview

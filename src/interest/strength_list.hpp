@@ -22,6 +22,7 @@ class StrengthList {
   public:
     /// Of one observer: lanes, and entities that windows alone do not decide about.
     struct Part {
+        std::uint32_t observer = 0;
         std::uint32_t block = 0;  ///< the first
         std::uint32_t block_end = 0;
         std::uint32_t lane = 0;  ///< the first
@@ -33,25 +34,17 @@ class StrengthList {
 
     void clear() noexcept;
     /// A window whose lanes are added next, seen from this place.
-    void look_at(const Window& window, Vec3 from) { windows_.push_back(lanes_of(window, from)); }
-    /// Appends the lanes that have the flag, of all those windows: 1 - distance / nearness_m
-    /// strong. part_of(i): of window i. [block_end()]: `flags`.
-    template <class PartOf>
-    void add(std::span<const Mask> flags, const BlockTable& table, float nearness_m,
-             PartOf&& part_of) {
-        std::uint32_t block = picked_.size, lane = size_;
-        const std::uint32_t begin = lane;
-        measure(flags, table, nearness_m);
-        for (std::size_t i = 0; i < windows_.size(); ++i) {
-            const std::uint32_t lane_end = begin + ends_[i].lanes;
-            part_of(i) = {block, ends_[i].blocks, lane, lane_end, 0, 0, false};
-            block = ends_[i].blocks;
-            lane = lane_end;
-        }
-        windows_.clear();
+    void look_at(std::uint32_t observer, const Window& window, Vec3 from) {
+        observers_.push_back(observer);
+        windows_.push_back(lanes_of(window, from));
     }
-    /// Appends those lanes of one window. Their strengths go to strength_of(), in that order.
-    Part add(const Window& window, std::span<const Mask> flags);
+    /// Appends a part for each of those windows: the lanes that have the flag, 1 - distance /
+    /// nearness_m strong. [block_end()]: `flags`.
+    std::span<Part> add(std::span<const Mask> flags, const BlockTable& table, float nearness_m);
+    /// Appends a part of those lanes of one window. Their strengths go to strength_of().
+    Part& add(std::uint32_t observer, const Window& window, std::span<const Mask> flags);
+    /// Appends a part without lanes.
+    Part& add(std::uint32_t observer);
     std::span<const BlockIndex> blocks(const Part& part) const noexcept {
         return std::span(picked_.blocks).subspan(part.block, part.block_end - part.block);
     }
@@ -76,10 +69,9 @@ class StrengthList {
                 visit(slot_at(picked_.blocks[i], static_cast<unsigned>(std::countr_zero(rest))), k);
         }
     }
-    /// Looks up who is on all those lanes. settle() is called for every part then, once.
+    /// Looks up who is on all those lanes.
     void name(const BlockTable& table);
-    /// Lanes that were not dropped and known entities side by side.
-    void settle(Part& part);
+    std::span<const Part> parts() const noexcept { return parts_; }
     /// Once that is done.
     Strengths of(const Part& part) const noexcept {
         return {std::span(entities_).subspan(part.lane, part.lane_end - part.lane),
@@ -95,7 +87,7 @@ class StrengthList {
         return {window.blocks().data(), window.masks().data(),
                 static_cast<std::uint32_t>(window.size()), from};
     }
-    void measure(std::span<const Mask> flags, const BlockTable& table, float nearness_m);
+    void settle(Part& part);
     void make_room(std::size_t n);
 
     PickedLanes picked_;
@@ -103,8 +95,10 @@ class StrengthList {
     LineVector<float> strength_;          ///< lane after lane, and longer; 0: dropped
     std::uint32_t size_ = 0;              ///< of lanes
     std::vector<Known> known_;
-    std::vector<LaneWindow> windows_;  ///< to be added
-    std::vector<LaneEnd> ends_;        ///< [windows_]
+    LineVector<Part> parts_;
+    std::vector<LaneWindow> windows_;       ///< to be added
+    std::vector<std::uint32_t> observers_;  ///< [windows_]
+    std::vector<LaneEnd> ends_;             ///< [windows_]
 };
 
 }  // namespace purview
