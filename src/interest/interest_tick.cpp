@@ -272,7 +272,7 @@ void InterestData::wake() {
     for (std::size_t i = 0; i < nudges.size(); ++i) {
         if (i + nudge_ahead < nudges.size()) {
             const Slot slot = nudges[i + nudge_ahead].slot;
-            prefetch_line(table_.coordinates(block_of(slot)));
+            table_.prefetch_place(slot);
             if (is_watched(slot)) table_.prefetch_entity(slot);
         }
         if (i + main_ahead < nudges.size() && is_watched(nudges[i + main_ahead].slot)) {

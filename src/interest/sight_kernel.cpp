@@ -105,13 +105,18 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.asked[i]);
         batch.ask();
     }
-    Mask within(const Question& q, std::size_t i) const noexcept {
+    /// Lanes of a block that a place reaches.
+    Mask near(const Question& q, std::size_t i, Vec3 place) const noexcept {
         const Slots& slots = q.slots;
-        const LaneCoordinates at{slots.coordinates(), slots.axes()};
-        Mask near = 0;
-        for (const Vec3 place : q.places)
-            add_lanes_within(at, q.blocks.subspan(i, 1), place, reach_m_ * reach_m_, {&near, 1});
-        return static_cast<Mask>(near & slots.occupied()[q.blocks[i]]);
+        Mask out = 0;
+        add_lanes_within({slots.coordinates(), slots.axes()}, q.blocks.subspan(i, 1), place,
+                         reach_m_ * reach_m_, {&out, 1});
+        return static_cast<Mask>(out & slots.occupied()[q.blocks[i]]);
+    }
+    Mask within(const Question& q, std::size_t i) const noexcept {
+        int out = 0;
+        for (const Vec3 place : q.places) out |= near(q, i, place);
+        return static_cast<Mask>(out);
     }
 
     /// Questions on their way to the caller, of one observer; answers are added to `out`.
@@ -120,85 +125,84 @@ class SightKernel final : public InterestKernel {
         Batch(const SightKernel& kernel, const Question& q, std::span<Mask> out) noexcept
             : kernel_(kernel), q_(q), out_(out) {}
         /// The lanes of a block, from each place that is near enough.
-        void put(std::size_t block, Mask lanes) noexcept {
-            out_[block] = static_cast<Mask>(out_[block] & ~lanes);
-            const float reach_m = kernel_.reach_m_;
-            const Slot first = slot_at(q_.blocks[block], 0);
+        void put(std::size_t position, Mask lanes) noexcept {
+            out_[position] = static_cast<Mask>(out_[position] & ~lanes);
             for (std::uint32_t p = 0; p < q_.places.size(); ++p) {
-                if (n_ + lanes_per_block > lines_max) ask();
-                for (Mask rest = lanes; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
-                    const Slot slot = first + static_cast<unsigned>(std::countr_zero(rest));
-                    blocks_[n_] = static_cast<std::uint32_t>(block);
-                    places_[n_] = p;
-                    slots_[n_] = slot;
-                    n_ += !(reach_m > 0) || is_near(q_.slots.place(slot), q_.places[p]) ? 1 : 0;
-                }
+                const Mask some =
+                    kernel_.reach_m_ > 0
+                        ? static_cast<Mask>(lanes & kernel_.near(q_, position, q_.places[p]))
+                        : lanes;
+                const std::uint32_t count = count_lanes(some);
+                if (count == 0) continue;
+                if (n_ + count > lines_max) ask();
+                positions_[runs_] = static_cast<std::uint32_t>(position);
+                blocks_[runs_] = q_.blocks[position];
+                lanes_[runs_] = some;
+                places_[runs_] = p;
+                ++runs_;
+                n_ += count;
             }
         }
         void ask() noexcept {
             if (n_ == 0) return;
-            q_.slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
+            list_slots(std::span(blocks_).first(runs_), lanes_, slots_.data());
             const Slots& slots = q_.slots;
-            ask_along([&](std::size_t k) {
-                return SightQuery{entities_[k], slots.outer(q_.places[places_[k]]),
-                                  slots.outer(slots.place(slots_[k]))};
-            });
+            slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
+            ask_along([](Vec3 from) { return from; },
+                      [&](std::size_t k) { return slots.place(slots_[k]); });
             if (kernel_.def_.predict) {  // the same lines as they will be, if both go on
                 const float seconds = q_.asker.lookahead_s;
-                ask_along([&](std::size_t k) {
-                    const Vec3 velocity = slots.velocity(entities_[k]);
-                    return SightQuery{
-                        entities_[k],
-                        slots.outer(ahead(q_.places[places_[k]], q_.asker.velocity, seconds)),
-                        slots.outer(ahead(slots.place(slots_[k]), velocity, seconds))};
-                });
+                ask_along([&](Vec3 from) { return ahead(from, q_.asker.velocity, seconds); },
+                          [&](std::size_t k) {
+                              return ahead(slots.place(slots_[k]), slots.velocity(entities_[k]),
+                                           seconds);
+                          });
             }
-            n_ = 0;
+            n_ = runs_ = 0;
         }
 
       private:
-        bool is_near(Vec3 a, Vec3 b) const noexcept {
-            const float dx = a.x - b.x, dy = a.y - b.y;
-            float sum = dx * dx + dy * dy;
-            if (q_.slots.axes() == 3) sum = sum + (a.z - b.z) * (a.z - b.z);
-            return sum <= kernel_.reach_m_ * kernel_.reach_m_;
-        }
         static Vec3 ahead(Vec3 at, Vec3 velocity, float seconds) noexcept {
             return {at.x + velocity.x * seconds, at.y + velocity.y * seconds,
                     at.z + velocity.z * seconds};
         }
-        template <class Line>
-        void ask_along(Line&& line) noexcept {
-            for (std::size_t k = 0; k < n_; ++k) queries_[k] = line(k);
-            std::fill_n(visible_.begin(), n_, std::uint8_t{0});
+        template <class From, class To>
+        void ask_along(From&& from, To&& to) noexcept {
+            const Slots& slots = q_.slots;
+            for (std::size_t r = 0, k = 0; r < runs_;) {
+                const std::uint32_t p = places_[r];
+                const Vec3 begin = slots.outer(from(q_.places[p]));
+                std::size_t end = k;  // of all that stand together and are seen from one place
+                for (; r < runs_ && places_[r] == p; ++r) end += count_lanes(lanes_[r]);
+                for (; k < end; ++k) queries_[k] = {entities_[k], begin, slots.outer(to(k))};
+            }
+            visible_.fill(0);
             kernel_.sight_->test(q_.observer, std::span(queries_, n_),
                                  std::span(visible_).first(n_));
-            // Questions about a block stand together: its mask is carried from one to the next, as
-            // to read what was just written, or a branch, takes longer.
-            unsigned mask = 0;
-            std::uint32_t last = ~0U;
-            for (std::size_t k = 0; k < n_; ++k) {
-                const unsigned same = 0U - static_cast<unsigned>(blocks_[k] == last);
-                last = blocks_[k];
-                const unsigned seen = static_cast<unsigned>(visible_[k] != 0) << lane_of(slots_[k]);
-                mask = (mask & same) | ((out_[last] & ~same) | seen);
-                out_[last] = static_cast<Mask>(mask);
+            pick_yes(std::span(lanes_).first(runs_), visible_.data(), seen_.data());
+            for (std::size_t r = 0; r < runs_; ++r) {
+                Mask& out = out_[positions_[r]];
+                out = static_cast<Mask>(out | seen_[r]);
             }
         }
 
-        static constexpr std::size_t lines_max = 80;  // 64, and what a block may add
+        static constexpr std::size_t lines_max = 64;
+        static constexpr std::size_t room = lines_max + lanes_per_block;  // for whole vectors
         const SightKernel& kernel_;
         const Question& q_;
         std::span<Mask> out_;
-        std::size_t n_ = 0;
+        std::size_t n_ = 0, runs_ = 0;  ///< lines; runs of them, which share block and place
+        std::array<std::uint32_t, lines_max> positions_;  ///< by run, of the block
+        std::array<BlockIndex, lines_max> blocks_;        ///< by run
+        std::array<Mask, lines_max> lanes_;               ///< by run, at least one
+        std::array<Mask, lines_max> seen_;                ///< by run
+        std::array<std::uint32_t, lines_max> places_;     ///< by run
         union {
             SightQuery queries_[lines_max];  ///< not zeroed for every observer
         };
-        std::array<std::uint32_t, lines_max> blocks_;
-        std::array<std::uint32_t, lines_max> places_;
-        std::array<Slot, lines_max> slots_;
+        std::array<Slot, room> slots_;
         std::array<EntityId, lines_max> entities_;
-        std::array<std::uint8_t, lines_max> visible_;
+        std::array<std::uint8_t, room> visible_;
     };
 
     /// The lowest `count` lanes of a mask.

@@ -200,6 +200,10 @@ class BlockTable {
     std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
     /// [16 * block_end()] the same by slot.
     const std::uint32_t* entity_indices() const noexcept { return index_.data(); }
+    void prefetch_place(Slot slot) const noexcept {
+        const float* at = coordinates(block_of(slot));
+        for (unsigned a = 0; a < axes_; ++a) prefetch_line(at + a * lanes_per_block);
+    }
     void prefetch_entity(Slot slot) const noexcept { prefetch_line(&index_[slot]); }
     void prefetch_home(Slot slot) const noexcept {
         if ((index_[slot] & displaced_tag) == 0) prefetch_line(&home_[index_[slot]]);

@@ -21,6 +21,28 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::CappedTag<float, lanes_per_block>;
 using Vec = hn::Vec<Lanes>;
 
+/// A mask of vectors as bits.
+template <class D>
+std::uint32_t bits_of_mask(D d, hn::Mask<D> mask) {
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(d, mask, bytes);
+    if constexpr (std::endian::native == std::endian::little) {
+        std::uint16_t some = 0;  // one instruction, where masks have registers
+        std::memcpy(&some, bytes, sizeof some);
+        return some;
+    }
+    return bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
+}
+
+/// The other way round: of some lanes, from `first` on.
+template <class D>
+hn::Mask<D> mask_of(D d, Mask mask, std::size_t first) {
+    std::uint8_t bytes[8] = {};
+    bytes[0] = static_cast<std::uint8_t>(mask >> first);
+    bytes[1] = static_cast<std::uint8_t>(mask >> first >> 8);
+    return hn::LoadMaskBits(d, bytes);
+}
+
 /// How the loops below spell arithmetic.
 struct Ops {
     using Number = Vec;
@@ -88,15 +110,7 @@ std::uint32_t bits_of(const float* block, const Test& test) {
     const Lanes d;
     for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
         const Places at = places_of<axes>(block, i);
-        std::uint8_t bytes[8] = {};
-        hn::StoreMaskBits(d, test(at, i), bytes);
-        if constexpr (std::endian::native == std::endian::little) {
-            std::uint16_t some = 0;  // one instruction, where masks have registers
-            std::memcpy(&some, bytes, sizeof some);
-            bits |= static_cast<std::uint32_t>(some) << i;
-        } else {
-            bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << i;
-        }
+        bits |= bits_of_mask(d, test(at, i)) << i;
     }
 #else
     for (std::size_t i = 0; i < lanes_per_block; ++i) {
@@ -258,10 +272,7 @@ std::size_t put_lanes(Mask mask, T* out, const Values& values) {
 #ifdef PURVIEW_HIGHWAY
     const hn::Rebind<T, Lanes> d;
     for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
-        std::uint8_t bytes[8] = {};
-        bytes[0] = static_cast<std::uint8_t>(mask >> i);
-        bytes[1] = static_cast<std::uint8_t>(mask >> i >> 8);
-        const auto yes = hn::LoadMaskBits(d, bytes);
+        const auto yes = mask_of(d, mask, i);
         hn::StoreU(hn::Compress(values(i), yes), d, out + count);
         count += hn::CountTrue(d, yes);
     }
@@ -272,6 +283,52 @@ std::size_t put_lanes(Mask mask, T* out, const Values& values) {
     }
 #endif
     return count;
+}
+
+std::size_t slots_any(std::span<const BlockIndex> blocks, const Mask* masks, Slot* out) {
+    std::size_t count = 0;
+#ifdef PURVIEW_HIGHWAY
+    const hn::Rebind<Slot, Lanes> d;
+    const auto lanes = hn::Iota(d, 0);
+#endif
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Slot first = slot_at(blocks[i], 0);
+        count += put_lanes(masks[i], out + count, [&](std::size_t lane) {
+#ifdef PURVIEW_HIGHWAY
+            return hn::Add(lanes, hn::Set(d, first + static_cast<Slot>(lane)));
+#else
+            return first + static_cast<Slot>(lane);
+#endif
+        });
+    }
+    return count;
+}
+
+/// Bit k of `bits` goes to the k-th lane of the mask.
+std::uint32_t spread(std::uint32_t bits, Mask mask) {
+#if defined(PURVIEW_HIGHWAY) && HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    return _pdep_u32(bits, mask);
+#else
+    std::uint32_t out = 0;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1, bits >>= 1)
+        out |= (bits & 1U) * (rest & (0U - rest));
+    return out;
+#endif
+}
+
+void yes_any(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) {
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        std::uint32_t bits = 0;
+#ifdef PURVIEW_HIGHWAY
+        const hn::CappedTag<std::uint8_t, lanes_per_block> d;
+        for (std::size_t k = 0; k < lanes_per_block; k += hn::Lanes(d))
+            bits |= bits_of_mask(d, hn::Ne(hn::LoadU(d, yes + k), hn::Zero(d))) << k;
+#else
+        for (std::size_t k = 0; k < lanes_per_block; ++k) bits |= (yes[k] != 0 ? 1U : 0U) << k;
+#endif
+        out[i] = static_cast<Mask>(spread(bits, masks[i]));
+        yes += count_lanes(masks[i]);
+    }
 }
 
 /// Appends the blocks of one window.
@@ -484,6 +541,8 @@ HWY_EXPORT(within_own_any);
 HWY_EXPORT(box_any);
 HWY_EXPORT(around_any);
 HWY_EXPORT(cone_any);
+HWY_EXPORT(slots_any);
+HWY_EXPORT(yes_any);
 HWY_EXPORT(pick_any);
 HWY_EXPORT(gather_any);
 HWY_EXPORT(nearness_any);
@@ -523,6 +582,13 @@ void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, c
     PURVIEW_BEST(cone_any)(at, blocks.data(), blocks.size(), cone, out.data());
 }
 
+std::size_t list_slots(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
+                       Slot* out) noexcept {
+    return PURVIEW_BEST(slots_any)(blocks, masks.data(), out);
+}
+void pick_yes(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) noexcept {
+    PURVIEW_BEST(yes_any)(masks, yes, out);
+}
 void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
                 LaneEnd* out_end) {
     std::size_t room = out.size;

@@ -83,6 +83,13 @@ void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLa
 /// lanes_per_block more.
 std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
                          std::uint32_t* out) noexcept;
+/// Slots of the lanes masks[i] of blocks[i], block by block; returns how many. `out` has room for
+/// lanes_per_block more.
+std::size_t list_slots(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
+                       Slot* out) noexcept;
+/// Of the lanes masks[i], which stand in `yes` one after another as they do there, to out[i] those
+/// that are not 0. `yes` can be read lanes_per_block further.
+void pick_yes(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) noexcept;
 /// How near each of the lanes masks[i] of blocks[i] is to the nearest of the places (at least one):
 /// 1 there, 0 at reach_m; but never less than `least`. One after another, for each block from lane
 /// 0 on; returns how many. `out` has room for lanes_per_block more.

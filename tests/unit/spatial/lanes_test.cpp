@@ -197,4 +197,36 @@ TEST_CASE("lanes: nearness to several places as one by one, on every instruction
     });
 }
 
+TEST_CASE(
+    "lanes: slots, and answers about them, go out and come back as one by one, on every "
+    "instruction set (M28)") {
+    on_all_instruction_sets([] {
+        SplitMix random(5);
+        for (int run = 0; run < 400; ++run) {
+            const Lanes lanes = random_lanes(random, 2);
+            std::vector<Slot> slots;
+            std::vector<std::uint8_t> yes;
+            std::vector<Mask> right;
+            for (std::size_t i = 0; i < lanes.blocks.size(); ++i) {
+                right.push_back(0);
+                for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
+                    if ((lanes.masks[i] >> lane & 1U) == 0) continue;
+                    slots.push_back(slot_at(lanes.blocks[i], lane));
+                    yes.push_back(random.chance(0.5F)
+                                      ? 0
+                                      : static_cast<std::uint8_t>(1 + random.below(255)));
+                    if (yes.back() != 0) right.back() |= lane_bit(lane);
+                }
+            }
+            std::vector<Slot> listed(slots.size() + lanes_per_block);
+            REQUIRE(list_slots(lanes.blocks, lanes.masks, listed.data()) == slots.size());
+            REQUIRE(std::equal(slots.begin(), slots.end(), listed.begin()));
+            yes.resize(yes.size() + lanes_per_block, 1);
+            std::vector<Mask> picked(right.size(), all_lanes);
+            pick_yes(lanes.masks, yes.data(), picked.data());
+            REQUIRE(picked == right);
+        }
+    });
+}
+
 }  // namespace purview::test
