@@ -9,6 +9,7 @@
 #include <set>
 
 #include "faulty_network.hpp"
+#include "interest/print_set.hpp"
 #include "stage.hpp"
 
 namespace purview::test {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "interest/print_set.hpp"
 #include "link/handshake.hpp"
 #include "rpc_support.hpp"
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "interest/print_set.hpp"
 #include "purview/interest.hpp"
 #include "purview/kernel.hpp"
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "interest/print_set.hpp"
 #include "interest/steps.hpp"
 #include "purview/interest.hpp"
 #include "purview/memory.hpp"
@@ -155,11 +156,6 @@ inline News tick_news(InterestManager& manager, ObserverId observer) {
     manager.tick();
     return news(manager, observer);
 }
-inline std::string to_text(const Set& set) {
-    std::string text;
-    for (const std::uint32_t one : set) text += (text.empty() ? "" : " ") + std::to_string(one);
-    return "{" + text + "}";
-}
 /// For what doctest prints.
 inline doctest::String toString(const News& news) {
     return ("in " + to_text(news.in) + ", out " + to_text(news.out)).c_str();
@@ -176,11 +172,3 @@ inline ExplainedNode explained(const InterestManager& manager, ObserverId observ
 }
 
 }  // namespace purview::test::lines
-
-/// What doctest prints for a set.
-template <>
-struct doctest::StringMaker<purview::test::lines::Set> {
-    static doctest::String convert(const purview::test::lines::Set& set) {
-        return purview::test::lines::to_text(set).c_str();
-    }
-};

@@ -477,6 +477,12 @@ TEST_CASE(
     CHECK(seen(manager, observers[2]).empty());
     rekey(manager, 5, 1);  // and begins again
     CHECK(ticked(manager, observers[5]) == Set{5});
+    InterestRules near;  // asked lane by lane
+    near.nodes = {node("near, of my match", {within(StepOp::add, 10), same(StepOp::require, 0)})};
+    CHECK(manager.set_rules(near) == Status::ok);
+    manager.tick();
+    CHECK(seen(manager, observers[0]).empty());
+    CHECK(seen(manager, observers[4]) == Set{3, 4});
 }
 
 TEST_CASE(

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "check/truth.hpp"
+#include "interest/print_set.hpp"
 #include "oracle_twins.hpp"
 
 namespace purview::test {
