@@ -134,7 +134,7 @@ struct InterestDef {
     /// Keeps observer_count and edges: some 5 to 20 % more for each event.
     bool count_observers = false;
     /// Measures with every tick how relevant is whoever moved: changed_strengths. A tick takes
-    /// about a quarter longer, and windows are always pulled.
+    /// about a fifth longer, and windows are always pulled.
     bool measure_changed = false;
     WindowUpdate window_update = WindowUpdate::automatic;
 };

@@ -212,9 +212,8 @@ TEST_CASE(
                 for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
                     if ((lanes.masks[i] >> lane & 1U) == 0) continue;
                     slots.push_back(slot_at(lanes.blocks[i], lane));
-                    yes.push_back(random.chance(0.5F)
-                                      ? 0
-                                      : static_cast<std::uint8_t>(1 + random.below(255)));
+                    yes.push_back(
+                        random.chance(0.5F) ? 0 : static_cast<std::uint8_t>(1 + random.below(255)));
                     if (yes.back() != 0) right.back() |= lane_bit(lane);
                 }
             }
