@@ -289,7 +289,7 @@ class InterestData {
         Worker(const Worker&) {}  ///< windows are not copied with their memory
         Worker(Worker&&) = default;
         Worker& operator=(const Worker&) = delete;
-        Worker& operator=(Worker&&) = default;
+        Worker& operator=(Worker&&) = delete;
         ~Worker() = default;
 
         ScanScratch scratch;

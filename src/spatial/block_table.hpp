@@ -425,9 +425,10 @@ BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
 /// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
 template <unsigned axes, bool one_layer, BlockTable::MoveNote note, class Moves>
 BlockTable::Refused BlockTable::write_places_of(Moves moves) {
-    // Two look-ups ahead of the writes, where caches do not hold them: homes, then the lanes they
-    // name.
-    constexpr std::size_t homes_ahead = 24, lanes_ahead = 12, near_homes_max = 128 * 1024;
+    // The list, which nobody has read before; where caches do not hold them, homes, and the lanes
+    // they name.
+    constexpr std::size_t moves_ahead = 64, homes_ahead = 24, lanes_ahead = 12,
+                          near_homes_max = 128 * 1024;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
     constexpr bool nudging = note == MoveNote::nudge;
     Refused refused;
@@ -452,8 +453,7 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     const GridLayer only = layers_.front();
     for (std::size_t first = 0; first < n; first += batch) {
         for (std::size_t i = first; i < std::min(first + batch, n); ++i) {
-            prefetch_line(reinterpret_cast<const void*>(
-                reinterpret_cast<std::uintptr_t>(moves.data()) + (i + 64) * sizeof(Move)));
+            prefetch_line(moves.data() + std::min(i + moves_ahead, n));
             if (home_count > near_homes_max && i + homes_ahead < n) {
                 const std::size_t far = index_of(moves[i + homes_ahead].entity);
                 prefetch_line(homes + std::min(far, home_count));
