@@ -14,8 +14,10 @@ namespace purview {
 void ServerData::prefetch_events(std::size_t session) const noexcept {
     if (session + 2 < sessions.size()) {
         const Session& later = *sessions[session + 2];
-        for (const RelevanceEvent& event : interest.events_of(later.observer))
+        for (const RelevanceEvent& event : interest.events_of(later.observer)) {
             later.ghosts.prefetch(event.entity);
+            world.data().prefetch(index_of(event.entity));
+        }
     }
     if (session + 1 < sessions.size()) {
         const Session& next = *sessions[session + 1];

@@ -95,11 +95,13 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
 }
 
 void ServerData::gather(SessionGroup group) {
+    const ReplicationInput input = replication_input();
     for (const auto& session : group) {
         decide_audiences(*session);
         plan_sections(*session);
         gather_changes(*session, session->shared.covered());
         tell_references(*session);
+        prefetch_changes(input, session->ghosts);
     }
 }
 

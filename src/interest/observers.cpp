@@ -458,7 +458,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     facts.allowed = pair.allow || pair.member_allows > 0;
     facts.denied = pair.deny;
     const bool after = x_holds(o, entity, slot, &pair, facts);
-    pairs_.settle(pair);
+    if (!value) pairs_.settle(pair);
     if (is_denial_new) update_special(entity);
     if (is_mixed(entity)) {
         touch_mixed(o, entity);

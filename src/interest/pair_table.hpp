@@ -3,8 +3,9 @@
 //
 // What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
 // a custom node. Counted reasons,
-// never masks: a reason is added and taken back, the entry goes when none is left. Found by hash;
-// the pairs of an observer and of an entity are contiguous lists, never chains.
+// never masks: a reason is added and taken back, the entry goes when none is left. Found by hash,
+// observer by observer, as questions come so; the pairs of an observer and of an entity are
+// contiguous lists, never chains.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
 #include "purview/ids.hpp"
+#include "spatial/block_table.hpp"
 
 namespace purview {
 
@@ -49,40 +51,42 @@ class PairTable {
         return (std::uint64_t{observer} << 32) | entity_index;
     }
 
-    /// Null when nothing is exceptional about the pair. Two words of hash for strangers to pairs.
+    /// Null when nothing is exceptional about the pair.
     const PairEntry* find(std::uint32_t observer, EntityId entity) const noexcept {
-        if (index_.size() == 0) return nullptr;
-        const std::uint32_t* at = index_.find(key(observer, index_of(entity)));
+        if (!may_be_there(observer, entity)) return nullptr;
+        const std::uint32_t* at = by_observer_[observer].index.find(index_of(entity));
         return at == nullptr ? nullptr : &entries_[*at];
     }
     /// Of many that are looked up one after the other: first where an entry is, then the entry.
     void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
-        index_.prefetch(key(observer, index_of(entity)));
+        if (may_be_there(observer, entity)) by_observer_[observer].index.prefetch(index_of(entity));
     }
     void prefetch_entry(std::uint32_t observer, EntityId entity) const noexcept {
         const PairEntry* entry = find(observer, entity);
         if (entry != nullptr) prefetch_line(entry);
     }
     /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
-    /// those that come later: the index, then the lists, then the entry and the ends of its lists,
-    /// then the entries that stand there. `also(observer, entity)` may fetch more.
+    /// those that come later: the observer, then the index and the lists, then the entry and the
+    /// ends of its lists, then the entries that stand there. `also(observer, entity)` may fetch
+    /// more.
     template <class Span, class PairOf, class Also, class Visit>
     void for_each_ahead(const Span& list, PairOf&& pair_of, Also&& also, Visit&& visit) const {
-        constexpr std::size_t index_ahead = 24, lists_ahead = 16, entry_ahead = 10, last_ahead = 5;
+        constexpr std::size_t owner_ahead = 24, index_ahead = 16, entry_ahead = 10, last_ahead = 5;
         for (std::size_t i = 0; i < list.size(); ++i) {
+            if (i + owner_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + owner_ahead]);
+                if (observer < by_observer_.size()) prefetch_line(&by_observer_[observer]);
+                if (index_of(entity) < list_of_.size()) prefetch_line(&list_of_[index_of(entity)]);
+                also(observer, entity);
+            }
             if (i + index_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + index_ahead]);
                 prefetch(observer, entity);
-                entity_list_.prefetch(index_of(entity));
-                also(observer, entity);
-            }
-            if (i + lists_ahead < list.size()) {
-                const auto [observer, entity] = pair_of(list[i + lists_ahead]);
                 for_lists(observer, entity, [](const List& ids) { prefetch_line(&ids); });
             }
             if (i + entry_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + entry_ahead]);
-                if (observer < by_observer_.size()) prefetch_entry(observer, entity);
+                prefetch_entry(observer, entity);
                 for_ends(observer, entity,
                          [](const List& ids) { prefetch_line(ids.data() + ids.size() - 1); });
             }
@@ -105,26 +109,42 @@ class PairTable {
     /// Pairs of an observer, or of an entity: visit(const PairEntry&). Nothing is edited meanwhile.
     template <class Visit>
     void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
-        if (observer < by_observer_.size()) for_each(by_observer_[observer], visit);
+        if (observer < by_observer_.size()) for_each(by_observer_[observer].ids, visit);
     }
     template <class Visit>
     void for_each_of_entity(EntityId entity, Visit&& visit) const {
-        const std::uint32_t* list = entity_list_.find(index_of(entity));
-        if (list != nullptr) for_each(by_entity_[*list], visit);
+        if (const List* list = find_list(entity)) for_each(*list, visit);
     }
     /// One of them, or null.
     const PairEntry* any_of_observer(std::uint32_t observer) const noexcept {
-        const bool has_any = observer < by_observer_.size() && !by_observer_[observer].empty();
-        return has_any ? &entries_[by_observer_[observer].front()] : nullptr;
+        const bool has_any = observer < by_observer_.size() && !by_observer_[observer].ids.empty();
+        return has_any ? &entries_[by_observer_[observer].ids.front()] : nullptr;
     }
     const PairEntry* any_of_entity(EntityId entity) const noexcept {
-        const std::uint32_t* list = entity_list_.find(index_of(entity));
-        return list != nullptr ? &entries_[by_entity_[*list].front()] : nullptr;
+        const List* list = find_list(entity);
+        return list != nullptr ? &entries_[list->front()] : nullptr;
     }
-    std::size_t size() const noexcept { return index_.size(); }
+    std::size_t size() const noexcept { return entries_.size() - free_.size(); }
 
   private:
+    /// Ids may be anything.
+    bool may_be_there(std::uint32_t observer, EntityId entity) const noexcept {
+        return observer < by_observer_.size() && index_of(entity) < entity_index_end;
+    }
+
     using List = std::vector<std::uint32_t>;  ///< positions in entries_
+    struct alignas(cache_line_bytes) OfObserver {
+        FlatMap<std::uint32_t, std::uint32_t> index;  ///< entity index -> position in entries_
+        List ids;
+    };
+
+    static constexpr std::uint32_t no_list = ~std::uint32_t{0};
+    /// Null, or not empty.
+    const List* find_list(EntityId entity) const noexcept {
+        const std::uint32_t index = index_of(entity);
+        const std::uint32_t list = index < list_of_.size() ? list_of_[index] : no_list;
+        return list == no_list ? nullptr : &by_entity_[list];
+    }
 
     template <class Visit>
     void for_each(const List& list, Visit&& visit) const {
@@ -138,9 +158,8 @@ class PairTable {
     /// The lists that a pair is in, or would be. Ids may be anything.
     template <class Visit>
     void for_lists(std::uint32_t observer, EntityId entity, Visit&& visit) const {
-        if (observer < by_observer_.size()) visit(by_observer_[observer]);
-        if (entity == EntityId::none) return;
-        if (const std::uint32_t* at = entity_list_.find(index_of(entity))) visit(by_entity_[*at]);
+        if (observer < by_observer_.size()) visit(by_observer_[observer].ids);
+        if (const List* list = find_list(entity)) visit(*list);
     }
     /// The same of those that are not empty.
     template <class Visit>
@@ -150,11 +169,10 @@ class PairTable {
         });
     }
 
-    FlatMap<std::uint64_t, std::uint32_t> index_;
     LineVector<PairEntry> entries_;
     std::vector<std::uint32_t> free_;
-    std::vector<List> by_observer_;
-    FlatMap<std::uint32_t, std::uint32_t> entity_list_;  ///< entity index -> list, never empty
+    std::vector<OfObserver> by_observer_;
+    std::vector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
     std::vector<List> by_entity_;
     std::vector<std::uint32_t> free_lists_;
 };

@@ -139,7 +139,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     block.index[lane % bits_per_word] = index_of(entity);
     block.kind[lane % bits_per_word] = kind;
     times_of(lane) = {};
-    special_[lane] = {};
+    special_[lane] = nothing_special;  // copied: one that is made by parts is waited for
     special_[lane].entity = entity;
     special_[lane].owned = owned;
     set(&LaneWords::live, lane);

@@ -200,20 +200,6 @@ void tell_wholes(const ReplicationInput& input, GhostTable& ghosts) {
     ghosts.set_held_back(waiting);
 }
 
-/// What make_enter looks at, of entities that are far apart.
-void prefetch_enters(const ReplicationInput& input, const GhostTable& ghosts) {
-    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
-        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            const std::uint32_t index = ghosts.entity_index(lane);
-            ghosts.prefetch_lane(lane);
-            input.world.prefetch(index);
-            input.cache.prefetch(index);
-            input.fields.prefetch(index, ghosts.kind(lane));
-        });
-    }
-}
-
 /// Fills one observer's list.
 class Planner {
   public:
@@ -292,6 +278,21 @@ class Planner {
 
 }  // namespace
 
+void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
+    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
+        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word,
+                     [&](std::size_t lane) { ghosts.prefetch_lane(static_cast<LocalId>(lane)); });
+        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            const std::uint32_t index = ghosts.entity_index(lane);
+            ghosts.prefetch_lane(lane);
+            input.world.prefetch(index);
+            input.cache.prefetch(index);
+            input.fields.prefetch(index, ghosts.kind(lane));
+        });
+    }
+}
+
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan) {
     if (plan.items.capacity() == 0) {
@@ -306,7 +307,6 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }
-    prefetch_enters(input, ghosts);
     const auto for_each_due = [&](auto&& visit) {
         for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
             const std::uint64_t due = ghosts.due_at_once(w);

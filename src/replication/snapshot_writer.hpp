@@ -95,6 +95,9 @@ struct SnapshotPlan {
     }
 };
 
+/// What `prioritise` will look at of who comes and goes: entities that are far apart.
+void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts);
+
 /// Fills the plan, which is empty; sorted by priority only where `budget_bits` cannot hold
 /// everything. Ties are broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,

@@ -339,6 +339,7 @@ TEST_CASE("interest: many pairs edited at once are the same pairs edited one aft
             if (random.chance(0.02F)) edit.observer = ObserverId::none;
             if (random.chance(0.02F)) edit.entity = EntityId::none;
             if (random.chance(0.02F)) edit.entity = make_entity_id(random.below(60), 77);
+            if (random.chance(0.02F)) edit.entity = make_entity_id(0xffffffffU, 7);
             edits.push_back(edit);
             const Status status = allows ? single.allow(edit.observer, edit.entity, edit.value)
                                          : single.deny(edit.observer, edit.entity, edit.value);
