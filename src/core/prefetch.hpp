@@ -13,4 +13,10 @@ inline void prefetch_line(const void* address) noexcept {
     asm volatile("");
 }
 
+/// The same for a line that is written next.
+inline void prefetch_line_to_write(void* address) noexcept {
+    __builtin_prefetch(address, 1);
+    asm volatile("");
+}
+
 }  // namespace purview

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
-// a custom node. Counted reasons,
-// never masks: a reason is added and taken back, the entry goes when none is left. Found by hash,
-// observer by observer, as questions come so; the pairs of an observer and of an entity are
-// contiguous lists, never chains.
+// a custom node. Counted reasons, never masks: a reason is added and taken back, the entry goes
+// when none is left. Found by hash in a table for each observer, as questions come observer by
+// observer; what an observer has left of its table is the next one's with the same index. The pairs
+// of an observer and of an entity are contiguous lists, never chains.
 #pragma once
 
 #include <cstdint>

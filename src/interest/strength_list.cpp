@@ -64,7 +64,7 @@ void StrengthList::drop(Part& part, Slot slot) noexcept {
     for_each_lane(part, [&](Slot one, std::uint32_t k) {
         if (one != slot) return;
         strength_[k] = 0;
-        part.is_mixed = true;
+        part.has_dropped = true;
     });
 }
 
@@ -82,7 +82,7 @@ void StrengthList::name(const BlockTable& table) {
 
 /// Lanes that were not dropped and known entities side by side.
 void StrengthList::settle(Part& part) {
-    if (!part.is_mixed && part.known == part.known_end) return;
+    if (!part.has_dropped && part.known == part.known_end) return;
     make_room(part.lane_end - part.lane + part.known_end - part.known);
     entities_.resize(strength_.size());
     const std::uint32_t begin = size_;

@@ -29,7 +29,7 @@ class StrengthList {
         std::uint32_t lane_end = 0;
         std::uint32_t known = 0;
         std::uint32_t known_end = 0;
-        bool is_mixed = false;  ///< something was dropped, or is known
+        bool has_dropped = false;
     };
 
     void clear() noexcept;

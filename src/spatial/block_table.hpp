@@ -145,9 +145,8 @@ class BlockTable {
     /// Cells whose ring has more than its base block.
     const Bitset& overflowing() const noexcept { return overflowing_; }
     /// Blocks of which anything changed since the last end_tick(): a place, a flag, a key, a lane.
-    /// The base block is marked with its overflow blocks.
-    /// Base blocks of cells where anything changed, and overflow blocks themselves. Without those
-    /// whose movers are flagged (flag_moves).
+    /// The base block is marked with its overflow blocks. While moves are flagged (note_moves),
+    /// those that were only moved in are not in it: is_dirty and for_each_dirty_in know them.
     const Bitset& dirty() const noexcept { return dirty_; }
     bool is_dirty(BlockIndex block) const noexcept {
         return dirty_.test(block) ||

@@ -370,9 +370,15 @@ std::uint32_t pick_of(const LaneWindow& window, const Mask* flags, BlockIndex* o
     return picked;
 }
 
+/// Long lists that were written a tick ago: where the windows after next go is fetched ahead, as a
+/// store that waits for its line keeps all others waiting.
+constexpr std::size_t written_ahead = 64;
+
 void pick_any(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
               LaneEnd* out_end) {
     for (const LaneWindow& window : windows) {
+        prefetch_line_to_write(out.blocks.data() + out.size + written_ahead);
+        prefetch_line_to_write(out.masks.data() + out.size + written_ahead);
         out.size +=
             pick_of(window, flags, out.blocks.data() + out.size, out.masks.data() + out.size);
         (out_end++)->blocks = out.size;
@@ -455,6 +461,8 @@ std::size_t picked_loop(const float* coordinates, std::span<const LaneWindow> wi
     std::uint32_t i = first;
     for (const LaneWindow& window : windows) {
         const Places from = all(window.from);
+        float* const ahead = out + count + written_ahead;
+        for (std::size_t k = 0; k < 2; ++k) prefetch_line_to_write(ahead + k * lanes_per_block);
         for (const std::uint32_t end = ends->blocks; i < end; ++i) {
             const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
             count += put_lanes(masks[i], out + count, [&](std::size_t lane) {

@@ -262,6 +262,34 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "interest: whose strength changed is told as of the tick, whatever was done since then (N44)") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
+    def.measure_changed = true;
+    InterestManager manager = make(def);
+    for (std::uint32_t i = 0; i < 6; ++i) spawn(manager, i, static_cast<float>(2 * i));
+    const ObserverId observer = watch(manager, id(0));
+    manager.tick();
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(manager.despawn(id(2)) == Status::ok);
+    CHECK(manager.spawn(make_entity_id(2, 2), {.place = {4, 0, 0}}) == Status::ok);
+    spawn(manager, 20, 2);  // where one was that is gone
+    put(manager, 3, 500);
+    CHECK(manager.deny(observer, id(4), true) == Status::ok);
+    const Strengths told = manager.changed_strengths(observer);
+    std::map<std::uint32_t, float> by_index;
+    for (std::size_t i = 0; i < told.entities.size(); ++i)
+        by_index[told.entities[i]] = told.strength[i];
+    const auto nearness = [](float m) { return 1 - m / 40; };
+    CHECK(told.entities.size() == by_index.size());
+    CHECK(by_index == std::map<std::uint32_t, float>{{0, 1},
+                                                     {1, nearness(2)},
+                                                     {2, nearness(4)},
+                                                     {3, nearness(6)},
+                                                     {4, nearness(8)},
+                                                     {5, nearness(10)}});
+}
+
+TEST_CASE(
     "interest: the answer is a view: every entity once, and nothing is allocated to look at it "
     "(N46)") {
     CountedMemory memory;
