@@ -28,6 +28,7 @@ struct Columns {
     std::uint32_t more_keys = 0;         ///< it has keys beside the column
     std::uint32_t bounded = 0;           ///< its bounds are not 0
     std::uint32_t changed = 0;           ///< this tick, with measure_changed
+    std::uint32_t in_rows = 0;           ///< it is a member of some row that is not pulled
     // Numbers.
     std::uint32_t range = 0;   ///< its own, or 0
     std::uint32_t bounds = 0;  ///< of its group, or 0
@@ -41,9 +42,10 @@ struct Columns {
         for (std::uint32_t i = 0; i < flags; ++i) (void)table.add_flag_column();
         for (std::uint32_t i = 0; i < keys; ++i) (void)table.add_key_column();
         for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
-        for (std::uint32_t* column : {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown,
-                                      &c.global_mode, &c.shown_by_members, &c.open, &c.special,
-                                      &c.watched, &c.more_keys, &c.bounded, &c.changed}) {
+        for (std::uint32_t* column :
+             {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,
+              &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys, &c.bounded,
+              &c.changed, &c.in_rows}) {
             *column = table.add_flag_column();
         }
         c.range = table.add_float_column();

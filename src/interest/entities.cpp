@@ -17,6 +17,7 @@ namespace purview {
 void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
     const Slot slot = table_.slot_of(unit);
     const Slots slots(table_, facts_table_);
+    bool is_in_any = false;
     for_each_source_of(unit, left, [&](std::uint32_t s) {
         const RowSource& source = program_.rows[s];
         RowStore& store = rows_[s];
@@ -53,7 +54,10 @@ void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
             passes &= filter.op == StepOp::subtract ? !yes : yes;
         }
         store.set_memberships(unit, wanted_rows_, passes);
+        is_in_any |= !source.pulled && !wanted_rows_.empty();
     });
+    const std::uint32_t in_rows = facts_table_.columns.in_rows;
+    if (table_.flag(in_rows, slot) != is_in_any) table_.set_flag(in_rows, slot, is_in_any);
 }
 
 void InterestData::drop_rows(EntityId unit) {

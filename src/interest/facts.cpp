@@ -83,7 +83,7 @@ bool InterestData::x_holds(std::uint32_t o, EntityId unit, Slot slot, const Pair
     if (stage != Stage::no_node) return is_yes(stage);
     if (open_count_ > 0 && table_.flag(facts_table_.columns.open, slot)) return true;
     if (pair != nullptr && (pair->nodes > 0 || pair->held)) return true;
-    return in_rows(o, unit);
+    return table_.flag(facts_table_.columns.in_rows, slot) && in_rows(o, unit);
 }
 
 bool InterestData::has_open_flag(Slot slot) const noexcept {
@@ -109,7 +109,9 @@ bool InterestData::is_x_possible() const noexcept {
 // -- the log of facts -----------------------------------------------------------------------------
 
 bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
-    if (fact_index_.size() == 0) return false;
+    if (facts_settled_ < facts_.size()) settle_facts();
+    // Most of those that windows tell of have none.
+    if (index_of(entity) >= has_fact_.size() || !has_fact_.test(index_of(entity))) return false;
     const std::uint64_t pair = PairTable::key(observer, index_of(entity));
     const std::uint32_t* at = fact_index_.find(pair);
     if (at == nullptr) return false;
@@ -121,15 +123,31 @@ bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool ent
 }
 
 void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter) {
-    const std::uint64_t pair = PairTable::key(observer, index_of(entity));
-    const auto [at, is_first] = fact_index_.find_or_make(pair);
-    if (!is_first && facts_[*at].entity == entity && facts_[*at].enter != enter) {
-        facts_[*at].cancelled = true;
-        fact_index_.erase(pair);
-        return;
-    }
-    *at = static_cast<std::uint32_t>(facts_.size());
     facts_.push_back({observer, entity, enter, false});
+}
+
+/// Of a pair whose facts contradict each other none is left. Many at a time, as each look-up waits
+/// for memory.
+void InterestData::settle_facts() {
+    constexpr std::size_t ahead = 16;
+    for (std::size_t& i = facts_settled_; i < facts_.size(); ++i) {
+        if (i + ahead < facts_.size()) {
+            const Fact& next = facts_[i + ahead];
+            fact_index_.prefetch(PairTable::key(next.observer, index_of(next.entity)));
+        }
+        Fact& fact = facts_[i];
+        const std::uint64_t pair = PairTable::key(fact.observer, index_of(fact.entity));
+        const auto [at, is_first] = fact_index_.find_or_make(pair);
+        if (!is_first && facts_[*at].entity == fact.entity && facts_[*at].enter != fact.enter) {
+            facts_[*at].cancelled = fact.cancelled = true;
+            fact_index_.erase(pair);
+            continue;
+        }
+        *at = static_cast<std::uint32_t>(i);
+        if (index_of(fact.entity) >= has_fact_.size())
+            has_fact_.resize(std::max<std::size_t>(index_of(fact.entity) + 1, table_.index_end()));
+        has_fact_.set(index_of(fact.entity));
+    }
 }
 
 void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after) {

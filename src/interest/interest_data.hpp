@@ -330,6 +330,7 @@ class InterestData {
     PairFacts facts_of(std::uint32_t observer, Slot slot, const PairEntry* pair) const noexcept;
     void note(std::uint32_t observer, EntityId unit, bool before, bool after);
     void log_fact(std::uint32_t observer, EntityId entity, bool enter);
+    void settle_facts();
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
@@ -700,6 +701,8 @@ class InterestData {
     std::uint32_t ticks_to_order_ = 0;
 
     std::vector<Fact> facts_;
+    std::size_t facts_settled_ = 0;  ///< so many, from the first on, are in fact_index_
+    Bitset has_fact_;                ///< by entity index: one of those is about it
     FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
     std::vector<Touched> touched_;
     std::size_t touched_before_ = 0;

@@ -420,7 +420,7 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
 bool InterestData::is_window_all() const noexcept {
     return !is_x_possible() && no_window_count_ == 0 && !has_hiding_flags_ &&
            spawned_list_.empty() && members_list_.size() == 0 && !splits_.any() &&
-           released_.size() == 0 && def_.rules.min_stay_ticks == 0 && fact_index_.size() == 0;
+           released_.size() == 0 && def_.rules.min_stay_ticks == 0 && facts_.empty();
 }
 
 /// An event, unless the pair holds for another reason all the while.
@@ -501,9 +501,12 @@ void InterestData::begin_stays() {
 
 void InterestData::publish() {
     constexpr std::size_t index_ahead = 32, entry_ahead = 16;
+    settle_facts();
     for (std::size_t i = 0; i < facts_.size(); ++i) {
-        if (i + index_ahead < facts_.size())
+        if (i + index_ahead < facts_.size()) {
+            table_.prefetch_home_of(facts_[i + index_ahead].entity);
             pairs_.prefetch(facts_[i + index_ahead].observer, facts_[i + index_ahead].entity);
+        }
         if (i + entry_ahead < facts_.size())
             pairs_.prefetch_entry(facts_[i + entry_ahead].observer, facts_[i + entry_ahead].entity);
         const Fact& fact = facts_[i];
@@ -525,7 +528,9 @@ void InterestData::publish() {
     }
     begin_stays();
     clear_and_trim(pending_);
+    for (const Fact& fact : facts_) has_fact_.reset(index_of(fact.entity));
     clear_and_trim(facts_);
+    facts_settled_ = 0;
     fact_index_.clear();
     for (const std::uint32_t index : spawned_list_) spawned_.reset(index);
     clear_and_trim(spawned_list_);

@@ -472,9 +472,6 @@ Status InterestData::edit_pairs(std::span<const PairEdit> edits, bool PairEntry:
     Status first = Status::ok;
     pairs_.for_each_ahead(
         edits, [](const PairEdit& edit) { return std::pair(index_of(edit.observer), edit.entity); },
-        [&](std::uint32_t observer, EntityId entity) {
-            fact_index_.prefetch(PairTable::key(observer, index_of(entity)));
-        },
         [&](const PairEdit& edit) {
             const Status status = edit_pair(edit.observer, edit.entity, field, edit.value);
             if (first == Status::ok) first = status;

@@ -67,17 +67,15 @@ class PairTable {
     }
     /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
     /// those that come later: the observer, then the index and the lists, then the entry and the
-    /// ends of its lists, then the entries that stand there. `also(observer, entity)` may fetch
-    /// more.
-    template <class Span, class PairOf, class Also, class Visit>
-    void for_each_ahead(const Span& list, PairOf&& pair_of, Also&& also, Visit&& visit) const {
+    /// ends of its lists, then the entries that stand there.
+    template <class Span, class PairOf, class Visit>
+    void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
         constexpr std::size_t owner_ahead = 24, index_ahead = 16, entry_ahead = 10, last_ahead = 5;
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (i + owner_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + owner_ahead]);
                 if (observer < by_observer_.size()) prefetch_line(&by_observer_[observer]);
                 if (index_of(entity) < list_of_.size()) prefetch_line(&list_of_[index_of(entity)]);
-                also(observer, entity);
             }
             if (i + index_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + index_ahead]);
