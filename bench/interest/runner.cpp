@@ -83,7 +83,8 @@ class PlanRun {
     }
     void turn(Runner& r, bool timed, bool is_last = false) {
         std::vector<double> turn_ms;
-        turn_ms.reserve(moves_.size());
+        for (auto* list : {&turn_ms, &r.updates, &r.queries})  // not memory of the engine
+            list->reserve(list->size() + moves_.size());
         const std::size_t bytes_before = heap_bytes();
         for (const auto& batch : moves_) {
             const std::size_t allocations = heap_allocations();

@@ -116,9 +116,9 @@ std::size_t wrong_strengths() {
 
 void strength(Report& report, const Options& options) {
     // Two programs that differ by a sixth: more turns than where they differ by ten times.
-    Plan plan = plan_of("W2", options, 40);
+    Plan plan = plan_of("W2", options, 20);
     plan.name = "strength";
-    plan.rounds = 5;
+    plan.rounds *= 3;
     plan.entries = {ours("purview", {}), ours("strength", {.measure_changed = true}),
                     ours("strength, read", {.measure_changed = true, .read_changed = true}),
                     ours("strength on demand", {.strength = true})};
