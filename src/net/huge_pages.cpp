@@ -15,6 +15,13 @@ namespace {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
+/// An address sanitizer watches the borders of what operator new hands out, and not of ours.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool is_watched = true;
+#else
+constexpr bool is_watched = false;
+#endif
+
 constexpr std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
@@ -64,9 +71,7 @@ Memory& memory() {
 }  // namespace
 
 MemoryHooks huge_page_hooks() noexcept {
-#ifdef __SANITIZE_ADDRESS__
-    return {};  // operator new, whose borders are watched
-#else
+    if (is_watched) return {};  // operator new
     const auto allocate = [](std::size_t bytes, std::size_t alignment, void*) {
         // Pools align what is a multiple of its alignment long.
         const std::size_t all = rounded(bytes, alignment);
@@ -77,7 +82,6 @@ MemoryHooks huge_page_hooks() noexcept {
         memory().of(all).deallocate(begin, all, alignment);
     };
     return {allocate, release, nullptr};
-#endif
 }
 
 }  // namespace purview::net
