@@ -67,9 +67,8 @@ void counted_release(void* memory, std::size_t bytes, std::size_t alignment, voi
 }  // namespace
 
 void use_counted_memory(bool huge_pages) {
-    if (huge_pages) {
-        g_inner = net::huge_page_hooks();
-    } else {
+    if (huge_pages) g_inner = net::huge_page_hooks();
+    if (g_inner.allocate == nullptr) {  // under an address sanitizer there are none
         g_inner.allocate = [](std::size_t bytes, std::size_t alignment, void*) {
             return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
         };
