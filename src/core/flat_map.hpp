@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Open addressing from an unsigned key to a small value: linear probing, backward-shift deletion,
-// no tombstones, so a table that lives for days does not decay. One key value is reserved as
-// "empty". Never iterated: nothing an observer can see may depend on the order of a hash table.
+// Open addressing: linear probing, backward-shift deletion, no tombstones, so a table that lives for
+// days does not decay. A table of entries that say what their key is, and a map from an unsigned key
+// to a small value, one key of which is reserved as "empty".
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,125 @@
 
 namespace purview {
 
+/// Of entries with `Key`, `key()` and `is_free()`; one that is default-made is free. What an edit
+/// returns points into the table until the next edit.
+template <class Entry, class Storage = std::vector<Entry>>
+class FlatTable {
+  public:
+    using Key = typename Entry::Key;
+
+    std::size_t size() const noexcept { return count_; }
+    std::size_t memory_bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
+
+    Entry* find(Key key) noexcept {
+        return const_cast<Entry*>(static_cast<const FlatTable*>(this)->find(key));
+    }
+    const Entry* find(Key key) const noexcept {
+        if (entries_.empty()) return nullptr;
+        for (std::size_t i = home(key);; i = (i + 1) & mask()) {
+            if (entries_[i].is_free()) return nullptr;
+            if (entries_[i].key() == key) return &entries_[i];
+        }
+    }
+    /// Where it is, and where it is if another is there.
+    void prefetch(Key key) const noexcept {
+        if (entries_.empty()) return;
+        const Entry* home_of_key = &entries_[home(key)];
+        prefetch_line(home_of_key);
+        if constexpr (sizeof(Entry) > 16) prefetch_line(home_of_key + 1);
+    }
+
+    /// The entry of this key; or one that is free, which the caller makes the key's at once. And
+    /// whether it was.
+    std::pair<Entry*, bool> find_or_make(Key key) {
+        if ((count_ + 1) * 4 > entries_.size() * 3) grow();
+        std::size_t i = home(key);
+        for (; !entries_[i].is_free(); i = (i + 1) & mask()) {
+            if (entries_[i].key() == key) return {&entries_[i], false};
+        }
+        ++count_;
+        return {&entries_[i], true};
+    }
+
+    /// True when it was there.
+    bool erase(Key key) noexcept {
+        const Entry* found = find(key);
+        if (found == nullptr) return false;
+        auto hole = static_cast<std::size_t>(found - entries_.data());
+        for (std::size_t i = (hole + 1) & mask(); !entries_[i].is_free(); i = (i + 1) & mask()) {
+            // May the entry at i move into the hole? Only if its home is not between hole and i.
+            const std::size_t distance_home = (i - home(entries_[i].key())) & mask();
+            const std::size_t distance_hole = (i - hole) & mask();
+            if (distance_home >= distance_hole) {
+                entries_[hole] = entries_[i];
+                hole = i;
+            }
+        }
+        entries_[hole] = Entry{};
+        --count_;
+        return true;
+    }
+
+    /// visit(entry), in an order that follows from keys, and from how large the table has been:
+    /// nothing that an observer can see may depend on it.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const Entry& entry : entries_) {
+            if (!entry.is_free()) visit(entry);
+        }
+    }
+
+    /// Forgets everything, keeps the storage, unless it is far larger than what was in it.
+    void clear() noexcept {
+        if (count_ == 0) return;
+        if (entries_.size() > 4096 && entries_.size() > 32 * count_) {
+            Storage().swap(entries_);
+        } else {
+            for (Entry& entry : entries_) entry = Entry{};
+        }
+        count_ = 0;
+    }
+
+    void reserve(std::size_t count) {
+        while (count * 4 > entries_.size() * 3) grow();
+    }
+
+  private:
+    std::size_t mask() const noexcept { return entries_.size() - 1; }
+    std::size_t home(Key key) const noexcept {
+        return static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(key))) & mask();
+    }
+    void grow() {
+        Storage old(entries_.empty() ? 16 : entries_.size() * 2);
+        old.swap(entries_);
+        for (const Entry& entry : old) {
+            if (entry.is_free()) continue;
+            std::size_t i = home(entry.key());
+            while (!entries_[i].is_free()) i = (i + 1) & mask();
+            entries_[i] = entry;
+        }
+    }
+
+    Storage entries_;
+    std::size_t count_ = 0;
+};
+
+/// Never iterated.
 template <class KeyT, class Value, KeyT Empty = static_cast<KeyT>(-1)>
 class FlatMap {
   public:
-    std::size_t size() const noexcept { return count_; }
-    std::size_t memory_bytes() const noexcept { return slots_.capacity() * sizeof(Slot); }
+    std::size_t size() const noexcept { return table_.size(); }
+    std::size_t memory_bytes() const noexcept { return table_.memory_bytes(); }
 
     Value* find(KeyT key) noexcept {
         return const_cast<Value*>(static_cast<const FlatMap*>(this)->find(key));
     }
     const Value* find(KeyT key) const noexcept {
         PURVIEW_ASSERT(key != Empty);
-        if (slots_.empty()) return nullptr;
-        for (std::size_t i = home(key);; i = (i + 1) & mask()) {
-            if (slots_[i].key == key) return &slots_[i].value;
-            if (slots_[i].key == Empty) return nullptr;
-        }
+        const Slot* slot = table_.find(key);
+        return slot == nullptr ? nullptr : &slot->value;
     }
-    void prefetch(KeyT key) const noexcept {
-        if (!slots_.empty()) prefetch_line(&slots_[home(key)]);
-    }
+    void prefetch(KeyT key) const noexcept { table_.prefetch(key); }
     bool contains(KeyT key) const noexcept { return find(key) != nullptr; }
 
     /// The value of the key, default-made where there was none. Invalidates pointers.
@@ -44,77 +143,29 @@ class FlatMap {
     /// And whether there was none.
     std::pair<Value*, bool> find_or_make(KeyT key) {
         PURVIEW_ASSERT(key != Empty);
-        if ((count_ + 1) * 4 > slots_.size() * 3) grow();
-        std::size_t i = home(key);
-        for (; slots_[i].key != Empty; i = (i + 1) & mask()) {
-            if (slots_[i].key == key) return {&slots_[i].value, false};
-        }
-        slots_[i].key = key;
-        slots_[i].value = Value{};
-        ++count_;
-        return {&slots_[i].value, true};
+        const auto [slot, is_new] = table_.find_or_make(key);
+        slot->name = key;
+        return {&slot->value, is_new};
     }
-
     /// True when it was there.
     bool erase(KeyT key) noexcept {
         PURVIEW_ASSERT(key != Empty);
-        if (slots_.empty()) return false;
-        std::size_t hole = home(key);
-        while (slots_[hole].key != key) {
-            if (slots_[hole].key == Empty) return false;
-            hole = (hole + 1) & mask();
-        }
-        for (std::size_t i = (hole + 1) & mask(); slots_[i].key != Empty; i = (i + 1) & mask()) {
-            // May the entry at i move into the hole? Only if its home is not between hole and i.
-            const std::size_t distance_home = (i - home(slots_[i].key)) & mask();
-            const std::size_t distance_hole = (i - hole) & mask();
-            if (distance_home >= distance_hole) {
-                slots_[hole] = slots_[i];
-                hole = i;
-            }
-        }
-        slots_[hole].key = Empty;
-        --count_;
-        return true;
+        return table_.erase(key);
     }
-
-    /// Forgets everything, keeps the storage, unless it is far larger than what was in it.
-    void clear() noexcept {
-        if (count_ == 0) return;
-        if (slots_.size() > 4096 && slots_.size() > 32 * count_) {
-            std::vector<Slot>().swap(slots_);
-        } else {
-            for (auto& slot : slots_) slot.key = Empty;
-        }
-        count_ = 0;
-    }
-
-    void reserve(std::size_t count) {
-        while (count * 4 > slots_.size() * 3) grow();
-    }
+    void clear() noexcept { table_.clear(); }
+    void reserve(std::size_t count) { table_.reserve(count); }
 
   private:
     struct Slot {
-        KeyT key = Empty;
+        using Key = KeyT;
+        KeyT name = Empty;
         Value value{};
-    };
-    std::size_t mask() const noexcept { return slots_.size() - 1; }
-    std::size_t home(KeyT key) const noexcept {
-        return static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(key))) & mask();
-    }
-    void grow() {
-        std::vector<Slot> old(slots_.empty() ? 16 : slots_.size() * 2);
-        old.swap(slots_);
-        for (const auto& slot : old) {
-            if (slot.key == Empty) continue;
-            std::size_t i = home(slot.key);
-            while (slots_[i].key != Empty) i = (i + 1) & mask();
-            slots_[i] = slot;
-        }
-    }
 
-    std::vector<Slot> slots_;
-    std::size_t count_ = 0;
+        KeyT key() const noexcept { return name; }
+        bool is_free() const noexcept { return name == Empty; }
+    };
+
+    FlatTable<Slot> table_;
 };
 
 }  // namespace purview

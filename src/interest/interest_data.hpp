@@ -549,6 +549,7 @@ class InterestData {
     void update_observer_rows(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
     void take_relevant(std::uint32_t observer);
+    void forget_pairs(std::uint32_t observer);
     void forget_holds(std::uint32_t observer);
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
     Status check_area(const Area& area) const noexcept;

@@ -500,15 +500,13 @@ void InterestData::begin_stays() {
 }
 
 void InterestData::publish() {
-    constexpr std::size_t index_ahead = 32, entry_ahead = 16;
+    constexpr std::size_t ahead = 16;
     settle_facts();
     for (std::size_t i = 0; i < facts_.size(); ++i) {
-        if (i + index_ahead < facts_.size()) {
-            table_.prefetch_home_of(facts_[i + index_ahead].entity);
-            pairs_.prefetch(facts_[i + index_ahead].observer, facts_[i + index_ahead].entity);
+        if (i + ahead < facts_.size()) {
+            table_.prefetch_home_of(facts_[i + ahead].entity);
+            pairs_.prefetch(facts_[i + ahead].observer, facts_[i + ahead].entity);
         }
-        if (i + entry_ahead < facts_.size())
-            pairs_.prefetch_entry(facts_[i + entry_ahead].observer, facts_[i + entry_ahead].entity);
         const Fact& fact = facts_[i];
         if (!fact.cancelled)
             pending_.push_back({id_of(fact.observer), fact.entity,

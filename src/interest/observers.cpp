@@ -45,6 +45,28 @@ void InterestData::forget_holds(std::uint32_t o) {
     }
 }
 
+void InterestData::forget_pairs(std::uint32_t o) {
+    std::vector<EntityId> units;
+    while (pairs_.count_of_observer(o) > 0) {  // what is forgotten of a member may edit its unit's
+        units.clear();
+        pairs_.for_each_of_observer(o,
+                                    [&](const PairEntry& pair) { units.push_back(pair.entity); });
+        for (const EntityId unit : units) {
+            const PairEntry* pair = pairs_.find(o, unit);
+            if (pair == nullptr) continue;
+            const bool denied = pair->deny;
+            if (is_member(unit)) {
+                forget_member_pair(o, unit);
+                continue;
+            }
+            if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
+            pairs_.edit(o, unit).clear();
+            pairs_.settle(o, unit);
+            if (denied && !is_member(unit)) update_special(unit);
+        }
+    }
+}
+
 Status InterestData::remove_observer(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
@@ -53,18 +75,7 @@ Status InterestData::remove_observer(ObserverId id) {
     observer.ready = observer.wants_ready = false;
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
-    while (const PairEntry* pair = pairs_.any_of_observer(o)) {
-        const EntityId unit = pair->entity;
-        const bool denied = pair->deny;
-        if (is_member(unit)) {
-            forget_member_pair(o, unit);
-            continue;
-        }
-        if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
-        pairs_.edit(o, unit).clear();
-        pairs_.settle(o, unit);
-        if (denied && !is_member(unit)) update_special(unit);
-    }
+    forget_pairs(o);
     if (observer.sees_everything) --everything_count_;
     for (const KeyedArea& area : observer.areas)
         following_count_ -= area.area.follow != EntityId::none ? 1 : 0;
