@@ -49,7 +49,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
           &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted, &LaneWords::owed,
           &LaneWords::awaited, &LaneWords::lingering, &LaneWords::away, &LaneWords::shared,
-          &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
+          &LaneWords::special, &LaneWords::paced, &LaneWords::slow, &LaneWords::extrapolated}) {
         reset(mask, lane);
     }
     special_[lane].entity = EntityId::none;
@@ -125,6 +125,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         its.resumed = its.meta = its.reference = now;
         its.owned = owned;
         reset(&LaneWords::paced, kept);
+        reset(&LaneWords::slow, kept);
         times_of(kept).unheard_since = 0;
         reset(&LaneWords::owed, kept);
         reset(&LaneWords::awaited, kept);

@@ -83,8 +83,9 @@ struct LaneWords {
     std::uint64_t held = 0;
     std::uint64_t awaited = 0;  ///< a part of one that does not fit is under way
     std::uint64_t special = 0;  ///< its LaneSpecial has something that the baseline does not cover
-    std::uint64_t paced = 0;    ///< its Pace is not the usual one
+    std::uint64_t slow = 0;     ///< it is sent at most every so many ticks
     std::uint64_t used = 0;
+    std::uint64_t paced = 0;         ///< its Pace is not the usual one
     std::uint64_t ever_sent = 0;     ///< an enter of its entity has been sent, or its id named
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
@@ -249,6 +250,7 @@ class GhostTable {
     void set_pace(LocalId lane, const Pace& pace) noexcept {
         pace_[lane] = pace;
         set(&LaneWords::paced, lane);
+        pace.every_ticks > 1 ? set(&LaneWords::slow, lane) : reset(&LaneWords::slow, lane);
     }
     /// Tick of the last packet with the ghost; 0: never.
     Tick sent_tick(LocalId lane) const noexcept { return times_of(lane).sent; }
@@ -308,7 +310,7 @@ class GhostTable {
     /// Lanes that wait, and about which nothing has to be asked first.
     std::uint64_t due_at_once(std::size_t word) const noexcept {
         const LaneWords& of = blocks_[word].of;
-        return of.pending & ~(of.awaited | of.special | of.paced);
+        return of.pending & ~(of.awaited | of.special | of.slow);
     }
     bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
     /// Lanes by mask, 64 to a word.

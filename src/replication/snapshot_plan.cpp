@@ -298,7 +298,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     if (plan.items.capacity() == 0) {
         const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
         plan.items.reserve(usual);
-        plan.chosen.reserve(usual);
+        for (auto& chosen : plan.chosen) chosen.reserve(usual);
     }
     tell_wholes(input, ghosts);
     Planner planner(input, ghosts, plan);

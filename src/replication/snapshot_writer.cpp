@@ -125,16 +125,6 @@ class Filling {
     std::array<std::uint64_t, item_types> sections_{};
 };
 
-/// Sorted, they are in wire order: by type, then by lane.
-constexpr unsigned chosen_index_bits = 28;
-std::uint64_t chosen_key(const SnapshotItem& item, std::size_t index) noexcept {
-    return static_cast<std::uint64_t>(item.type) << 60 |
-           std::uint64_t{item.lane} << chosen_index_bits | index;
-}
-const SnapshotItem& chosen_item(const SnapshotPlan& plan, std::size_t at) noexcept {
-    return plan.items[plan.chosen[at] & ((1U << chosen_index_bits) - 1)];
-}
-
 /// Its parent has arrived, or this packet brings it.
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
     if (is_present(ghosts, item.parent)) return true;
@@ -151,7 +141,8 @@ bool take(SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
     item.packet = plan.packet;
-    plan.chosen.push_back(chosen_key(item, at));
+    plan.chosen[static_cast<std::size_t>(item.type)].push_back(
+        SnapshotPlan::chosen_key(item.lane, at));
     return true;
 }
 
@@ -262,12 +253,12 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
     if (item.references != 0) write_references(input, ghosts, item, out);
 }
 
-/// Those that are chosen from `first` on: most of what there is to write.
+/// Most of what there is to write.
 void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
-                 std::size_t first, unsigned k, BitWriter& out) {
+                 std::span<const std::uint64_t> chosen, unsigned k, BitWriter& out) {
     BitWriter writer = out;
-    for (std::size_t i = 0; i < plan.distances.size(); ++i) {
-        const SnapshotItem& item = chosen_item(plan, first + i);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const SnapshotItem& item = plan.chosen_item(chosen[i]);
         writer.rice(plan.distances[i], k);
         writer.copy_bits(input.cache.bytes(item.body), item.body.bits);
         if (item.references == 0) continue;
@@ -311,7 +302,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
     ++plan.packet;
     if (plan.packet == 1) filling.add_all_of(plan);
-    plan.chosen.clear();
+    for (auto& chosen : plan.chosen) chosen.clear();
     plan.skip_taken();
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
@@ -327,41 +318,39 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     }
     // What moves as extrapolated is not told; in which tick it is, is.
     const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
-    if (plan.chosen.empty() && !has_sections && !must_tell_tick) return false;
-    if (!std::is_sorted(plan.chosen.begin(), plan.chosen.end()))
-        std::sort(plan.chosen.begin(), plan.chosen.end());
+    const bool is_empty = std::all_of(plan.chosen.begin(), plan.chosen.end(),
+                                      [](const auto& chosen) { return chosen.empty(); });
+    if (is_empty && !has_sections && !must_tell_tick) return false;
     const std::size_t begun = out.bits_written();
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
-    std::size_t at = 0;
     for (const ItemType type :
          {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
-        std::size_t end = at;
-        while (end < plan.chosen.size() && chosen_item(plan, end).type == type) ++end;
-        out.varint(end - at);
+        std::vector<std::uint64_t>& chosen = plan.chosen[static_cast<std::size_t>(type)];
+        if (!std::is_sorted(chosen.begin(), chosen.end())) std::sort(chosen.begin(), chosen.end());
+        out.varint(chosen.size());
         LocalId expected = 0;
         plan.distances.clear();
-        for (std::size_t i = at; i < end; ++i) {
-            const LocalId lane = chosen_item(plan, i).lane;
-            plan.distances.push_back(lane - expected);
-            expected = lane + 1;
+        for (const std::uint64_t key : chosen) {
+            plan.distances.push_back(SnapshotPlan::chosen_lane(key) - expected);
+            expected = SnapshotPlan::chosen_lane(key) + 1;
         }
         const unsigned k = type == ItemType::plain ? best_rice(plan.distances) : 0;
-        if (type == ItemType::plain && end > at) {
+        if (type == ItemType::plain && !chosen.empty()) {
             out.bits(k, rice_parameter_bits);
             if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
         }
         if (type == ItemType::plain) {
-            write_plain(input, ghosts, plan, at, k, out);
+            write_plain(input, ghosts, plan, chosen, k, out);
         } else {
-            for (std::size_t i = at; i < end; ++i) {
-                out.varint(plan.distances[i - at]);
-                write_item(input, ghosts, plan, chosen_item(plan, i), out);
+            for (std::size_t i = 0; i < chosen.size(); ++i) {
+                out.varint(plan.distances[i]);
+                write_item(input, ghosts, plan, plan.chosen_item(chosen[i]), out);
             }
         }
-        for (; at < end; ++at) {
-            const SnapshotItem& item = chosen_item(plan, at);
+        for (const std::uint64_t key : chosen) {
+            const SnapshotItem& item = plan.chosen_item(key);
             ghosts.sent(
                 record, item.lane,
                 type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)

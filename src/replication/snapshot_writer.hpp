@@ -63,7 +63,9 @@ struct SnapshotPlan {
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
     std::vector<std::uint64_t> keys;                 ///< scratch: what waits, by priority
-    std::vector<std::uint64_t> chosen;               ///< scratch of one packet, in wire order
+    /// Scratch of one packet, by type: lane and index of the item, 32 bits each, by lane when it is
+    /// written.
+    std::array<std::vector<std::uint64_t>, item_types> chosen;
     std::vector<std::uint32_t> distances;            ///< scratch: from a local id to the next
     std::vector<LocalId> first;  ///< lanes whose items the next packet takes first
 
@@ -73,6 +75,15 @@ struct SnapshotPlan {
         return at == 0 ? nullptr : &items[at - 1];
     }
 
+    static std::uint64_t chosen_key(LocalId lane, std::size_t index) noexcept {
+        return std::uint64_t{lane} << 32 | index;
+    }
+    static LocalId chosen_lane(std::uint64_t key) noexcept {
+        return static_cast<LocalId>(key >> 32);
+    }
+    const SnapshotItem& chosen_item(std::uint64_t key) const noexcept {
+        return items[static_cast<std::uint32_t>(key)];
+    }
     /// The motions that are appended from now on are the lane's.
     void begin_motions(LocalId lane) {
         if (motions_of_lane.size() < item_of_lane.size())
