@@ -108,46 +108,73 @@ bool InterestData::is_x_possible() const noexcept {
 
 // -- the log of facts -----------------------------------------------------------------------------
 
-bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
-    if (facts_settled_ < facts_.size()) settle_facts();
-    // Most of those that windows tell of have none.
-    if (index_of(entity) >= has_fact_.size() || !has_fact_.test(index_of(entity))) return false;
-    const std::uint64_t pair = PairTable::key(observer, index_of(entity));
-    const std::uint32_t* at = fact_index_.find(pair);
-    if (at == nullptr) return false;
-    Fact& fact = facts_[*at];
-    if (fact.entity != entity || fact.enter == enter) return false;
-    fact.cancelled = true;
-    fact_index_.erase(pair);
-    return true;
-}
-
 void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter) {
     facts_.push_back({observer, entity, enter, false});
 }
 
-/// Of a pair whose facts contradict each other none is left. Many at a time, as each look-up waits
-/// for memory.
+/// Of a pair whose facts contradict each other none is left. What is not settled is one more turn
+/// through all: facts are logged before any is cancelled, but for a few.
 void InterestData::settle_facts() {
-    constexpr std::size_t ahead = 16;
-    for (std::size_t& i = facts_settled_; i < facts_.size(); ++i) {
-        if (i + ahead < facts_.size()) {
-            const Fact& next = facts_[i + ahead];
-            fact_index_.prefetch(PairTable::key(next.observer, index_of(next.entity)));
+    if (facts_settled_ == facts_.size()) return;
+    sort_facts();
+    for (std::uint32_t o = 0; o + 1 < fact_begin_.size(); ++o) {
+        last_facts_of_ = o;
+        for (std::uint32_t i = fact_begin_[o]; i < fact_begin_[o + 1]; ++i) {
+            Fact& fact = facts_[i];
+            if (fact.cancelled) continue;
+            if (last_fact_.size() <= index_of(fact.entity))
+                last_fact_.resize(
+                    std::max<std::size_t>(index_of(fact.entity) + 1, table_.index_end()), 0);
+            Fact* earlier = find_fact(o, i, fact.entity);
+            last_fact_[index_of(fact.entity)] = i;
+            if (earlier != nullptr && earlier->enter != fact.enter)
+                earlier->cancelled = fact.cancelled = true;
         }
-        Fact& fact = facts_[i];
-        const std::uint64_t pair = PairTable::key(fact.observer, index_of(fact.entity));
-        const auto [at, is_first] = fact_index_.find_or_make(pair);
-        if (!is_first && facts_[*at].entity == fact.entity && facts_[*at].enter != fact.enter) {
-            facts_[*at].cancelled = fact.cancelled = true;
-            fact_index_.erase(pair);
-            continue;
-        }
-        *at = static_cast<std::uint32_t>(i);
-        if (index_of(fact.entity) >= has_fact_.size())
-            has_fact_.resize(std::max<std::size_t>(index_of(fact.entity) + 1, table_.index_end()));
-        has_fact_.set(index_of(fact.entity));
     }
+    facts_settled_ = facts_.size();
+}
+
+/// By observer; those of one stay in the order of logging.
+void InterestData::sort_facts() {
+    const auto by_observer = [](const Fact& left, const Fact& right) {
+        return left.observer < right.observer;
+    };
+    fact_begin_.assign(observers_.size() + 1, 0);
+    for (const Fact& fact : facts_) ++fact_begin_[fact.observer + 1];
+    for (std::size_t o = 1; o < fact_begin_.size(); ++o) fact_begin_[o] += fact_begin_[o - 1];
+    if (std::is_sorted(facts_.begin(), facts_.end(), by_observer)) return;
+    facts_unsorted_.swap(facts_);
+    facts_.resize(facts_unsorted_.size());
+    fact_next_.assign(fact_begin_.begin(), fact_begin_.end());
+    for (const Fact& fact : facts_unsorted_) facts_[fact_next_[fact.observer]++] = fact;
+}
+
+/// The last one about the pair before `end` that counts, or null; of last_facts_of_.
+InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t end,
+                                            EntityId entity) noexcept {
+    // What stands there may be of another tick, or observer: it is looked at, not believed.
+    const std::uint32_t at =
+        index_of(entity) < last_fact_.size() ? last_fact_[index_of(entity)] : ~std::uint32_t{0};
+    if (at < fact_begin_[observer] || at >= end) return nullptr;
+    Fact& fact = facts_[at];
+    return fact.entity == entity && !fact.cancelled ? &fact : nullptr;
+}
+
+bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
+    if (facts_.empty()) return false;
+    settle_facts();
+    const std::uint32_t begin = fact_begin_[observer], end = fact_begin_[observer + 1];
+    if (begin == end) return false;
+    if (last_facts_of_ != observer) {
+        for (std::uint32_t i = begin; i < end; ++i) {
+            if (!facts_[i].cancelled) last_fact_[index_of(facts_[i].entity)] = i;
+        }
+        last_facts_of_ = observer;
+    }
+    Fact* fact = find_fact(observer, end, entity);
+    if (fact == nullptr || fact->enter == enter) return false;
+    fact->cancelled = true;
+    return true;
 }
 
 void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool after) {

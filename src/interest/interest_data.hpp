@@ -331,6 +331,8 @@ class InterestData {
     void note(std::uint32_t observer, EntityId unit, bool before, bool after);
     void log_fact(std::uint32_t observer, EntityId entity, bool enter);
     void settle_facts();
+    void sort_facts();
+    Fact* find_fact(std::uint32_t observer, std::size_t end, EntityId entity) noexcept;
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
@@ -702,9 +704,12 @@ class InterestData {
     std::uint32_t ticks_to_order_ = 0;
 
     std::vector<Fact> facts_;
-    std::size_t facts_settled_ = 0;  ///< so many, from the first on, are in fact_index_
-    Bitset has_fact_;                ///< by entity index: one of those is about it
-    FlatMap<std::uint64_t, std::uint32_t> fact_index_;  ///< pair -> its last uncancelled fact
+    std::size_t facts_settled_ = 0;  ///< so many, from the first on, are sorted and compared
+    std::vector<std::uint32_t> fact_begin_;  ///< by observer: of the settled ones
+    std::vector<std::uint32_t> fact_next_;   ///< scratch
+    std::vector<Fact> facts_unsorted_;       ///< scratch
+    std::vector<std::uint32_t> last_fact_;   ///< by entity index: of the observer looked at last
+    std::uint32_t last_facts_of_ = 0;        ///< that observer
     std::vector<Touched> touched_;
     std::size_t touched_before_ = 0;
     std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself

@@ -526,10 +526,8 @@ void InterestData::publish() {
     }
     begin_stays();
     clear_and_trim(pending_);
-    for (const Fact& fact : facts_) has_fact_.reset(index_of(fact.entity));
     clear_and_trim(facts_);
     facts_settled_ = 0;
-    fact_index_.clear();
     for (const std::uint32_t index : spawned_list_) spawned_.reset(index);
     clear_and_trim(spawned_list_);
 }

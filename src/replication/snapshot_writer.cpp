@@ -112,6 +112,7 @@ class Filling {
         ++counts_[t];
         return true;
     }
+    bool has_all() const noexcept { return has_all_; }
     bool has_room() const noexcept { return has_all_ || bits_ < capacity_; }
 
   private:
@@ -141,8 +142,7 @@ bool take(SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
     item.packet = plan.packet;
-    plan.chosen[static_cast<std::size_t>(item.type)].push_back(
-        SnapshotPlan::chosen_key(item.lane, at));
+    plan.chosen[static_cast<std::size_t>(item.type)].add(item.lane, at);
     return true;
 }
 
@@ -194,6 +194,34 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
         }
     }
     return take(plan, at, filling);
+}
+
+/// In the order of sending, until it is full; what was asked for before all.
+void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+                    Filling& filling) {
+    plan.skip_taken();
+    for (const LocalId lane : plan.first) {
+        if (plan.item_of(lane) == nullptr) continue;
+        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
+    }
+    for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
+        const SnapshotItem& item = plan.items[i];
+        if (item.has_link()) {
+            (void)choose(input, ghosts, plan, i, filling);
+        } else if (item.packet == 0) {
+            (void)take(plan, i, filling);
+        }
+    }
+}
+
+/// Nobody has to wait: of what is in the plan, parents are in it or have arrived.
+void take_all(SnapshotPlan& plan) {
+    for (std::size_t at = 0; at < plan.items.size(); ++at) {
+        SnapshotItem& item = plan.items[at];
+        item.packet = plan.packet;
+        plan.chosen[static_cast<std::size_t>(item.type)].add(item.lane, at);
+    }
+    plan.next = plan.items.size();
 }
 
 void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
@@ -255,10 +283,10 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 
 /// Most of what there is to write.
 void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
-                 std::span<const std::uint64_t> chosen, unsigned k, BitWriter& out) {
+                 std::span<const ChosenItems::One> chosen, unsigned k, BitWriter& out) {
     BitWriter writer = out;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const SnapshotItem& item = plan.chosen_item(chosen[i]);
+        const SnapshotItem& item = plan.items[chosen[i].item];
         writer.rice(plan.distances[i], k);
         writer.copy_bits(input.cache.bytes(item.body), item.body.bits);
         if (item.references == 0) continue;
@@ -303,18 +331,10 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     ++plan.packet;
     if (plan.packet == 1) filling.add_all_of(plan);
     for (auto& chosen : plan.chosen) chosen.clear();
-    plan.skip_taken();
-    for (const LocalId lane : plan.first) {
-        if (plan.item_of(lane) == nullptr) continue;
-        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
-    }
-    for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
-        const SnapshotItem& item = plan.items[i];
-        if (item.has_link()) {
-            (void)choose(input, ghosts, plan, i, filling);
-        } else if (item.packet == 0) {
-            (void)take(plan, i, filling);
-        }
+    if (filling.has_all() && !input.break_order) {
+        take_all(plan);
+    } else {
+        take_what_fits(input, ghosts, plan, filling);
     }
     // What moves as extrapolated is not told; in which tick it is, is.
     const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
@@ -327,32 +347,32 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
     for (const ItemType type :
          {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
-        std::vector<std::uint64_t>& chosen = plan.chosen[static_cast<std::size_t>(type)];
-        if (!std::is_sorted(chosen.begin(), chosen.end())) std::sort(chosen.begin(), chosen.end());
+        const auto chosen = plan.chosen[static_cast<std::size_t>(type)].sorted();
         out.varint(chosen.size());
         LocalId expected = 0;
-        plan.distances.clear();
-        for (const std::uint64_t key : chosen) {
-            plan.distances.push_back(SnapshotPlan::chosen_lane(key) - expected);
-            expected = SnapshotPlan::chosen_lane(key) + 1;
-        }
-        const unsigned k = type == ItemType::plain ? best_rice(plan.distances) : 0;
-        if (type == ItemType::plain && !chosen.empty()) {
-            out.bits(k, rice_parameter_bits);
-            if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
-        }
         if (type == ItemType::plain) {
-            write_plain(input, ghosts, plan, chosen, k, out);
+            plan.distances.clear();
+            for (const auto [lane, item] : chosen) {
+                plan.distances.push_back(lane - expected);
+                expected = lane + 1;
+            }
+            if (!chosen.empty()) {
+                const unsigned k = best_rice(plan.distances);
+                out.bits(k, rice_parameter_bits);
+                if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+                write_plain(input, ghosts, plan, chosen, k, out);
+            }
         } else {
-            for (std::size_t i = 0; i < chosen.size(); ++i) {
-                out.varint(plan.distances[i]);
-                write_item(input, ghosts, plan, plan.chosen_item(chosen[i]), out);
+            for (const auto [lane, item] : chosen) {
+                out.varint(lane - expected);
+                expected = lane + 1;
+                write_item(input, ghosts, plan, plan.items[item], out);
             }
         }
-        for (const std::uint64_t key : chosen) {
-            const SnapshotItem& item = plan.chosen_item(key);
+        for (const auto [lane, at] : chosen) {
+            const SnapshotItem& item = plan.items[at];
             ghosts.sent(
-                record, item.lane,
+                record, lane,
                 type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
                 : type == ItemType::enter ? SentAs::enter
                                           : SentAs::update,

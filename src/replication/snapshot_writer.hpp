@@ -10,6 +10,7 @@
 // known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -51,6 +52,38 @@ struct LastPlan {
     float likely_priority = 0;     ///< that will be enough; 0: any
 };
 
+/// Items of one type that go into a packet.
+class ChosenItems {
+  public:
+    struct One {
+        LocalId lane;
+        std::uint32_t item;  ///< its index
+    };
+    std::size_t size() const noexcept { return list_.size(); }
+    bool empty() const noexcept { return list_.empty(); }
+    void reserve(std::size_t count) { list_.reserve(count); }
+    void clear() noexcept {
+        list_.clear();
+        is_sorted_ = true;
+    }
+    void add(LocalId lane, std::size_t item) {
+        is_sorted_ &= list_.empty() || list_.back().lane < lane;
+        list_.push_back({lane, static_cast<std::uint32_t>(item)});
+    }
+    /// By lane: as they are written.
+    std::span<const One> sorted() {
+        if (!is_sorted_)
+            std::sort(list_.begin(), list_.end(),
+                      [](const One& left, const One& right) { return left.lane < right.lane; });
+        is_sorted_ = true;
+        return list_;
+    }
+
+  private:
+    std::vector<One> list_;
+    bool is_sorted_ = true;
+};
+
 /// One observer's list for one tick. Reused, by one observer after the other: so it does not
 /// allocate, and stays in the nearest caches.
 struct SnapshotPlan {
@@ -63,9 +96,7 @@ struct SnapshotPlan {
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
     std::vector<std::uint64_t> keys;                 ///< scratch: what waits, by priority
-    /// Scratch of one packet, by type: lane and index of the item, 32 bits each, by lane when it is
-    /// written.
-    std::array<std::vector<std::uint64_t>, item_types> chosen;
+    std::array<ChosenItems, item_types> chosen;      ///< scratch of one packet, by type
     std::vector<std::uint32_t> distances;            ///< scratch: from a local id to the next
     std::vector<LocalId> first;  ///< lanes whose items the next packet takes first
 
@@ -75,15 +106,6 @@ struct SnapshotPlan {
         return at == 0 ? nullptr : &items[at - 1];
     }
 
-    static std::uint64_t chosen_key(LocalId lane, std::size_t index) noexcept {
-        return std::uint64_t{lane} << 32 | index;
-    }
-    static LocalId chosen_lane(std::uint64_t key) noexcept {
-        return static_cast<LocalId>(key >> 32);
-    }
-    const SnapshotItem& chosen_item(std::uint64_t key) const noexcept {
-        return items[static_cast<std::uint32_t>(key)];
-    }
     /// The motions that are appended from now on are the lane's.
     void begin_motions(LocalId lane) {
         if (motions_of_lane.size() < item_of_lane.size())

@@ -58,6 +58,13 @@ class BitWriter {
     /// Groups of three bits, each followed by "more": 0..7 cost 4 bits, 0..63 cost 8.
     void varint(std::uint64_t value) noexcept {
         std::uint64_t code = 0;
+        if (value >> 24 == 0) {  // nearly always; no loop whose length no processor guesses
+            for (unsigned group = 0; group < 8; ++group)
+                code |= (value >> (3 * group) & 7) << (4 * group);
+            const unsigned more = 4 * ((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 3);
+            const std::uint64_t all_more = 0x8888'8888;
+            return bits(code | (all_more & ((std::uint64_t{1} << more) - 1)), more + 4);
+        }
         unsigned count = 0;
         for (;; value >>= 3, count += 4) {
             if (count == 64) {
