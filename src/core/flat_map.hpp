@@ -61,7 +61,12 @@ class FlatTable {
     bool erase(Key key) noexcept {
         const Entry* found = find(key);
         if (found == nullptr) return false;
-        auto hole = static_cast<std::size_t>(found - entries_.data());
+        erase(*found);
+        return true;
+    }
+    /// One that find or an edit gave.
+    void erase(const Entry& entry) noexcept {
+        auto hole = static_cast<std::size_t>(&entry - entries_.data());
         for (std::size_t i = (hole + 1) & mask(); !entries_[i].is_free(); i = (i + 1) & mask()) {
             // May the entry at i move into the hole? Only if its home is not between hole and i.
             const std::size_t distance_home = (i - home(entries_[i].key())) & mask();
@@ -73,7 +78,6 @@ class FlatTable {
         }
         entries_[hole] = Entry{};
         --count_;
-        return true;
     }
 
     /// visit(entry), in an order that follows from keys, and from how large the table has been:

@@ -21,12 +21,9 @@ void ServerData::prefetch_events(std::size_t session) const noexcept {
     }
     if (session + 1 < sessions.size()) {
         const Session& next = *sessions[session + 1];
-        std::size_t enters = 0;
         for (const RelevanceEvent& event : interest.events_of(next.observer)) {
-            enters += event.enter ? 1 : 0;
             if (!event.enter) next.ghosts.prefetch_lane(event.entity);
         }
-        next.ghosts.prefetch_free_lanes(enters);
     }
 }
 

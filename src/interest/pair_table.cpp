@@ -32,7 +32,7 @@ void PairTable::settle(const PairEntry& entry) {
     if (!entry.is_empty()) return;
     const EntityId entity = entry.entity;
     const std::uint32_t at = entry.in_entity, list = list_of_[index_of(entity)];
-    by_observer_[entry.observer].erase(index_of(entity));
+    by_observer_[entry.observer].erase(entry);
     --size_;
     // The last of the list takes the place of the one that goes.
     List& its = by_entity_[list];

@@ -32,16 +32,6 @@ LocalId GhostTable::take_lane() {
     return lane;
 }
 
-void GhostTable::prefetch_free_lanes(std::size_t count) const noexcept {
-    for (std::size_t w = 0; w < blocks_.size() && count > 0; ++w) {
-        std::uint64_t unused = ~blocks_[w].of.used;
-        for (; unused != 0 && count > 0; unused &= unused - 1, --count) {
-            prefetch_lane(static_cast<LocalId>(w * bits_per_word) +
-                          static_cast<LocalId>(std::countr_zero(unused)));
-        }
-    }
-}
-
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!is_live(lane));
     motions_.end(lane);

@@ -168,13 +168,11 @@ class GhostTable {
     void drop_lingering(Tick now, Visit&& visit);
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
-    /// Before many are looked up, in two steps: where their lanes are found, then the lanes, and
-    /// those that so many enters will take.
+    /// Before many are looked up, in two steps: where their lanes are found, then the lanes.
     void prefetch(EntityId entity) const noexcept { lane_of_.prefetch(index_of(entity)); }
     void prefetch_lane(EntityId entity) const noexcept {
         if (const LocalId* lane = lane_of_.find(index_of(entity))) prefetch_lane(*lane);
     }
-    void prefetch_free_lanes(std::size_t count) const noexcept;
     void prefetch_lane(LocalId lane) const noexcept {
         prefetch_line(&special_[lane]);
         prefetch_line(&times_of(lane));
