@@ -22,6 +22,7 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   target_link_libraries(purview PRIVATE PkgConfig::HIGHWAY)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/spatial/lane_test.cpp"
                               "${PROJECT_SOURCE_DIR}/src/core/gather_bits.cpp"
+                              "${PROJECT_SOURCE_DIR}/src/replication/lane_priorities.cpp"
     PROPERTIES COMPILE_DEFINITIONS PURVIEW_HIGHWAY)
 endif()
 

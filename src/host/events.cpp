@@ -78,6 +78,8 @@ void ServerData::apply_events(Session& session) {
 /// What of the ghost's kind its lane has to know.
 void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    const float urgency = def.schema->kinds()[index_of(ghosts.kind(lane))].urgency;
+    if (urgency != 1) ghosts.set_weight(lane, urgency);
     if (layout.audience != 0) ghosts.set_restricted(lane);
     if (layout.extrapolated != 0)
         ghosts.set_extrapolated(lane, static_cast<unsigned>(std::popcount(layout.extrapolated)));

@@ -52,7 +52,7 @@ void ServerData::set_paces(Session& session) {
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
             if (!is_turn && ghosts.waiting_since(lane) != tick_number) return;  // not new
             pace_.lanes.push_back(lane);
-            pace_.entities.push_back(ghosts.entity(lane));
+            pace_.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
         });
     }
     pace_.strength.assign(pace_.lanes.size(), 1.0F);
@@ -62,10 +62,12 @@ void ServerData::set_paces(Session& session) {
         const float strength = pace_.strength[i];
         const NodeSettings settings =
             has_settings ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
-        const auto& curve = def.schema->kinds()[index_of(ghosts.kind(lane))].rates;
-        ghosts.set_pace(lane, {std::max(strength, strength_floor) * settings.urgency,
-                               std::max(settings.every_ticks, every_ticks_at(curve, strength)),
-                               settings.leave});
+        const KindDef& kind = def.schema->kinds()[index_of(ghosts.kind(lane))];
+        ghosts.set_weight(lane,
+                          kind.urgency * std::max(strength, strength_floor) * settings.urgency);
+        const std::uint32_t every =
+            std::max(settings.every_ticks, every_ticks_at(kind.rates, strength));
+        ghosts.set_pace(lane, {every, settings.leave});
     }
 }
 

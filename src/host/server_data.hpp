@@ -173,6 +173,7 @@ class ServerData {
     void run_join(Server& server, Session& session);
     void run_commands(Server& server, Session& session);
     void end_session(Server& server, Session& session);
+    Tick longest_wait_ticks(const Session& session) const;
     void mark_closed(Session& session, CloseReason reason, bool tell);
     void queue(const Address& to, std::span<const std::byte> bytes);
     Session* session_by_connection(std::uint64_t connection_id) noexcept;
@@ -216,7 +217,7 @@ class ServerData {
     std::uint64_t leaves_ = 0;
     std::uint64_t bytes_sent_ = 0;
     std::uint64_t bytes_received_ = 0;
-    Tick backlog_age_ticks_max_ = 0;
+    Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended
     std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
     std::vector<std::byte> packet_;                                             ///< scratch
     std::vector<EntityId> named_;                                               ///< scratch

@@ -135,8 +135,6 @@ void ServerData::encode(SessionGroup group, Micros now) {
         }
         encode_session(*session, now);
         drop_unreliable(*session);
-        const Backlog backlog = backlog_of(session->ghosts, tick_number);
-        backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, backlog.age_ticks_max);
     }
 }
 

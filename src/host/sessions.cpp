@@ -566,15 +566,24 @@ void ServerData::run_commands(Server& server, Session& session) {
 
 void ServerData::end_session(Server& server, Session& session) {
     if (session.observer == ObserverId::none) return;
+    backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, longest_wait_ticks(session));
     if (tap != nullptr) tap->session_closed(session);
     game_->left(server, session.observer);
     (void)interest.remove_observer(session.observer);
 }
 
+Tick ServerData::longest_wait_ticks(const Session& session) const {
+    return std::max(session.ghosts.longest_wait_ticks(),
+                    backlog_of(session.ghosts, tick_number).age_ticks_max);
+}
+
 ServerStats ServerData::stats() const {
     ServerStats stats;
+    stats.backlog_age_ticks_max = backlog_age_ticks_max_;
     for (const auto& session : sessions) {
         if (session->state == Session::State::probe) continue;
+        stats.backlog_age_ticks_max =
+            std::max(stats.backlog_age_ticks_max, longest_wait_ticks(*session));
         ++stats.sessions;
         if (session->state == Session::State::joined) ++stats.observers_ready;
     }
@@ -585,7 +594,6 @@ ServerStats ServerData::stats() const {
     stats.bytes_received = bytes_received_;
     stats.encodings = cache_.encodings();
     stats.encoding_uses = cache_.uses();
-    stats.backlog_age_ticks_max = backlog_age_ticks_max_;
     stats.bad_places = world.data().bad_places();
     stats.split_updates = split_updates_;
     stats.sections = shared_.counters.sections;

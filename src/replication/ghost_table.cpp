@@ -39,7 +39,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
           &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted, &LaneWords::owed,
           &LaneWords::awaited, &LaneWords::lingering, &LaneWords::away, &LaneWords::shared,
-          &LaneWords::special, &LaneWords::paced, &LaneWords::slow, &LaneWords::extrapolated}) {
+          &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
         reset(mask, lane);
     }
     special_[lane].entity = EntityId::none;
@@ -115,10 +115,10 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         its.resumed = its.meta = its.reference = now;
         its.owned = owned;
         reset(&LaneWords::paced, kept);
-        reset(&LaneWords::slow, kept);
         times_of(kept).unheard_since = 0;
         reset(&LaneWords::owed, kept);
         reset(&LaneWords::awaited, kept);
+        if (has_weights_) set_weight(kept, 1);
         set(&LaneWords::live, kept);
         want(kept, now);
         ++live_count_;
@@ -129,6 +129,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     LaneBlock& block = blocks_[lane / bits_per_word];
     block.index[lane % bits_per_word] = index_of(entity);
     block.kind[lane % bits_per_word] = kind;
+    if (has_weights_) set_weight(lane, 1);
     times_of(lane) = {};
     special_[lane] = nothing_special;  // copied: one that is made by parts is waited for
     special_[lane].entity = entity;
@@ -161,7 +162,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     if (!is_pending(lane)) anchor(lane);
     lane_of_.erase(entity_index(lane));
     reset(&LaneWords::live, lane);
-    reset(&LaneWords::pending, lane);
+    end_wait(lane, tick_ + 1);
     reset(&LaneWords::needs_enter, lane);
     motions_.stop(lane);
     --live_count_;

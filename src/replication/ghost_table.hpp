@@ -32,6 +32,7 @@
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
 #include "replication/lane_motions.hpp"
+#include "replication/lane_priorities.hpp"
 
 namespace purview {
 
@@ -83,9 +84,8 @@ struct LaneWords {
     std::uint64_t held = 0;
     std::uint64_t awaited = 0;  ///< a part of one that does not fit is under way
     std::uint64_t special = 0;  ///< its LaneSpecial has something that the baseline does not cover
-    std::uint64_t slow = 0;     ///< it is sent at most every so many ticks
+    std::uint64_t paced = 0;    ///< its Pace is not the usual one
     std::uint64_t used = 0;
-    std::uint64_t paced = 0;         ///< its Pace is not the usual one
     std::uint64_t ever_sent = 0;     ///< an enter of its entity has been sent, or its id named
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
@@ -94,6 +94,8 @@ struct LaneWords {
     std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
     std::uint64_t shared = 0;        ///< sections have told of it since its baseline
 };
+
+static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 
 /// When what was told, sent and changed. Together, because whoever is sent needs them all.
 struct LaneTimes {
@@ -104,12 +106,19 @@ struct LaneTimes {
     Tick unheard_since = 0;
 };
 
+constexpr std::array<float, bits_per_word> usual_weights() noexcept {
+    std::array<float, bits_per_word> weights{};
+    weights.fill(1);
+    return weights;
+}
+
 /// What every tick may look at of 64 lanes, side by side: an observer's ghosts are a few of these
 /// in a row.
 struct alignas(cache_line_bytes) LaneBlock {
     LaneWords of;
     std::array<std::uint32_t, bits_per_word> index{};  ///< of the entity; always looked through
     std::array<Tick, bits_per_word> waiting_since{};
+    std::array<float, bits_per_word> weight = usual_weights();  ///< its share of the budget
     std::array<LaneTimes, bits_per_word> times;
     std::array<KindId, bits_per_word> kind{};
 };
@@ -235,20 +244,39 @@ class GhostTable {
     std::uint32_t revision() const noexcept { return revision_; }
 
     // -- pace -----------------------------------------------------------------------------------
-    /// How an observer hears of a ghost: its share of the budget, and how often at most.
+    /// How often an observer hears of a ghost at most, and what becomes of its copy.
     struct Pace {
-        float weight = 1;  ///< strength x urgency of the nodes
         std::uint32_t every_ticks = 1;
         LeavePolicy leave = LeavePolicy::despawn;  ///< at least
+
+        bool operator==(const Pace&) const noexcept = default;
     };
-    static constexpr Pace usual_pace{1, 1, LeavePolicy::despawn};
+    static constexpr Pace usual_pace{1, LeavePolicy::despawn};
     const Pace& pace(LocalId lane) const noexcept {
         return test(&LaneWords::paced, lane) ? pace_[lane] : usual_pace;
     }
     void set_pace(LocalId lane, const Pace& pace) noexcept {
+        if (pace == usual_pace) return reset(&LaneWords::paced, lane);
         pace_[lane] = pace;
         set(&LaneWords::paced, lane);
-        pace.every_ticks > 1 ? set(&LaneWords::slow, lane) : reset(&LaneWords::slow, lane);
+    }
+    /// Its share of the budget: strength x urgency of its kind and of nodes.
+    void set_weight(LocalId lane, float weight) noexcept {
+        has_weights_ = true;
+        blocks_[lane / bits_per_word].weight[lane % bits_per_word] = weight;
+    }
+    /// How urgent it is that it is sent, by how long it waits. `is_at_rest`: it will not change
+    /// again.
+    float priority(LocalId lane, Tick now, bool is_at_rest) const noexcept {
+        const LaneBlock& block = blocks_[lane / bits_per_word];
+        const std::size_t i = lane % bits_per_word;
+        return lane_priority(now, block.waiting_since[i], block.weight[i], is_at_rest);
+    }
+    /// Of 64 lanes, and which of them have at least `least`.
+    std::uint64_t priorities(std::size_t word, Tick now, std::uint64_t at_rest, float least,
+                             std::span<float, bits_per_word> out) const noexcept {
+        const LaneBlock& block = blocks_[word];
+        return lane_priorities(now, block.waiting_since, block.weight, at_rest, least, out);
     }
     /// Tick of the last packet with the ghost; 0: never.
     Tick sent_tick(LocalId lane) const noexcept { return times_of(lane).sent; }
@@ -296,6 +324,9 @@ class GhostTable {
     Tick waiting_since(LocalId lane) const noexcept {
         return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
     }
+    /// The longest that anything waited after the tick in which it could have been sent, until it
+    /// was sent, or gone; what waits now is in backlog_of.
+    Tick longest_wait_ticks() const noexcept { return longest_wait_; }
     /// Since when nothing is under way with it: the change, or that its packet was known to be
     /// lost.
     Tick pending_since(LocalId lane) const noexcept { return times_of(lane).pending_since; }
@@ -305,10 +336,14 @@ class GhostTable {
     bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
     bool is_pending(LocalId lane) const noexcept { return test(&LaneWords::pending, lane); }
+    /// Lanes of a word whose entities are in the set; free lanes answer anything.
+    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept {
+        return gather_bits(entities.words(), blocks_[word].index);
+    }
     /// Lanes that wait, and about which nothing has to be asked first.
     std::uint64_t due_at_once(std::size_t word) const noexcept {
         const LaneWords& of = blocks_[word].of;
-        return of.pending & ~(of.awaited | of.special | of.slow);
+        return of.pending & ~(of.awaited | of.special | of.paced);
     }
     bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
     /// Lanes by mask, 64 to a word.
@@ -337,7 +372,7 @@ class GhostTable {
     // -- sending --------------------------------------------------------------------------------
     /// Nothing to tell after all: it is not pending any more.
     void settle(LocalId lane) noexcept {
-        reset(&LaneWords::pending, lane);
+        end_wait(lane, tick_);
         times_of(lane).unheard_since = 0;
     }
     /// The packet goes out with these items; kept until its fate is known.
@@ -404,6 +439,13 @@ class GhostTable {
         set(&LaneWords::special, lane);
         return special_[lane];
     }
+    /// It does not wait any more, as of this tick.
+    void end_wait(LocalId lane, Tick now) noexcept {
+        if (!is_pending(lane)) return;
+        reset(&LaneWords::pending, lane);
+        const Tick since = times_of(lane).pending_since;
+        if (now > since) longest_wait_ = std::max(longest_wait_, now - 1 - since);
+    }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;
     void end_lingering(LocalId lane) noexcept;
@@ -413,10 +455,6 @@ class GhostTable {
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
     void heard(LocalId lane, const PacketRecord& record) noexcept;
     void cover(LocalId lane) noexcept;
-    /// Lanes of a word whose entities are in the set; free lanes answer anything.
-    std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept {
-        return gather_bits(entities.words(), blocks_[word].index);
-    }
     void delivered(const PacketRecord& record);
     void lost(const PacketRecord& record);
 
@@ -426,7 +464,9 @@ class GhostTable {
     Tick settled_ = 0;  ///< all packets of ticks up to this one have a known fate
     std::uint32_t revision_ = 1;
     std::uint32_t live_count_ = 0;
-    Tick tick_ = 0;                            ///< the last one that was gathered
+    Tick tick_ = 0;  ///< the last one that was gathered
+    Tick longest_wait_ = 0;
+    bool has_weights_ = false;                 ///< some may not be 1
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
@@ -462,7 +502,7 @@ inline void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     LaneTimes& times = times_of(lane);
     PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
     times.sent = record.tick;
-    reset(&LaneWords::pending, lane);
+    end_wait(lane, record.tick);
     if (as == SentAs::enter) {
         reset(&LaneWords::needs_enter, lane);
         set(&LaneWords::ever_sent, lane);

@@ -56,12 +56,20 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lan
 }
 
 float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const Tick age = input.tick - ghosts.waiting_since(lane) + 1;
-    const float priority = static_cast<float>(age) *
-                           input.schema.kinds()[index_of(ghosts.kind(lane))].urgency *
-                           ghosts.pace(lane).weight;
-    // What came to rest is not corrected by the next update: its last value goes first.
-    return is_at_rest(input, ghosts, lane) ? priority * rest_urgency : priority;
+    return ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
+}
+
+/// The same of 64 lanes, as far as they are asked about, and which of them have at least `least`.
+std::uint64_t priorities_of(const ReplicationInput& input, const GhostTable& ghosts,
+                            std::size_t word, std::uint64_t asked, float least,
+                            std::span<float, bits_per_word> out) {
+    std::uint64_t at_rest = ~ghosts.lanes_in(input.fields.changed(), word);
+    // Of these a change may be one that the observer is not told.
+    for_each_bit(asked & ghosts.restricted()[word] & ~at_rest, 0, [&](std::size_t i) {
+        const auto lane = static_cast<LocalId>(word * bits_per_word + i);
+        at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
+    });
+    return ghosts.priorities(word, input.tick, at_rest, least, out);
 }
 
 /// Ascending keys: the highest priority first (it is positive: its bits rise with it), then lanes.
@@ -276,6 +284,60 @@ class Planner {
     SnapshotPlan& plan_;
 };
 
+/// All that may go. False: nothing was cut off.
+bool add_due(Planner& planner, const SnapshotPlan& plan) {
+    for (std::size_t w = 0; w < plan.due.size(); ++w) {
+        for_each_bit(plan.due[w], w * bits_per_word, [&](std::size_t lane) {
+            (void)planner.add_pending(static_cast<LocalId>(lane), 0);
+        });
+    }
+    return false;
+}
+
+/// What is most urgent of all that may go, in that order, until the budget is full. First those
+/// with about the priority that was enough for the last list; the others where that leaves room.
+/// True: there was more.
+bool add_urgent(const ReplicationInput& input, const GhostTable& ghosts, Planner& planner,
+                std::uint64_t budget_bits, std::size_t count, LastPlan& last, SnapshotPlan& plan) {
+    constexpr std::size_t keys_least = 256;
+    if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
+    const float likely = last.likely_priority;
+    const auto list = [&](bool are_likely) {
+        auto end = plan.keys.begin();
+        std::array<float, bits_per_word> priority;
+        for (std::size_t w = 0; w < plan.due.size(); ++w) {
+            if (plan.due[w] == 0) continue;
+            const std::uint64_t enough =
+                priorities_of(input, ghosts, w, plan.due[w], likely, priority);
+            for_each_bit(plan.due[w] & (are_likely ? enough : ~enough), 0, [&](std::size_t i) {
+                *end++ = key_of(priority[i], static_cast<LocalId>(w * bits_per_word + i));
+            });
+        }
+        return end;
+    };
+    const auto add = [&](auto from, auto stop) {
+        while (from != stop && planner.bits_min() <= budget_bits) {
+            // As many as fit by what the last ones cost, the first of all; then anew.
+            const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
+            auto to = stop;
+            if (fit < static_cast<std::uint64_t>(stop - from)) {
+                to = from + static_cast<std::ptrdiff_t>(fit);
+                std::nth_element(from, to, stop);
+                std::sort(from, to);
+            }
+            last.likely_priority = likely_margin * priority_of(*(to - 1));
+            for (; from != to; ++from)
+                (void)planner.add_pending(lane_of(*from), priority_of(*from));
+        }
+        return from != stop;
+    };
+    const auto end = list(true);
+    const auto others = count - static_cast<std::size_t>(end - plan.keys.begin());
+    if (add(plan.keys.begin(), end)) return true;
+    if (others == 0 || planner.bits_min() > budget_bits) return others > 0;
+    return add(plan.keys.begin(), list(false));
+}
+
 }  // namespace
 
 void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
@@ -307,62 +369,26 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }
-    const auto for_each_due = [&](auto&& visit) {
-        for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
-            const std::uint64_t due = ghosts.due_at_once(w);
-            for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t l) {
-                const auto lane = static_cast<LocalId>(l);
-                const bool at_once = (due >> (l % bits_per_word) & 1U) != 0;
-                if (!at_once && ghosts.is_requested(lane, input.tick) &&
-                    !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
-                    (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
-                } else if (at_once || is_due(input, ghosts, lane)) {
-                    visit(lane);
-                }
-            });
-        }
-    };
     std::size_t count = 0;
-    for (std::size_t w = 0; w < ghosts.pending().size(); ++w)
-        count += static_cast<std::size_t>(std::popcount(ghosts.pending()[w]));
+    plan.due.resize(ghosts.pending().size());
+    for (std::size_t w = 0; w < plan.due.size(); ++w) {
+        plan.due[w] = ghosts.due_at_once(w);
+        for_each_bit(ghosts.pending()[w] & ~plan.due[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            if (ghosts.is_requested(lane, input.tick) &&
+                !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
+                (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
+            } else if (is_due(input, ghosts, lane)) {
+                plan.due[w] |= std::uint64_t{1} << (l % bits_per_word);
+            }
+        });
+        count += static_cast<std::size_t>(std::popcount(plan.due[w]));
+    }
     // Where all may fit, nobody is asked for a priority before it is known that it does not.
     const bool may_fit = count <= budget_bits / last.item_bits;
-    bool is_cut = false;
-    if (may_fit) {
-        for_each_due([&](LocalId lane) { (void)planner.add_pending(lane, 0); });
-    } else {
-        // What has about the priority that was enough for the last list stands in front, the rest
-        // behind.
-        constexpr std::size_t keys_least = 256;
-        if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
-        auto front = plan.keys.begin(), back = front + static_cast<std::ptrdiff_t>(count);
-        const auto end = back;
-        for_each_due([&](LocalId lane) {
-            const float priority = priority_of(input, ghosts, lane);
-            const bool is_likely = priority >= last.likely_priority;
-            *(is_likely ? front : back - 1) = key_of(priority, lane);
-            front += is_likely ? 1 : 0;
-            back -= is_likely ? 0 : 1;
-        });
-        const auto make_items = [&](auto from, auto stop) {
-            while (from != stop && planner.bits_min() <= budget_bits) {
-                // As many as fit by what the last ones cost, the first of all; then anew.
-                const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
-                auto to = stop;
-                if (fit < static_cast<std::uint64_t>(stop - from)) {
-                    to = from + static_cast<std::ptrdiff_t>(fit);
-                    std::nth_element(from, to, stop);
-                    std::sort(from, to);
-                }
-                last.likely_priority = likely_margin * priority_of(*(to - 1));
-                for (; from != to; ++from)
-                    (void)planner.add_pending(lane_of(*from), priority_of(*from));
-            }
-            is_cut |= from != stop;
-        };
-        make_items(plan.keys.begin(), front);
-        make_items(back, end);
-    }
+    const bool is_cut = may_fit
+                            ? add_due(planner, plan)
+                            : add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     if (!is_cut) last.likely_priority = 0;
     last.was_over_budget = is_cut || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;

@@ -95,6 +95,7 @@ struct SnapshotPlan {
     std::uint64_t bits = 0;                          ///< of all items
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
+    std::vector<std::uint64_t> due;                  ///< scratch: lanes that may go, by mask
     std::vector<std::uint64_t> keys;                 ///< scratch: what waits, by priority
     std::array<ChosenItems, item_types> chosen;      ///< scratch of one packet, by type
     std::vector<std::uint32_t> distances;            ///< scratch: from a local id to the next
@@ -165,7 +166,6 @@ Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
 
 /// Weights in the send order: docs/budget.md derives from them how long anything can wait.
 inline constexpr float strength_floor = 0.25F;
-inline constexpr float rest_urgency = 2;
 
 /// Bits that the body of an entity alone in its packet may have, references included.
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;

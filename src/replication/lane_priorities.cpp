@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "replication/lane_priorities.hpp"
+
+#ifdef PURVIEW_HIGHWAY
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "replication/lane_priorities.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace purview::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, 16>;
+using Integers = hn::RebindToSigned<Floats>;
+
+std::uint64_t weigh(Tick now, const Tick* waiting_since, const float* weight, std::uint64_t at_rest,
+                    float least, float* priority) {
+    constexpr Floats floats;
+    constexpr Integers integers;
+    const std::size_t lanes = hn::Lanes(floats);
+    const auto next = hn::Set(integers, static_cast<std::int32_t>(now + 1));
+    const auto urgency = hn::Set(floats, rest_urgency), enough = hn::Set(floats, least);
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < 64; i += lanes) {
+        const auto since =
+            hn::LoadU(integers, reinterpret_cast<const std::int32_t*>(waiting_since + i));
+        const auto age = hn::ConvertTo(floats, hn::Sub(next, since));
+        const auto moving = hn::Mul(age, hn::LoadU(floats, weight + i));
+        const std::uint64_t rest_bits = at_rest >> i;
+        const std::uint8_t rest_bytes[8] = {static_cast<std::uint8_t>(rest_bits),
+                                            static_cast<std::uint8_t>(rest_bits >> 8)};
+        const auto is_at_rest = hn::LoadMaskBits(floats, rest_bytes);
+        const auto weighed = hn::IfThenElse(is_at_rest, hn::Mul(moving, urgency), moving);
+        hn::StoreU(weighed, floats, priority + i);
+        std::uint8_t bytes[8] = {};
+        hn::StoreMaskBits(floats, hn::Ge(weighed, enough), bytes);
+        found |= (std::uint64_t{bytes[0]} | std::uint64_t{bytes[1]} << 8) << i;
+    }
+    return found;
+}
+
+}  // namespace purview::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace purview {
+
+namespace {
+HWY_EXPORT(weigh);
+}  // namespace
+
+std::uint64_t lane_priorities(Tick now, std::span<const Tick, 64> waiting_since,
+                              std::span<const float, 64> weight, std::uint64_t at_rest, float least,
+                              std::span<float, 64> priority) noexcept {
+    return HWY_DYNAMIC_DISPATCH(weigh)(now, waiting_since.data(), weight.data(), at_rest, least,
+                                       priority.data());
+}
+
+}  // namespace purview
+#endif
+
+#else
+
+namespace purview {
+
+std::uint64_t lane_priorities(Tick now, std::span<const Tick, 64> waiting_since,
+                              std::span<const float, 64> weight, std::uint64_t at_rest, float least,
+                              std::span<float, 64> priority) noexcept {
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+        priority[i] = lane_priority(now, waiting_since[i], weight[i], (at_rest >> i & 1U) != 0);
+        found |= std::uint64_t{priority[i] >= least} << i;
+    }
+    return found;
+}
+
+}  // namespace purview
+
+#endif
