@@ -127,6 +127,33 @@ TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fres
     CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // nobody starves
 }
 
+TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
+    PaceSchema is;
+    const KindId alarm = is.schema.kind("alarm", {is.place.id, is.body.id});
+    is.schema.edit_kind(alarm).urgency = 8;
+    is.def.rules.nodes = {is.near(200)};
+    is.def.budget_bytes_per_tick = 160;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    stage.step(10);
+    const auto spawn = [&](KindId kind, int count) {
+        std::vector<EntityId> list;
+        for (int i = 0; i < count; ++i) list.push_back(stage.spawn(kind, {510, 0, 0}));
+        return list;
+    };
+    const std::vector<EntityId> walkers = spawn(is.walker, 300), alarms = spawn(alarm, 5);
+    const auto there = [&](const std::vector<EntityId>& list) {
+        return std::count_if(list.begin(), list.end(),
+                             [&](EntityId entity) { return stage.ghost(0, entity) != no_ghost; });
+    };
+    stage.step(2);
+    CHECK(there(alarms) == 5);
+    CHECK(there(walkers) < 150);
+    stage.step(200);
+    CHECK(there(walkers) == 300);
+}
+
 TEST_CASE("pace: a curve that makes no sense is refused") {
     const std::vector<std::vector<SendRate>> wrong{
         {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};

@@ -127,6 +127,63 @@ TEST_CASE("replication: what is lost again and again grows older all the same (O
     CHECK(ghosts.waiting_since(0) == 30);
 }
 
+TEST_CASE("replication: priorities of sixty-four ghosts are those of one after the other") {
+    SplitMix random(23);
+    for (int round = 0; round < 500; ++round) {
+        const Tick now = 1'000 + random.below(1U << 20);
+        std::array<Tick, 64> since{};
+        std::array<float, 64> weight{}, priority{};
+        for (Tick& tick : since) tick = now - random.below(1'000);
+        for (float& one : weight) one = random.between(0.01F, 8);
+        const std::uint64_t at_rest = random.next();
+        const float least = random.between(0, 4'000);
+        const std::uint64_t enough = lane_priorities(now, since, weight, at_rest, least, priority);
+        for (std::size_t i = 0; i < 64; ++i) {
+            const bool rests = (at_rest >> i & 1U) != 0;
+            REQUIRE(priority[i] == lane_priority(now, since[i], weight[i], rests));
+            REQUIRE((enough >> i & 1U) == (priority[i] >= least ? 1U : 0U));
+        }
+    }
+}
+
+TEST_CASE("replication: a local id is as urgent as its entity, whoever had it before") {
+    GhostTable ghosts;
+    ghosts.enter(make_entity_id(5, 1), KindId{}, false, 1);
+    CHECK(ghosts.priority(0, 3, false) == 3);
+    ghosts.set_weight(0, 8);
+    CHECK(ghosts.priority(0, 3, false) == 24);
+    CHECK(ghosts.priority(0, 3, true) == 24 * rest_urgency);
+    ghosts.leave(make_entity_id(5, 1), Reason::left);
+    REQUIRE(ghosts.enter(make_entity_id(6, 1), KindId{}, false, 4) == 0);
+    CHECK(ghosts.priority(0, 4, false) == 1);
+}
+
+TEST_CASE("replication: the longest wait is that of what was sent, what left and what waits") {
+    GhostTable ghosts;
+    Bitset changed(64);
+    changed.set(5);
+    const auto change = [&](Tick now) {
+        const auto always = [](LocalId) { return true; };
+        ghosts.gather(changed, now, {}, always, always);
+    };
+    ghosts.enter(make_entity_id(5, 1), KindId{}, false, 1);
+    change(1);
+    ghosts.sent(ghosts.begin_record(1, 1), 0, SentAs::enter);
+    CHECK(ghosts.longest_wait_ticks() == 0);  // at once
+    ghosts.resolve(1, true);
+    change(2);
+    change(4);
+    CHECK(backlog_of(ghosts, 4).age_ticks_max == 2);
+    change(5);
+    ghosts.sent(ghosts.begin_record(2, 5), 0, SentAs::update);
+    CHECK(ghosts.longest_wait_ticks() == 2);
+    change(6);
+    change(16);
+    CHECK(backlog_of(ghosts, 16).age_ticks_max == 10);
+    ghosts.leave(make_entity_id(5, 1), Reason::left);
+    CHECK(ghosts.longest_wait_ticks() == 10);
+}
+
 TEST_CASE("replication: local ids of a packet never cost more than was reckoned") {
     SplitMix random(3);
     std::vector<std::byte> bytes(20'000);
