@@ -69,7 +69,8 @@ class TwoWorldGame final : public Game {
             edit_hidden(world);
             if (players_[who] == EntityId::none) continue;
             SplitMix random = random_of(1'000 + who, tick);
-            wander(world, players_[who], random, 3, true);
+            // They stand still half of the time: whether they rest must not follow from packs.
+            if ((tick / 8 + who) % 2 == 0) wander(world, players_[who], random, 3, true);
             // What is in a pack is only its owner's business.
             if (hidden_random_.chance(0.5F) || who == 0) {
                 world.edit(players_[who], schema_->pack)->ammo =
