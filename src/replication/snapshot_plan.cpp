@@ -284,14 +284,13 @@ class Planner {
     SnapshotPlan& plan_;
 };
 
-/// All that may go. False: nothing was cut off.
-bool add_due(Planner& planner, const SnapshotPlan& plan) {
+/// All that may go.
+void add_due(Planner& planner, const SnapshotPlan& plan) {
     for (std::size_t w = 0; w < plan.due.size(); ++w) {
         for_each_bit(plan.due[w], w * bits_per_word, [&](std::size_t lane) {
             (void)planner.add_pending(static_cast<LocalId>(lane), 0);
         });
     }
-    return false;
 }
 
 /// What is most urgent of all that may go, in that order, until the budget is full. First those
@@ -386,9 +385,12 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     }
     // Where all may fit, nobody is asked for a priority before it is known that it does not.
     const bool may_fit = count <= budget_bits / last.item_bits;
-    const bool is_cut = may_fit
-                            ? add_due(planner, plan)
-                            : add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
+    bool is_cut = false;
+    if (may_fit) {
+        add_due(planner, plan);
+    } else {
+        is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
+    }
     if (!is_cut) last.likely_priority = 0;
     last.was_over_budget = is_cut || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
