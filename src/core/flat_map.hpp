@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Open addressing: linear probing, backward-shift deletion, no tombstones, so a table that lives for
-// days does not decay. A table of entries that say what their key is, and a map from an unsigned key
-// to a small value, one key of which is reserved as "empty".
+// Open addressing: linear probing, backward-shift deletion, no tombstones, so a table that lives
+// for days does not decay. A table of entries that say what their key is, and a map from an
+// unsigned key to a small value, one key of which is reserved as "empty".
 #pragma once
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 // What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
 // a custom node. Counted reasons, never masks: a reason is added and taken back, the entry goes
 // when none is left. An observer's pairs are one hash table, as questions come observer by
-// observer; of an entity there is a list of the observers that have a pair with it. What an observer
-// has left of its table is the next one's with the same index.
+// observer; of an entity there is a list of the observers that have a pair with it. What an
+// observer has left of its table is the next one's with the same index.
 #pragma once
 
 #include <array>
