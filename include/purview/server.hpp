@@ -156,8 +156,10 @@ struct ServerStats {
     std::uint64_t bytes_received = 0;
     std::uint64_t encodings = 0;      ///< entity bodies encoded
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
-    Tick backlog_age_ticks_max = 0;   ///< of everything that waited in any tick
-    std::uint64_t bad_places = 0;     ///< edits of places that were not finite
+    /// Of everything that waited in any tick. Reading it looks through what waits for every
+    /// session.
+    Tick backlog_age_ticks_max = 0;
+    std::uint64_t bad_places = 0;  ///< edits of places that were not finite
     /// Entities of which only a part went, because all of it was more than fits (in_turn).
     std::uint64_t split_updates = 0;
     /// Nodes in a shared mode (docs/shared.md): sections written for everybody in a cell, taken

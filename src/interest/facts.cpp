@@ -117,9 +117,9 @@ void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter)
 void InterestData::settle_facts() {
     if (facts_settled_ == facts_.size()) return;
     sort_facts();
-    for (std::uint32_t o = 0; o + 1 < fact_begin_.size(); ++o) {
+    for (std::uint32_t o = 0; o < facts_of_observer_.keys(); ++o) {
         last_facts_of_ = o;
-        for (std::uint32_t i = fact_begin_[o]; i < fact_begin_[o + 1]; ++i) {
+        for (std::uint32_t i = facts_of_observer_.begin(o); i < facts_of_observer_.end(o); ++i) {
             Fact& fact = facts_[i];
             if (fact.cancelled) continue;
             if (last_fact_.size() <= index_of(fact.entity))
@@ -139,14 +139,13 @@ void InterestData::sort_facts() {
     const auto by_observer = [](const Fact& left, const Fact& right) {
         return left.observer < right.observer;
     };
-    fact_begin_.assign(observers_.size() + 1, 0);
-    for (const Fact& fact : facts_) ++fact_begin_[fact.observer + 1];
-    for (std::size_t o = 1; o < fact_begin_.size(); ++o) fact_begin_[o] += fact_begin_[o - 1];
+    facts_of_observer_.clear(observers_.size());
+    for (const Fact& fact : facts_) facts_of_observer_.count(fact.observer);
+    facts_of_observer_.settle();
     if (std::is_sorted(facts_.begin(), facts_.end(), by_observer)) return;
     facts_unsorted_.swap(facts_);
     facts_.resize(facts_unsorted_.size());
-    fact_next_.assign(fact_begin_.begin(), fact_begin_.end());
-    for (const Fact& fact : facts_unsorted_) facts_[fact_next_[fact.observer]++] = fact;
+    for (const Fact& fact : facts_unsorted_) facts_[facts_of_observer_.next(fact.observer)] = fact;
 }
 
 /// The last one about the pair before `end` that counts, or null; of last_facts_of_.
@@ -155,7 +154,7 @@ InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t 
     // What stands there may be of another tick, or observer: it is looked at, not believed.
     const std::uint32_t at =
         index_of(entity) < last_fact_.size() ? last_fact_[index_of(entity)] : ~std::uint32_t{0};
-    if (at < fact_begin_[observer] || at >= end) return nullptr;
+    if (at < facts_of_observer_.begin(observer) || at >= end) return nullptr;
     Fact& fact = facts_[at];
     return fact.entity == entity && !fact.cancelled ? &fact : nullptr;
 }
@@ -163,7 +162,8 @@ InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t 
 bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
     if (facts_.empty()) return false;
     settle_facts();
-    const std::uint32_t begin = fact_begin_[observer], end = fact_begin_[observer + 1];
+    const std::uint32_t begin = facts_of_observer_.begin(observer);
+    const std::uint32_t end = facts_of_observer_.end(observer);
     if (begin == end) return false;
     if (last_facts_of_ != observer) {
         for (std::uint32_t i = begin; i < end; ++i) {

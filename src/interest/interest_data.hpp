@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
+#include "core/buckets.hpp"
 #include "core/flat_map.hpp"
 #include "core/hash.hpp"
 #include "core/id_pool.hpp"
@@ -704,12 +705,11 @@ class InterestData {
     std::uint32_t ticks_to_order_ = 0;
 
     std::vector<Fact> facts_;
-    std::size_t facts_settled_ = 0;  ///< so many, from the first on, are sorted and compared
-    std::vector<std::uint32_t> fact_begin_;  ///< by observer: of the settled ones
-    std::vector<std::uint32_t> fact_next_;   ///< scratch
-    std::vector<Fact> facts_unsorted_;       ///< scratch
-    std::vector<std::uint32_t> last_fact_;   ///< by entity index: of the observer looked at last
-    std::uint32_t last_facts_of_ = 0;        ///< that observer
+    std::size_t facts_settled_ = 0;         ///< so many, from the first on, are sorted and compared
+    Buckets facts_of_observer_;             ///< of the settled ones
+    std::vector<Fact> facts_unsorted_;      ///< scratch
+    std::vector<std::uint32_t> last_fact_;  ///< by entity index: of the observer looked at last
+    std::uint32_t last_facts_of_ = 0;       ///< that observer
     std::vector<Touched> touched_;
     std::size_t touched_before_ = 0;
     std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself
@@ -757,8 +757,7 @@ class InterestData {
     };
     std::vector<Pending> pending_;
     std::vector<RelevanceEvent> events_;
-    std::vector<std::uint32_t> event_begin_;  ///< [observers + 1]
-    std::vector<std::uint32_t> event_next_;
+    Buckets events_of_observer_;
     std::vector<std::uint32_t> observer_counts_;  ///< by entity index
     std::vector<ObserverEdge> edges_;
     FlatMap<std::uint32_t, std::uint32_t> counts_before_;

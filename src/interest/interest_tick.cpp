@@ -512,17 +512,16 @@ void InterestData::publish() {
             pending_.push_back({id_of(fact.observer), fact.entity,
                                 reason_of(fact.observer, fact.entity, fact.enter), fact.enter});
     }
-    // Counting sort by observer; within an observer the order of making stays.
-    event_begin_.assign(observers_.size() + 1, 0);
-    for (const Pending& event : pending_) ++event_begin_[index_of(event.observer) + 1];
-    for (std::size_t o = 1; o < event_begin_.size(); ++o) event_begin_[o] += event_begin_[o - 1];
+    // By observer; within one the order of making stays.
+    events_of_observer_.clear(observers_.size());
+    for (const Pending& event : pending_) events_of_observer_.count(index_of(event.observer));
+    events_of_observer_.settle();
     // All are written over; only a list that has become far too long is given back.
     if (events_.capacity() > 8 * pending_.size()) clear_and_trim(events_);
     events_.resize(pending_.size());
-    event_next_.assign(event_begin_.begin(), event_begin_.end());
     for (const Pending& event : pending_) {
-        events_[event_next_[index_of(event.observer)]++] = {event.observer, event.entity,
-                                                            event.reason, event.enter};
+        events_[events_of_observer_.next(index_of(event.observer))] = {event.observer, event.entity,
+                                                                       event.reason, event.enter};
     }
     begin_stays();
     clear_and_trim(pending_);
@@ -577,8 +576,9 @@ void InterestData::tick(const InterestManager& manager) {
 
 std::span<const RelevanceEvent> InterestData::events_of(ObserverId observer) const noexcept {
     const std::uint32_t o = index_of(observer);
-    if (!is_observer(observer) || o + 1 >= event_begin_.size()) return {};
-    return std::span(events_).subspan(event_begin_[o], event_begin_[o + 1] - event_begin_[o]);
+    if (!is_observer(observer) || o >= events_of_observer_.keys()) return {};
+    const std::uint32_t begin = events_of_observer_.begin(o);
+    return std::span(events_).subspan(begin, events_of_observer_.end(o) - begin);
 }
 
 }  // namespace purview

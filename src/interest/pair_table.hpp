@@ -8,7 +8,6 @@
 // observer has left of its table is the next one's with the same index.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,15 +25,13 @@ struct PairEntry {
     EntityId entity = EntityId::none;
     std::uint32_t observer = 0;   ///< index
     std::uint32_t in_entity = 0;  ///< position in the entity's list
-    std::uint16_t owned =
-        0;  ///< members of the entity's group that the observer owns and sees by it
+    std::uint16_t owned = 0;      ///< members of the entity's group that he owns and sees by owning
     std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
     std::uint16_t nodes = 0;          ///< custom nodes that say yes
     bool allow = false;
     bool deny = false;
     bool held = false;  ///< no node says yes any more, and its time is not over
-    std::array<std::byte, 5> unused{};
 
     Key key() const noexcept { return index_of(entity); }
     bool is_free() const noexcept { return entity == EntityId::none; }

@@ -15,6 +15,18 @@
 
 namespace purview::test {
 
+namespace {
+
+/// In tick `now` a field of the entity with this index changes.
+void change_entity(GhostTable& ghosts, std::uint32_t index, Tick now) {
+    Bitset changed(64);
+    changed.set(index);
+    const auto always = [](LocalId) { return true; };
+    ghosts.gather(changed, now, {}, always, always);
+}
+
+}  // namespace
+
 TEST_CASE(
     "replication: a schema comes back from the wire with the same meaning, and damage is refused "
     "or harmless") {
@@ -92,12 +104,7 @@ TEST_CASE("replication: a local id is free again only when its leave is acknowle
 
 TEST_CASE("replication: what is lost again and again grows older all the same (O21)") {
     GhostTable ghosts;
-    Bitset changed(64);
-    changed.set(5);
-    const auto change = [&](Tick now) {
-        const auto always = [](LocalId) { return true; };
-        ghosts.gather(changed, now, {}, always, always);
-    };
+    const auto change = [&](Tick now) { change_entity(ghosts, 5, now); };
     const auto send = [&](std::uint32_t sequence, Tick now, SentAs as) {
         ghosts.sent(ghosts.begin_record(sequence, now), 0, as);
     };
@@ -160,12 +167,7 @@ TEST_CASE("replication: a local id is as urgent as its entity, whoever had it be
 
 TEST_CASE("replication: the longest wait is that of what was sent, what left and what waits") {
     GhostTable ghosts;
-    Bitset changed(64);
-    changed.set(5);
-    const auto change = [&](Tick now) {
-        const auto always = [](LocalId) { return true; };
-        ghosts.gather(changed, now, {}, always, always);
-    };
+    const auto change = [&](Tick now) { change_entity(ghosts, 5, now); };
     ghosts.enter(make_entity_id(5, 1), KindId{}, false, 1);
     change(1);
     ghosts.sent(ghosts.begin_record(1, 1), 0, SentAs::enter);
