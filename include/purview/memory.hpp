@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where the large arrays of the interest engine come from: entities, windows, observers. Two C
-// functions for the whole process, set before anything else of the library is used; without them,
-// and for small lists in any case, it is operator new.
+// Where that comes from which every tick goes through: entities and their values, windows,
+// observers and their pairs, sessions and what they hold. Two C functions for the whole process,
+// set before anything else of the library is used; without them, and for small lists in any case,
+// it is operator new.
 #pragma once
 
 #include <cstddef>

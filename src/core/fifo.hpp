@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
+#include "core/aligned.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -52,14 +52,14 @@ class Fifo {
     static constexpr std::size_t size_min = std::bit_floor(4096 / sizeof(T));  ///< a page
 
     void grow() {
-        std::vector<T> larger(ring_.empty() ? size_min : 4 * ring_.size());
+        LineVector<T> larger(ring_.empty() ? size_min : 4 * ring_.size());
         for (Position at = begin_; at != end_; ++at) {
             larger[static_cast<std::size_t>(at) & (larger.size() - 1)] = (*this)[at];
         }
         ring_.swap(larger);
     }
 
-    std::vector<T> ring_;  ///< a power of two
+    LineVector<T> ring_;  ///< a power of two
     Position begin_ = 0;
     Position end_ = 0;
 };

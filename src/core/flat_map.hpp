@@ -6,11 +6,12 @@
 // unsigned key to a small value, one key of which is reserved as "empty".
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "core/aligned.hpp"
 #include "core/hash.hpp"
 #include "core/prefetch.hpp"
 #include "purview/status.hpp"
@@ -19,7 +20,7 @@ namespace purview {
 
 /// Of entries with `Key`, `key()` and `is_free()`; one that is default-made is free. What an edit
 /// returns points into the table until the next edit.
-template <class Entry, class Storage = std::vector<Entry>>
+template <class Entry>
 class FlatTable {
   public:
     using Key = typename Entry::Key;
@@ -48,7 +49,7 @@ class FlatTable {
     /// The entry of this key; or one that is free, which the caller makes the key's at once. And
     /// whether it was.
     std::pair<Entry*, bool> find_or_make(Key key) {
-        if ((count_ + 1) * 4 > entries_.size() * 3) grow();
+        if ((std::size_t{count_} + 1) * 4 > entries_.size() * 3) grow();
         std::size_t i = home(key);
         for (; !entries_[i].is_free(); i = (i + 1) & mask()) {
             if (entries_[i].key() == key) return {&entries_[i], false};
@@ -105,13 +106,19 @@ class FlatTable {
     }
 
   private:
+    using Storage = LineVector<Entry>;
+
     std::size_t mask() const noexcept { return entries_.size() - 1; }
     std::size_t home(Key key) const noexcept {
-        return static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(key))) & mask();
+        const auto word = static_cast<std::uint64_t>(key);
+        // Of one word the upper bits of a product know enough; two side by side have to be mixed.
+        const std::uint64_t spread = sizeof(Key) <= 4 ? word * golden : mix64(word);
+        return static_cast<std::size_t>(spread >> shift_);
     }
     void grow() {
         Storage old(entries_.empty() ? 16 : entries_.size() * 2);
         old.swap(entries_);
+        shift_ = 64 - static_cast<std::uint32_t>(std::countr_zero(entries_.size()));
         for (const Entry& entry : old) {
             if (entry.is_free()) continue;
             std::size_t i = home(entry.key());
@@ -120,8 +127,10 @@ class FlatTable {
         }
     }
 
+    static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15ULL;  // 2^64 by the golden ratio
     Storage entries_;
-    std::size_t count_ = 0;
+    std::uint32_t count_ = 0;
+    std::uint32_t shift_ = 0;  ///< of a hash, which leaves a place
 };
 
 /// Never iterated.

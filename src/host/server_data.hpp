@@ -209,7 +209,7 @@ class ServerData {
         std::size_t offset;
         std::size_t size;
     };
-    std::vector<std::byte> out_bytes_;
+    LineVector<std::byte> out_bytes_;
     std::vector<Queued> out_;
     std::size_t out_next_ = 0;
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "host/server_inputs.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
@@ -24,6 +25,14 @@
 namespace purview {
 
 struct Session {
+    /// Every tick goes through all of them: like large arrays, they come through the hooks.
+    static void* operator new(std::size_t bytes) {
+        return allocate_memory(bytes, cache_line_bytes);
+    }
+    static void operator delete(void* memory, std::size_t bytes) noexcept {
+        release_memory(memory, bytes, cache_line_bytes);
+    }
+
     enum class State : std::uint8_t {
         accepted,  ///< address proven, not joined yet
         joining,   ///< its join waits for the next tick

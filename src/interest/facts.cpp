@@ -53,37 +53,11 @@ PairFacts InterestData::facts_of(std::uint32_t o, EntityId unit, Slot slot) cons
     return facts_of(o, slot, pairs_.find(o, unit));
 }
 
-PairFacts InterestData::facts_of(std::uint32_t o, Slot slot, const PairEntry* pair) const noexcept {
-    const Observer& observer = observers_[o];
-    const Columns& columns = facts_table_.columns;
-    PairFacts facts;
-    facts.ready = observer.ready;
-    facts.denied = pair != nullptr && pair->deny;
-    facts.owned = pair != nullptr && pair->owned > 0;
-    facts.allowed = pair != nullptr && (pair->allow || pair->member_allows > 0);
-    facts.force_hidden = table_.flag(columns.force_hidden, slot);
-    facts.shown_to_all = shown_count_ > 0 && (table_.flag(columns.shown, slot) ||
-                                              table_.flag(columns.global_mode, slot) ||
-                                              table_.flag(columns.shown_by_members, slot));
-    facts.explicit_only = table_.flag(columns.explicit_only, slot);
-    facts.sees_everything = observer.sees_everything || def_.level != InterestLevel::full;
-    return facts;
-}
-
 bool InterestData::x_holds(std::uint32_t o, EntityId unit) const noexcept {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot || !observers_[o].ready) return false;
     const PairEntry* pair = pairs_.find(o, unit);
     return x_holds(o, unit, slot, pair, facts_of(o, slot, pair));
-}
-
-bool InterestData::x_holds(std::uint32_t o, EntityId unit, Slot slot, const PairEntry* pair,
-                           const PairFacts& facts) const noexcept {
-    const Stage stage = facts.decide(false);
-    if (stage != Stage::no_node) return is_yes(stage);
-    if (open_count_ > 0 && table_.flag(facts_table_.columns.open, slot)) return true;
-    if (pair != nullptr && (pair->nodes > 0 || pair->held)) return true;
-    return table_.flag(facts_table_.columns.in_rows, slot) && in_rows(o, unit);
 }
 
 bool InterestData::has_open_flag(Slot slot) const noexcept {

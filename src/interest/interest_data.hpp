@@ -621,7 +621,7 @@ class InterestData {
     void wake_watchers(EntityId main);
     void set_regions(std::uint32_t observer);
     bool is_x_possible() const noexcept;
-    void begin_stays();
+    void begin_stay(std::uint32_t observer, EntityId unit);
     void publish();
     void count_observers();
 
@@ -704,10 +704,10 @@ class InterestData {
     std::vector<std::uint64_t> order_keys_;
     std::uint32_t ticks_to_order_ = 0;
 
-    std::vector<Fact> facts_;
+    LineVector<Fact> facts_;
     std::size_t facts_settled_ = 0;         ///< so many, from the first on, are sorted and compared
     Buckets facts_of_observer_;             ///< of the settled ones
-    std::vector<Fact> facts_unsorted_;      ///< scratch
+    LineVector<Fact> facts_unsorted_;       ///< scratch
     std::vector<std::uint32_t> last_fact_;  ///< by entity index: of the observer looked at last
     std::uint32_t last_facts_of_ = 0;       ///< that observer
     std::vector<Touched> touched_;
@@ -755,8 +755,8 @@ class InterestData {
         bool enter;
         bool is_mixed = false;  ///< its minimum stay is kept already
     };
-    std::vector<Pending> pending_;
-    std::vector<RelevanceEvent> events_;
+    LineVector<Pending> pending_;
+    LineVector<RelevanceEvent> events_;
     Buckets events_of_observer_;
     std::vector<std::uint32_t> observer_counts_;  ///< by entity index
     std::vector<ObserverEdge> edges_;

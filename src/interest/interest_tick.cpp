@@ -487,43 +487,50 @@ Reason InterestData::reason_of(std::uint32_t o, EntityId entity, bool enter) con
 }
 
 /// Whoever nodes made relevant has time now.
-void InterestData::begin_stays() {
-    if (def_.rules.min_stay_ticks == 0) return;
-    for (const Pending& event : pending_) {
-        const bool counts = event.enter && !event.is_mixed;
-        const Slot slot = counts ? table_.slot_of(event.entity) : no_slot;
-        if (slot == no_slot || is_hidden_by_rules(event.entity)) continue;
-        const std::uint32_t o = index_of(event.observer);
-        if (facts_of(o, event.entity, slot).decide(false) == Stage::no_node)
-            stays_.begin(o, event.entity, tick_, def_.rules.min_stay_ticks);
-    }
+void InterestData::begin_stay(std::uint32_t o, EntityId unit) {
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot || is_hidden_by_rules(unit)) return;
+    if (facts_of(o, unit, slot).decide(false) == Stage::no_node)
+        stays_.begin(o, unit, tick_, def_.rules.min_stay_ticks);
 }
 
+/// Counting sort by observer: first what is pending, then facts; each in the order of making.
 void InterestData::publish() {
     constexpr std::size_t ahead = 16;
     settle_facts();
+    events_of_observer_.clear(observers_.size());
+    for (const Pending& event : pending_) events_of_observer_.count(index_of(event.observer));
+    for (const Fact& fact : facts_) {
+        if (!fact.cancelled) events_of_observer_.count(fact.observer);
+    }
+    events_of_observer_.settle();
+    // All are written over; only a list that has become far too long is given back.
+    const std::size_t size = events_of_observer_.size();
+    if (events_.capacity() > 8 * size) clear_and_trim(events_);
+    events_.resize(size);
+    for (const Pending& event : pending_) {
+        events_[events_of_observer_.next(index_of(event.observer))] = {event.observer, event.entity,
+                                                                       event.reason, event.enter};
+    }
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         if (i + ahead < facts_.size()) {
             table_.prefetch_home_of(facts_[i + ahead].entity);
             pairs_.prefetch(facts_[i + ahead].observer, facts_[i + ahead].entity);
         }
         const Fact& fact = facts_[i];
-        if (!fact.cancelled)
-            pending_.push_back({id_of(fact.observer), fact.entity,
-                                reason_of(fact.observer, fact.entity, fact.enter), fact.enter});
+        if (fact.cancelled) continue;
+        events_[events_of_observer_.next(fact.observer)] = {
+            id_of(fact.observer), fact.entity, reason_of(fact.observer, fact.entity, fact.enter),
+            fact.enter};
     }
-    // By observer; within one the order of making stays.
-    events_of_observer_.clear(observers_.size());
-    for (const Pending& event : pending_) events_of_observer_.count(index_of(event.observer));
-    events_of_observer_.settle();
-    // All are written over; only a list that has become far too long is given back.
-    if (events_.capacity() > 8 * pending_.size()) clear_and_trim(events_);
-    events_.resize(pending_.size());
-    for (const Pending& event : pending_) {
-        events_[events_of_observer_.next(index_of(event.observer))] = {event.observer, event.entity,
-                                                                       event.reason, event.enter};
+    if (def_.rules.min_stay_ticks > 0) {
+        for (const Pending& event : pending_) {
+            if (event.enter && !event.is_mixed) begin_stay(index_of(event.observer), event.entity);
+        }
+        for (const Fact& fact : facts_) {
+            if (fact.enter && !fact.cancelled) begin_stay(fact.observer, fact.entity);
+        }
     }
-    begin_stays();
     clear_and_trim(pending_);
     clear_and_trim(facts_);
     facts_settled_ = 0;

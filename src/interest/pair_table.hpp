@@ -126,7 +126,7 @@ class PairTable {
     std::size_t size() const noexcept { return size_; }
 
   private:
-    using List = std::vector<std::uint32_t>;  ///< indices of observers
+    using List = LineVector<std::uint32_t>;  ///< indices of observers
     static constexpr std::uint32_t no_list = ~std::uint32_t{0};
     /// Null, or not empty.
     const List* find_list(EntityId entity) const noexcept {
@@ -135,9 +135,9 @@ class PairTable {
         return list == no_list ? nullptr : &by_entity_[list];
     }
 
-    std::vector<FlatTable<PairEntry, LineVector<PairEntry>>> by_observer_;
-    std::vector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
-    std::vector<List> by_entity_;
+    LineVector<FlatTable<PairEntry>> by_observer_;
+    LineVector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
+    LineVector<List> by_entity_;
     std::vector<std::uint32_t> free_lists_;
     std::size_t size_ = 0;
 };

@@ -48,6 +48,7 @@ class Window {
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
     std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;
     bool contains(Slot slot, BlockIndex cell_end) const noexcept {
+        if (size() == 0) return false;
         const std::size_t position = find(block_of(slot), cell_end);
         return position < size() && (masks()[position] & lane_bit(lane_of(slot))) != 0;
     }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "wire/bit_reader.hpp"
 #include "wire/bit_writer.hpp"
 
@@ -74,7 +75,7 @@ class PacketLink {
     // Outgoing: numbers below next_ are sent, up to resolved_ their fate is known.
     std::uint32_t next_ = 1;
     std::uint32_t resolved_ = 0;
-    std::vector<std::uint32_t> told_by_;  ///< [under_way_max ring] newest_ as told by a packet
+    LineVector<std::uint32_t> told_by_;  ///< [under_way_max ring] newest_ as told by a packet
     // Incoming.
     std::uint32_t newest_ = 0;
     std::uint32_t told_ = 0;       ///< newest_ as told by the last packet sent

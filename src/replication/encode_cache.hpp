@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/prefetch.hpp"
 #include "replication/field_store.hpp"
 #include "wire/bit_writer.hpp"
@@ -36,6 +37,7 @@ class EncodeCache {
         Last& last = last_of(entity_index);
         if (last.baseline != baseline) {
             last.baseline = baseline;
+            last.is_usual = false;
             last.changed = fields_->changed_since(entity_index, kind, baseline);
         }
         return last.changed;
@@ -50,9 +52,20 @@ class EncodeCache {
         Last& last = last_of(entity_index);
         if (last.mask != mask || last.update.bits == 0) {
             last.mask = mask;
+            last.is_usual = false;
             last.update = find_or_encode(last, entity_index, kind, mask, false);
         }
         return last.update;
+    }
+    /// The update made last is all that is told to anybody who has all of it as of the baseline
+    /// that was asked for last, and nothing else to be told.
+    void set_usual(std::uint32_t entity_index) noexcept { last_of(entity_index).is_usual = true; }
+    /// What set_usual says of this baseline, or null.
+    const EncodedFields* usual_update(std::uint32_t entity_index, Tick baseline) noexcept {
+        const Last& last = last_[entity_index];
+        if (last.round != round_ || last.baseline != baseline || !last.is_usual) return nullptr;
+        ++uses_;
+        return &last.update;
     }
 
     /// What is one observer's own: write(BitWriter&), of at most so many bits.
@@ -87,6 +100,7 @@ class EncodeCache {
         std::uint32_t round = 0;   ///< of round_: older ones count for nothing
         std::uint32_t first = 0;   ///< index + 1 of an entry, or 0
         Tick baseline = ~Tick{0};  ///< of `changed`
+        bool is_usual = false;
         FieldMask changed = 0;
         FieldMask mask = 0;    ///< of `update`
         EncodedFields update;  ///< no bits: none yet
@@ -108,10 +122,10 @@ class EncodeCache {
     EncodedFields closed(const BitWriter& out) noexcept;
 
     const FieldStore* fields_;
-    std::vector<Last> last_;  ///< by entity index
+    LineVector<Last> last_;  ///< by entity index
     std::uint32_t round_ = 0;
     std::vector<Entry> entries_;
-    std::vector<std::byte> bytes_;  ///< its size is the most it ever held
+    LineVector<std::byte> bytes_;  ///< its size is the most it ever held
     std::size_t bytes_end_ = 0;
     std::uint64_t encodings_ = 0;
     std::uint64_t uses_ = 0;

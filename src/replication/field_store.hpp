@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/prefetch.hpp"
 #include "replication/schema_codec.hpp"
@@ -79,8 +80,8 @@ class FieldStore {
     struct Column {
         std::size_t field_count = 0;
         std::size_t word_count = 0;
-        std::vector<std::uint32_t> words;  ///< [entities][words]
-        std::vector<Tick> ticks;           ///< [entities][fields]
+        LineVector<std::uint32_t> words;  ///< [entities][words]
+        LineVector<Tick> ticks;           ///< [entities][fields]
     };
     void grow(std::uint32_t entities);
     void add_referrer(const WorldData& world, EntityId referrer, std::uint32_t target_index);
@@ -99,7 +100,7 @@ class FieldStore {
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
     std::vector<ReferenceChange> reference_changes_;
-    std::vector<Tick> parent_ticks_;
+    LineVector<Tick> parent_ticks_;
     std::vector<EntityId> parents_;  ///< by entity index: as of the last diff
     Bitset changed_;
     Bitset spawned_;

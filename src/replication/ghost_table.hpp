@@ -346,6 +346,28 @@ class GhostTable {
         return of.pending & ~(of.awaited | of.special | of.paced);
     }
     bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
+    /// A lane of which more than one thing is asked.
+    class Lane {
+      public:
+        Lane(const LaneBlock& block, LocalId lane) noexcept
+            : block_(&block), at_(lane % bits_per_word) {}
+        std::uint32_t entity_index() const noexcept { return block_->index[at_]; }
+        KindId kind() const noexcept { return block_->kind[at_]; }
+        Tick baseline() const noexcept { return block_->times[at_].baseline; }
+        bool is_held() const noexcept { return (block_->of.held >> at_ & 1U) != 0; }
+        bool is_special() const noexcept { return (block_->of.special >> at_ & 1U) != 0; }
+        /// It is told what changed since its baseline, and nothing else.
+        bool is_usual() const noexcept {
+            const LaneWords& of = block_->of;
+            return ((of.held & ~(of.special | of.extrapolated)) >> at_ & 1U) != 0;
+        }
+
+      private:
+        const LaneBlock* block_;
+        unsigned at_;
+    };
+    /// Until somebody comes.
+    Lane at(LocalId lane) const noexcept { return {blocks_[lane / bits_per_word], lane}; }
     /// Lanes by mask, 64 to a word.
     LaneMask pending() const noexcept { return {blocks_, &LaneWords::pending}; }
     LaneMask needs_enter() const noexcept { return {blocks_, &LaneWords::needs_enter}; }
@@ -442,9 +464,13 @@ class GhostTable {
     /// It does not wait any more, as of this tick.
     void end_wait(LocalId lane, Tick now) noexcept {
         if (!is_pending(lane)) return;
-        reset(&LaneWords::pending, lane);
-        const Tick since = times_of(lane).pending_since;
-        if (now > since) longest_wait_ = std::max(longest_wait_, now - 1 - since);
+        end_wait(blocks_[lane / bits_per_word].of, std::uint64_t{1} << (lane % bits_per_word),
+                 times_of(lane), now);
+    }
+    void end_wait(LaneWords& of, std::uint64_t bit, const LaneTimes& its, Tick now) noexcept {
+        of.pending &= ~bit;
+        if (now > its.pending_since)
+            longest_wait_ = std::max(longest_wait_, now - 1 - its.pending_since);
     }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;
@@ -499,20 +525,23 @@ inline void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     sent_items_.push((lane << 1 | has_motions) << sent_as_bits | static_cast<std::uint32_t>(as));
     if (has_motions != 0) motions_.sent(lane, record.tick, motions);
     ++record.items;
-    LaneTimes& times = times_of(lane);
+    LaneBlock& block = blocks_[lane / bits_per_word];
+    LaneWords& of = block.of;
+    LaneTimes& times = block.times[lane % bits_per_word];
+    const std::uint64_t bit = std::uint64_t{1} << (lane % bits_per_word);
     PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
     times.sent = record.tick;
-    end_wait(lane, record.tick);
+    if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
     if (as == SentAs::enter) {
-        reset(&LaneWords::needs_enter, lane);
-        set(&LaneWords::ever_sent, lane);
+        of.needs_enter &= ~bit;
+        of.ever_sent |= bit;
         times.baseline = record.tick;
     } else if (as != SentAs::update) {
-        reset(&LaneWords::needs_leave, lane);
+        of.needs_leave &= ~bit;
         return;
     }
-    if (!test(&LaneWords::owed, lane)) return;
-    set(&LaneWords::awaited, lane);
+    if ((of.owed & bit) == 0) return;
+    of.awaited |= bit;
     want(lane, record.tick);
 }
 

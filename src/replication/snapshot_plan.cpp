@@ -139,17 +139,23 @@ void make_enter(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     add_link(input, ghosts, layout, item);
 }
 
+Tick baseline_of([[maybe_unused]] const ReplicationInput& input,
+                 const GhostTable::Lane& its) noexcept {
+    return PURVIEW_GUARD_OR(baseline, its.baseline(), input.tick - 1);
+}
+
 /// False when there is nothing to tell after all.
 bool make_update(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                  SnapshotPlan& plan) {
     const LocalId lane = item.lane;
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindId kind = ghosts.kind(lane);
+    const GhostTable::Lane its = ghosts.at(lane);
+    const std::uint32_t index = its.entity_index();
+    const KindId kind = its.kind();
     const KindLayout& layout = input.fields.layout(kind);
-    const Tick baseline = PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
+    const Tick baseline = baseline_of(input, its);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
-    if (ghosts.is_special(lane)) {
+    if (its.is_special()) {
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
@@ -164,10 +170,10 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         // A body of one part cannot say that nothing changed.
         if (mask == 0 && !layout.asks_parts()) mask = layout.all;
         item.references = mask & layout.references;
-        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
-                        ? ItemType::verbose
-                        : ItemType::plain;
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, its.is_held()) ? ItemType::verbose
+                                                                                : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
+        if (its.is_usual() && !item.relink && item.references == 0) input.cache.set_usual(index);
     }
     if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
     if (item.relink) add_link(input, ghosts, layout, item);
@@ -230,6 +236,7 @@ class Planner {
     /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
     /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
+        if (add_usual(lane, priority)) return true;
         if (!ghosts_.needs_enter(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
         const WorldData& world = input_.world;
@@ -240,6 +247,21 @@ class Planner {
             if (its != no_local_id && ghosts_.is_pending(its) && ghosts_.needs_enter(its))
                 (void)add_one(its, priority);
         });
+        return true;
+    }
+    /// Most of what there is: an update that somebody else was told as well. False: it is not.
+    bool add_usual(LocalId lane, float priority) {
+        const GhostTable::Lane its = ghosts_.at(lane);
+        if (!its.is_usual() || plan_.item_of_lane[lane] != 0) return false;
+        const EncodedFields* body =
+            input_.cache.usual_update(its.entity_index(), baseline_of(input_, its));
+        if (body == nullptr) return false;
+        SnapshotItem& item = plan_.items.emplace_back();
+        item.lane = lane;
+        item.priority = priority;
+        item.body = *body;
+        item.bits = body->bits;
+        count(item);
         return true;
     }
     /// And before it the parents that it cannot come without.

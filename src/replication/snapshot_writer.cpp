@@ -216,10 +216,12 @@ void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, Sna
 
 /// Nobody has to wait: of what is in the plan, parents are in it or have arrived.
 void take_all(SnapshotPlan& plan) {
-    for (std::size_t at = 0; at < plan.items.size(); ++at) {
+    std::array<ChosenItems::One*, item_types> next{};
+    for (std::size_t t = 0; t < item_types; ++t) next[t] = plan.chosen[t].make(plan.counts[t]);
+    for (std::uint32_t at = 0; at < plan.items.size(); ++at) {
         SnapshotItem& item = plan.items[at];
         item.packet = plan.packet;
-        plan.chosen[static_cast<std::size_t>(item.type)].add(item.lane, at);
+        *next[static_cast<std::size_t>(item.type)]++ = {item.lane, at};
     }
     plan.next = plan.items.size();
 }
@@ -345,40 +347,40 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
-    for (const ItemType type :
-         {ItemType::leave, ItemType::enter, ItemType::verbose, ItemType::plain}) {
+    const auto write_type = [&](ItemType type, auto&& sent_as) {
         const auto chosen = plan.chosen[static_cast<std::size_t>(type)].sorted();
         out.varint(chosen.size());
         LocalId expected = 0;
-        if (type == ItemType::plain) {
-            plan.distances.clear();
-            for (const auto [lane, item] : chosen) {
-                plan.distances.push_back(lane - expected);
-                expected = lane + 1;
+        if (type == ItemType::plain && !chosen.empty()) {
+            plan.distances.resize(chosen.size());
+            for (std::size_t i = 0; i < chosen.size(); ++i) {
+                plan.distances[i] = chosen[i].lane - expected;
+                expected = chosen[i].lane + 1;
             }
-            if (!chosen.empty()) {
-                const unsigned k = best_rice(plan.distances);
-                out.bits(k, rice_parameter_bits);
-                if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
-                write_plain(input, ghosts, plan, chosen, k, out);
-            }
+            const unsigned k = best_rice(plan.distances);
+            out.bits(k, rice_parameter_bits);
+            if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+            write_plain(input, ghosts, plan, chosen, k, out);
         } else {
-            for (const auto [lane, item] : chosen) {
+            for (const auto [lane, at] : chosen) {
                 out.varint(lane - expected);
                 expected = lane + 1;
-                write_item(input, ghosts, plan, plan.items[item], out);
+                write_item(input, ghosts, plan, plan.items[at], out);
             }
         }
         for (const auto [lane, at] : chosen) {
             const SnapshotItem& item = plan.items[at];
             ghosts.sent(
-                record, lane,
-                type == ItemType::leave   ? (item.keeps ? SentAs::keep : SentAs::leave)
-                : type == ItemType::enter ? SentAs::enter
-                                          : SentAs::update,
+                record, lane, sent_as(item),
                 names_baseline ? motions_of(input, ghosts, plan, item) : std::span<const Motion>{});
         }
-    }
+    };
+    const auto as_update = [](const SnapshotItem&) { return SentAs::update; };
+    write_type(ItemType::leave,
+               [](const SnapshotItem& item) { return item.keeps ? SentAs::keep : SentAs::leave; });
+    write_type(ItemType::enter, [](const SnapshotItem&) { return SentAs::enter; });
+    write_type(ItemType::verbose, as_update);
+    write_type(ItemType::plain, as_update);
     out.boolean(has_sections);
     if (has_sections) {
         ghosts.sent_sections(record, shared->covered());

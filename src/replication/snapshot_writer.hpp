@@ -59,29 +59,29 @@ class ChosenItems {
         LocalId lane;
         std::uint32_t item;  ///< its index
     };
-    std::size_t size() const noexcept { return list_.size(); }
     bool empty() const noexcept { return list_.empty(); }
     void reserve(std::size_t count) { list_.reserve(count); }
-    void clear() noexcept {
-        list_.clear();
-        is_sorted_ = true;
-    }
+    void clear() noexcept { list_.clear(); }
     void add(LocalId lane, std::size_t item) {
-        is_sorted_ &= list_.empty() || list_.back().lane < lane;
         list_.push_back({lane, static_cast<std::uint32_t>(item)});
+    }
+    /// So many, in any order: where they are to be written.
+    One* make(std::size_t count) {
+        list_.resize(count);
+        return list_.data();
     }
     /// By lane: as they are written.
     std::span<const One> sorted() {
-        if (!is_sorted_)
-            std::sort(list_.begin(), list_.end(),
-                      [](const One& left, const One& right) { return left.lane < right.lane; });
-        is_sorted_ = true;
+        const auto before = [](const One& left, const One& right) {
+            return left.lane < right.lane;
+        };
+        if (!std::is_sorted(list_.begin(), list_.end(), before))
+            std::sort(list_.begin(), list_.end(), before);
         return list_;
     }
 
   private:
     std::vector<One> list_;
-    bool is_sorted_ = true;
 };
 
 /// One observer's list for one tick. Reused, by one observer after the other: so it does not

@@ -35,9 +35,7 @@ float read_number(const FieldDef& field, const std::byte* data) noexcept {
 void ComponentColumn::ensure(std::uint32_t index) {
     while (pages_.size() <= index / page_entities) pages_.emplace_back();
     auto& page = pages_[index / page_entities];
-    if (page == nullptr) {
-        page = std::make_unique<std::byte[]>(std::size_t{page_entities} * size_bytes_);
-    }
+    if (page.empty()) page.resize(std::size_t{page_entities} * size_bytes_);
 }
 
 WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {

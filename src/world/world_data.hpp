@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/id_pool.hpp"
 #include "core/prefetch.hpp"
@@ -50,11 +51,11 @@ class ComponentColumn {
     explicit ComponentColumn(std::uint32_t size_bytes) : size_bytes_(size_bytes) {}
     void ensure(std::uint32_t index);
     std::byte* at(std::uint32_t index) noexcept {
-        return pages_[index / page_entities].get() +
+        return pages_[index / page_entities].data() +
                std::size_t{index % page_entities} * size_bytes_;
     }
     const std::byte* at(std::uint32_t index) const noexcept {
-        return pages_[index / page_entities].get() +
+        return pages_[index / page_entities].data() +
                std::size_t{index % page_entities} * size_bytes_;
     }
     std::uint32_t size_bytes() const noexcept { return size_bytes_; }
@@ -63,7 +64,7 @@ class ComponentColumn {
 
   private:
     std::uint32_t size_bytes_;
-    std::vector<std::unique_ptr<std::byte[]>> pages_;
+    std::vector<LineVector<std::byte>> pages_;  ///< empty, or for page_entities
 };
 
 class WorldData {
@@ -261,7 +262,7 @@ class WorldData {
 
     WorldDef def_;
     IdPool pool_;
-    std::vector<Entity> entities_;
+    LineVector<Entity> entities_;
     std::vector<std::vector<EntityId>> children_;
     std::vector<ComponentColumn> columns_;
     std::vector<std::uint32_t> kind_masks_;   ///< components of a kind, a bit each
