@@ -7,6 +7,7 @@
 // index: nothing is hashed, and once it has seen its largest tick, nothing is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,12 +36,11 @@ class EncodeCache {
     /// As the field store has it. Remembered, because most observers have the same baseline.
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
         Last& last = last_of(entity_index);
-        if (last.baseline != baseline) {
-            last.baseline = baseline;
+        if (!last.changed.are_since(baseline)) {
             last.is_usual = false;
-            last.changed = fields_->changed_since(entity_index, kind, baseline);
+            last.changed = fields_->changes_since(entity_index, kind, baseline);
         }
-        return last.changed;
+        return last.changed.mask;
     }
     /// These fields, without masks: the body of an enter. References are not in it: they are the
     /// observer's own, and follow.
@@ -57,13 +57,19 @@ class EncodeCache {
         }
         return last.update;
     }
-    /// The update made last is all that is told to anybody who has all of it as of the baseline
-    /// that was asked for last, and nothing else to be told.
-    void set_usual(std::uint32_t entity_index) noexcept { last_of(entity_index).is_usual = true; }
+    /// The update made last is all that is told to anybody who has no more to be told than what
+    /// changed since his baseline, if that is the one asked for last, or one since which the same
+    /// has changed; from `from` on.
+    void set_usual(std::uint32_t entity_index, Tick from) noexcept {
+        Last& last = last_of(entity_index);
+        last.changed.from = std::max(last.changed.from, from);
+        last.is_usual = true;
+    }
     /// What set_usual says of this baseline, or null.
     const EncodedFields* usual_update(std::uint32_t entity_index, Tick baseline) noexcept {
         const Last& last = last_[entity_index];
-        if (last.round != round_ || last.baseline != baseline || !last.is_usual) return nullptr;
+        if (last.round != round_ || !last.is_usual || !last.changed.are_since(baseline))
+            return nullptr;
         ++uses_;
         return &last.update;
     }
@@ -97,13 +103,12 @@ class EncodeCache {
     };
     /// What was asked of an entity last, and the way to all that was.
     struct Last {
-        std::uint32_t round = 0;   ///< of round_: older ones count for nothing
-        std::uint32_t first = 0;   ///< index + 1 of an entry, or 0
-        Tick baseline = ~Tick{0};  ///< of `changed`
+        std::uint32_t round = 0;         ///< of round_: older ones count for nothing
+        std::uint32_t first = 0;         ///< index + 1 of an entry, or 0
+        ChangedFields changed{0, 0, 0};  ///< since no baseline yet
+        FieldMask mask = 0;              ///< of `update`
+        EncodedFields update;            ///< no bits: none yet
         bool is_usual = false;
-        FieldMask changed = 0;
-        FieldMask mask = 0;    ///< of `update`
-        EncodedFields update;  ///< no bits: none yet
     };
     Last& last_of(std::uint32_t entity_index) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());

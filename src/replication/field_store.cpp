@@ -160,14 +160,21 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
     }
 }
 
-FieldMask FieldStore::changed_since(std::uint32_t entity_index, KindId kind,
-                                    Tick baseline) const noexcept {
-    FieldMask mask = 0;
+ChangedFields FieldStore::changes_since(std::uint32_t entity_index, KindId kind,
+                                        Tick baseline) const noexcept {
+    ChangedFields changed;
     const auto& list = layouts_[index_of(kind)].fields;
     for (std::size_t f = 0; f < list.size(); ++f) {
-        if (changed_tick(entity_index, list[f]) > baseline) mask |= FieldMask{1} << f;
+        const Tick at = changed_tick(entity_index, list[f]);
+        if (at > baseline) {
+            changed.mask |= FieldMask{1} << f;
+            changed.until = std::min(changed.until, at);
+        } else {
+            changed.from = std::max(changed.from, at);
+        }
     }
-    return mask & ~layouts_[index_of(kind)].references;
+    changed.mask &= ~layouts_[index_of(kind)].references;
+    return changed;
 }
 
 }  // namespace purview

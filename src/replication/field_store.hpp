@@ -19,6 +19,15 @@
 
 namespace purview {
 
+/// What has changed since a baseline, and the baselines since which the same has.
+struct ChangedFields {
+    FieldMask mask = 0;
+    Tick from = 0;
+    Tick until = ~Tick{0};  ///< not included
+
+    bool are_since(Tick baseline) const noexcept { return from <= baseline && baseline < until; }
+};
+
 class FieldStore {
   public:
     explicit FieldStore(const Schema& schema);
@@ -71,7 +80,11 @@ class FieldStore {
                (changed_since(entity_index, kind, tick - 1) & fields) != 0;
     }
     /// Fields that changed after `baseline`, references aside.
-    FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) const noexcept;
+    FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) const noexcept {
+        return changes_since(entity_index, kind, baseline).mask;
+    }
+    ChangedFields changes_since(std::uint32_t entity_index, KindId kind,
+                                Tick baseline) const noexcept;
 
     /// Test builds: spoil one thing (PURVIEW_BREAKABLE).
     std::uint32_t break_stale_every = 0;

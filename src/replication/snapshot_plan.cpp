@@ -173,7 +173,8 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         item.type = item.relink || !PURVIEW_GUARD(plain_is_held, its.is_held()) ? ItemType::verbose
                                                                                 : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
-        if (its.is_usual() && !item.relink && item.references == 0) input.cache.set_usual(index);
+        if (its.is_usual() && !item.relink && item.references == 0)
+            input.cache.set_usual(index, input.fields.parent_tick(index));
     }
     if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
     if (item.relink) add_link(input, ghosts, layout, item);
