@@ -352,6 +352,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         out.varint(chosen.size());
         LocalId expected = 0;
         if (type == ItemType::plain && !chosen.empty()) {
+            reserve_for(plan.distances, chosen.size());
             plan.distances.resize(chosen.size());
             for (std::size_t i = 0; i < chosen.size(); ++i) {
                 plan.distances[i] = chosen[i].lane - expected;

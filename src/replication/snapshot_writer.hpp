@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/trim.hpp"
 #include "replication/encode_cache.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/replication_input.hpp"
@@ -67,6 +68,7 @@ class ChosenItems {
     }
     /// So many, in any order: where they are to be written.
     One* make(std::size_t count) {
+        reserve_for(list_, count);
         list_.resize(count);
         return list_.data();
     }
