@@ -122,6 +122,28 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("audience: what is all for one observer is not taken for all of another") {
+    for (const std::uint32_t who : {0U, 1U}) {
+        AudienceSchema is(AudienceType::custom);
+        Stage stage(is.schema, 2);
+        const EntityId soldier = stage.spawn(is.soldier);
+        is.chosen.chosen = stage.observers[who];
+        stage.step(30);  // nothing is special about either by now
+        for (std::uint8_t i = 1; i <= 5; ++i) {
+            stage.world().edit(soldier, is.team)->team = i;
+            stage.world().edit(soldier, is.health)->now = i;
+            stage.step(3);
+            for (std::uint32_t one : {0U, 1U}) {
+                CAPTURE(who);
+                CAPTURE(one);
+                const GhostId ghost = stage.ghost(one, soldier);
+                CHECK(stage.clients[one]->value_of(ghost, is.team.id, 0) == i);
+                CHECK(health_of(stage, one, soldier, is) == (one == who ? i : 0));
+            }
+        }
+    }
+}
+
 TEST_CASE("audience: a gain that is lost on the way is told again (F25)") {
     AudienceSchema is(AudienceType::custom);
     Stage stage(is.schema, 1);
