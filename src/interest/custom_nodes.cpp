@@ -12,7 +12,7 @@ namespace purview {
 void InterestData::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
     const bool before = x_holds(o, unit);
     PairEntry& pair = pairs_.edit(o, unit);
-    pair.nodes = static_cast<std::uint16_t>(pair.nodes + (value ? 1 : -1));
+    value ? ++pair.nodes : --pair.nodes;
     pairs_.settle(o, unit);
     note(o, unit, before, x_holds(o, unit));
 }

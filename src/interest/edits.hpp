@@ -85,7 +85,7 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
             for (const std::uint32_t o : rows_[s].row(at.row).observers) visit(o);
         }
     });
-    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) { visit(pair.observer); });
+    pairs_.for_each_of_entity(unit, [&](std::uint32_t o, const PairEntry&) { visit(o); });
 }
 
 template <class Visit>

@@ -66,7 +66,8 @@ void InterestData::drop_rows(EntityId unit) {
 
 void InterestData::update_special(EntityId unit) {
     bool denied = false;
-    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) { denied |= pair.deny; });
+    pairs_.for_each_of_entity(
+        unit, [&](std::uint32_t, const PairEntry& pair) { denied = denied || pair.deny; });
     table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), denied);
 }
 
@@ -237,9 +238,9 @@ Status InterestData::spawn(EntityId entity, const EntityDef& def) {
 }
 
 void InterestData::drop_pairs(EntityId unit) {
-    while (const PairEntry* pair = pairs_.any_of_entity(unit)) {
-        const std::uint32_t o = pair->observer;
-        if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
+    while (pairs_.has_any(unit)) {
+        const std::uint32_t o = pairs_.any_observer(unit);
+        if (pairs_.find(o, unit)->nodes > 0) drop_from_custom_nodes(o, unit);
         pairs_.edit(o, unit).clear();
         pairs_.settle(o, unit);
     }

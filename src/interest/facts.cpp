@@ -249,8 +249,8 @@ void InterestData::check_hides() {
         if (hidden_at_.size() <= index_of(unit)) hidden_at_.resize(index_of(unit) + 1, 0);
         hidden_at_[index_of(unit)] = tick_;
         std::vector<std::uint32_t> holders;
-        pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) {
-            if (pair.held) holders.push_back(pair.observer);
+        pairs_.for_each_of_entity(unit, [&](std::uint32_t o, const PairEntry& pair) {
+            if (pair.held) holders.push_back(o);
         });
         for (const std::uint32_t o : holders) end_hold(o, unit);
     }

@@ -193,8 +193,8 @@ class InterestData {
     Status set_observer_range(ObserverId observer, float range_m);
     Status set_lookahead(ObserverId observer, float seconds);
     Status set_sees_everything(ObserverId observer, bool value);
-    Status edit_pair(ObserverId observer, EntityId entity, bool PairEntry::*field, bool value);
-    Status edit_pairs(std::span<const PairEdit> edits, bool PairEntry::*field);
+    Status edit_pair(ObserverId observer, EntityId entity, PairMark mark, bool value);
+    Status edit_pairs(std::span<const PairEdit> edits, PairMark mark);
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
     Status set_rules(const InterestRules& rules);
@@ -472,8 +472,7 @@ class InterestData {
     Status mark(EntityId entity, bool MemberMarks::*of_member, std::uint32_t column, bool value,
                 Edit&& also);
     Status mark_mode(EntityId member, EntityMode mode);
-    Status edit_member_pair(std::uint32_t observer, EntityId member, bool PairEntry::*field,
-                            bool value);
+    Status edit_member_pair(std::uint32_t observer, EntityId member, PairMark mark, bool value);
     void forget_member_pair(std::uint32_t observer, EntityId member);
     bool is_hidden_by_root(std::uint32_t observer, EntityId unit) const noexcept;
     bool is_plain_member(EntityId entity) const noexcept;

@@ -112,16 +112,16 @@ Status InterestManager::set_sees_everything(ObserverId o, bool value) {
     return data_->set_sees_everything(o, value);
 }
 Status InterestManager::allow(ObserverId o, EntityId e, bool value) {
-    return data_->edit_pair(o, e, &PairEntry::allow, value);
+    return data_->edit_pair(o, e, PairMark::allow, value);
 }
 Status InterestManager::allow(std::span<const PairEdit> edits) {
-    return data_->edit_pairs(edits, &PairEntry::allow);
+    return data_->edit_pairs(edits, PairMark::allow);
 }
 Status InterestManager::deny(std::span<const PairEdit> edits) {
-    return data_->edit_pairs(edits, &PairEntry::deny);
+    return data_->edit_pairs(edits, PairMark::deny);
 }
 Status InterestManager::deny(ObserverId o, EntityId e, bool value) {
-    return data_->edit_pair(o, e, &PairEntry::deny, value);
+    return data_->edit_pair(o, e, PairMark::deny, value);
 }
 
 Status InterestManager::recheck(EntityId e) {

@@ -451,16 +451,16 @@ Status InterestData::set_sees_everything(ObserverId id, bool value) {
     return Status::ok;
 }
 
-Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*field, bool value) {
+Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bool value) {
     if (!is_observer(id)) return Status::stale_id;
-    if (is_member(entity)) return edit_member_pair(index_of(id), entity, field, value);
+    if (is_member(entity)) return edit_member_pair(index_of(id), entity, mark, value);
     if (table_.slot_of(entity) == no_slot) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     const Slot slot = table_.slot_of(entity);
     PairEntry& pair = pairs_.edit(o, entity);
     PairFacts facts = facts_of(o, slot, &pair);
     const bool before = x_holds(o, entity, slot, &pair, facts);
-    pair.*field = value;
+    pair.set(mark, value);
     if (pair.deny) {
         pair.held = false;
         stays_.end(o, entity);
@@ -469,7 +469,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     facts.allowed = pair.allow || pair.member_allows > 0;
     facts.denied = pair.deny;
     const bool after = x_holds(o, entity, slot, &pair, facts);
-    if (!value) pairs_.settle(pair);
+    if (!value) pairs_.settle(o, pair);
     if (is_denial_new) update_special(entity);
     if (is_mixed(entity)) {
         touch_mixed(o, entity);
@@ -479,12 +479,12 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, bool PairEntry::*
     return Status::ok;
 }
 
-Status InterestData::edit_pairs(std::span<const PairEdit> edits, bool PairEntry::*field) {
+Status InterestData::edit_pairs(std::span<const PairEdit> edits, PairMark mark) {
     Status first = Status::ok;
     pairs_.for_each_ahead(
         edits, [](const PairEdit& edit) { return std::pair(index_of(edit.observer), edit.entity); },
         [&](const PairEdit& edit) {
-            const Status status = edit_pair(edit.observer, edit.entity, field, edit.value);
+            const Status status = edit_pair(edit.observer, edit.entity, mark, edit.value);
             if (first == Status::ok) first = status;
         });
     return first;

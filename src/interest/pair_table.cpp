@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/pair_table.hpp"
 
+#include <algorithm>
+
 namespace purview {
 
 PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
@@ -11,7 +13,6 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
     if (!is_new) return *entry;
     ++size_;
     entry->entity = entity;
-    entry->observer = observer;
     if (list_of_.size() <= index) list_of_.resize(index + 1 + index / 8, no_list);
     std::uint32_t& list = list_of_[index];
     if (list == no_list) {
@@ -23,28 +24,46 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
         free_lists_.pop_back();
     }
     List& its = by_entity_[list];
-    entry->in_entity = static_cast<std::uint32_t>(its.size());
+    if (its.size() >= looked_through)
+        far_[pair_key(observer, entity)] = static_cast<std::uint32_t>(its.size());
     its.push_back(observer);
     return *entry;
 }
 
-void PairTable::settle(const PairEntry& entry) {
+/// Where the observer stands in the list, which is not kept any more.
+std::size_t PairTable::take_position(const List& list, std::uint32_t observer,
+                                     EntityId entity) noexcept {
+    const std::size_t first = std::min(list.size(), looked_through);
+    const auto begin = list.begin(), end = begin + static_cast<std::ptrdiff_t>(first);
+    if (const auto found = std::find(begin, end, observer); found != end)
+        return static_cast<std::size_t>(found - begin);
+    const std::size_t at = *far_.find(pair_key(observer, entity));
+    far_.erase(pair_key(observer, entity));
+    return at;
+}
+
+void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     if (!entry.is_empty()) return;
     const EntityId entity = entry.entity;
-    const std::uint32_t at = entry.in_entity, list = list_of_[index_of(entity)];
-    by_observer_[entry.observer].erase(entry);
+    by_observer_[observer].erase(entry);
     --size_;
-    // The last of the list takes the place of the one that goes.
+    std::uint32_t& list = list_of_[index_of(entity)];
     List& its = by_entity_[list];
+    const std::size_t at = take_position(its, observer, entity);
+    // The last of the list takes the place of the one that goes.
     const std::uint32_t last = its.back();
     its.pop_back();
     if (at < its.size()) {
         its[at] = last;
-        by_observer_[last].find(index_of(entity))->in_entity = at;
+        if (at >= looked_through) {
+            far_[pair_key(last, entity)] = static_cast<std::uint32_t>(at);
+        } else if (its.size() >= looked_through) {
+            far_.erase(pair_key(last, entity));
+        }
     }
     if (!its.empty()) return;
-    list_of_[index_of(entity)] = no_list;
     free_lists_.push_back(list);
+    list = no_list;
 }
 
 }  // namespace purview

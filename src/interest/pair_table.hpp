@@ -19,40 +19,49 @@
 
 namespace purview {
 
+/// What the game says of a pair.
+enum class PairMark : std::uint8_t { allow, deny };
+
 struct PairEntry {
     using Key = std::uint32_t;
 
     EntityId entity = EntityId::none;
-    std::uint32_t observer = 0;   ///< index
-    std::uint32_t in_entity = 0;  ///< position in the entity's list
-    std::uint16_t owned = 0;      ///< members of the entity's group that he owns and sees by owning
+    std::uint16_t owned = 0;  ///< members of the entity's group that he owns and sees by owning
     std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
-    std::uint16_t nodes = 0;          ///< custom nodes that say yes
-    bool allow = false;
-    bool deny = false;
-    bool held = false;  ///< no node says yes any more, and its time is not over
+    std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes
+    std::uint16_t allow : 1 = 0;
+    std::uint16_t deny : 1 = 0;
+    std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
 
     Key key() const noexcept { return index_of(entity); }
     bool is_free() const noexcept { return entity == EntityId::none; }
     bool is_empty() const noexcept {
-        return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && !allow &&
-               !deny && !held;
+        return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && allow == 0 &&
+               deny == 0 && held == 0;
     }
     void clear() noexcept {
-        owned = owned_blind = member_allows = nodes = 0;
-        allow = deny = held = false;
+        owned = owned_blind = member_allows = 0;
+        nodes = allow = deny = held = 0;
+    }
+    bool has(PairMark mark) const noexcept { return mark == PairMark::allow ? allow : deny; }
+    void set(PairMark mark, bool value) noexcept {
+        if (mark == PairMark::allow) {
+            allow = value;
+        } else {
+            deny = value;
+        }
     }
 };
-static_assert(sizeof(PairEntry) == 32);  // two to a cache line
+static_assert(sizeof(PairEntry) == 16);  // four to a cache line
+
+/// One word for a pair; all ones are nobody's.
+constexpr std::uint64_t pair_key(std::uint32_t observer, EntityId entity) noexcept {
+    return (std::uint64_t{observer} << 32) | index_of(entity);
+}
 
 class PairTable {
   public:
-    static constexpr std::uint64_t key(std::uint32_t observer,
-                                       std::uint32_t entity_index) noexcept {
-        return (std::uint64_t{observer} << 32) | entity_index;
-    }
-
     /// Null when nothing is exceptional about the pair. Ids may be anything.
     const PairEntry* find(std::uint32_t observer, EntityId entity) const noexcept {
         return observer < by_observer_.size() ? by_observer_[observer].find(index_of(entity))
@@ -63,32 +72,29 @@ class PairTable {
         if (observer < by_observer_.size()) by_observer_[observer].prefetch(index_of(entity));
     }
     /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
-    /// those that come later: where the entry and the entity's list are, then both, then whose
-    /// place in that list changes.
+    /// those that come later: where the entry and the entity's list are, then both, then who is in
+    /// the list.
     template <class Span, class PairOf, class Visit>
     void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
-        constexpr std::size_t owner_ahead = 24, entry_ahead = 16, list_ahead = 10, last_ahead = 5;
-        const auto ahead = [&](std::size_t at, auto&& fetch) {
-            if (at >= list.size()) return;
-            const auto [observer, entity] = pair_of(list[at]);
-            fetch(observer, entity, find_list(entity));
-        };
+        constexpr std::size_t owner_ahead = 24, entry_ahead = 16, list_ahead = 8;
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (i + owner_ahead < list.size()) {
                 const auto [observer, entity] = pair_of(list[i + owner_ahead]);
                 if (observer < by_observer_.size()) prefetch_line(&by_observer_[observer]);
                 if (index_of(entity) < list_of_.size()) prefetch_line(&list_of_[index_of(entity)]);
             }
-            ahead(i + entry_ahead, [&](std::uint32_t observer, EntityId entity, const List* its) {
+            if (i + entry_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + entry_ahead]);
                 prefetch(observer, entity);
-                if (its != nullptr) prefetch_line(its);
-            });
-            ahead(i + list_ahead, [](std::uint32_t, EntityId, const List* its) {
-                if (its != nullptr) prefetch_line(its->data() + its->size() - 1);
-            });
-            ahead(i + last_ahead, [&](std::uint32_t, EntityId entity, const List* its) {
-                if (its != nullptr) prefetch(its->back(), entity);
-            });
+                if (const List* its = find_list(entity)) prefetch_line(its);
+            }
+            if (i + list_ahead < list.size()) {
+                const EntityId entity = pair_of(list[i + list_ahead]).second;
+                if (const List* its = find_list(entity)) {
+                    prefetch_line(its->data());
+                    prefetch_line(&its->back());
+                }
+            }
             visit(list[i]);
         }
     }
@@ -97,32 +103,31 @@ class PairTable {
     PairEntry& edit(std::uint32_t observer, EntityId entity);
     /// Drops the entry when no reason is left.
     void settle(std::uint32_t observer, EntityId entity) {
-        if (const PairEntry* entry = find(observer, entity)) settle(*entry);
+        if (const PairEntry* entry = find(observer, entity)) settle(observer, *entry);
     }
-    void settle(const PairEntry& entry);
+    void settle(std::uint32_t observer, const PairEntry& entry);
 
-    /// Pairs of an observer, or of an entity: visit(const PairEntry&). Nothing is edited meanwhile.
+    /// Pairs of an observer: visit(const PairEntry&). Nothing is edited meanwhile.
     template <class Visit>
     void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
         if (observer < by_observer_.size()) by_observer_[observer].for_each(visit);
     }
+    /// Pairs of an entity: visit(observer, const PairEntry&).
     template <class Visit>
     void for_each_of_entity(EntityId entity, Visit&& visit) const {
         constexpr std::size_t ahead = 8;
         const List* list = find_list(entity);
         for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
             if (i + ahead < list->size()) prefetch((*list)[i + ahead], entity);
-            visit(*find((*list)[i], entity));
+            visit((*list)[i], *find((*list)[i], entity));
         }
     }
     std::size_t count_of_observer(std::uint32_t observer) const noexcept {
         return observer < by_observer_.size() ? by_observer_[observer].size() : 0;
     }
-    /// One of them, or null.
-    const PairEntry* any_of_entity(EntityId entity) const noexcept {
-        const List* list = find_list(entity);
-        return list != nullptr ? find(list->back(), entity) : nullptr;
-    }
+    bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
+    /// One who has a pair with the entity, if has_any(entity).
+    std::uint32_t any_observer(EntityId entity) const noexcept { return find_list(entity)->back(); }
     std::size_t size() const noexcept { return size_; }
 
   private:
@@ -135,9 +140,15 @@ class PairTable {
         return list == no_list ? nullptr : &by_entity_[list];
     }
 
+    std::size_t take_position(const List& list, std::uint32_t observer, EntityId entity) noexcept;
+    /// Among so many, the first of a list, one is looked for; who stands behind them is known.
+    static constexpr std::size_t looked_through = 32;
+
     LineVector<FlatTable<PairEntry>> by_observer_;
     LineVector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
     LineVector<List> by_entity_;
+    FlatMap<std::uint64_t, std::uint32_t>
+        far_;  ///< by pair_key: positions of those behind the first
     std::vector<std::uint32_t> free_lists_;
     std::size_t size_ = 0;
 };

@@ -22,18 +22,17 @@ class Stays {
         Tick until = 0;  ///< the first tick in which it may leave
     };
     void begin(std::uint32_t observer, EntityId unit, Tick now, std::uint32_t ticks) {
-        by_pair_[PairTable::key(observer, index_of(unit))] = {unit, now, now + ticks};
+        by_pair_[pair_key(observer, unit)] = {unit, now, now + ticks};
         queue_.push_back({observer, unit, now + ticks});
     }
     /// Null: it has none.
     const Stay* find(std::uint32_t observer, EntityId unit) const noexcept {
         if (by_pair_.size() == 0) return nullptr;
-        const Stay* stay = by_pair_.find(PairTable::key(observer, index_of(unit)));
+        const Stay* stay = by_pair_.find(pair_key(observer, unit));
         return stay != nullptr && stay->entity == unit ? stay : nullptr;
     }
     void end(std::uint32_t observer, EntityId unit) {
-        if (find(observer, unit) != nullptr)
-            by_pair_.erase(PairTable::key(observer, index_of(unit)));
+        if (find(observer, unit) != nullptr) by_pair_.erase(pair_key(observer, unit));
     }
     /// visit(observer, unit) for all that end with this tick or before it, in the order in which
     /// they began.

@@ -174,14 +174,14 @@ void InterestData::count_marks(EntityId unit, EntityId member, int delta) {
         shows = marks->shows() ? 1 : 0;
     }
     std::vector<std::uint32_t> allowed;
-    pairs_.for_each_of_entity(member, [&](const PairEntry& pair) {
+    pairs_.for_each_of_entity(member, [&](std::uint32_t o, const PairEntry& pair) {
         cuts += pair.deny ? 1 : 0;
-        if (pair.allow) allowed.push_back(pair.observer);
+        if (pair.allow) allowed.push_back(o);
     });
     for (const std::uint32_t o : allowed) {
         PairEntry& pair = pairs_.edit(o, unit);
         pair.member_allows = static_cast<std::uint16_t>(pair.member_allows + delta);
-        pairs_.settle(pair);
+        pairs_.settle(o, pair);
     }
     if (cuts == 0 && shows == 0) return;
     UnitMarks& marks = unit_marks_[index_of(unit)];
@@ -229,21 +229,19 @@ Status InterestData::mark_mode(EntityId member, EntityMode mode) {
     return Status::ok;
 }
 
-Status InterestData::edit_member_pair(std::uint32_t o, EntityId member, bool PairEntry::*field,
-                                      bool value) {
+Status InterestData::edit_member_pair(std::uint32_t o, EntityId member, PairMark mark, bool value) {
     const EntityId unit = unit_of(member);
     const PairEntry* now = pairs_.find(o, member);
-    if ((now != nullptr && now->*field) != value) {
+    if ((now != nullptr && now->has(mark)) != value) {
         edit_groups({unit}, [&] {
             count_marks(unit, member, -1);
-            pairs_.edit(o, member).*field = value;
+            pairs_.edit(o, member).set(mark, value);
             pairs_.settle(o, member);
             count_marks(unit, member, +1);
         });
     }
-    return field == &PairEntry::allow && value && is_hidden_by_root(o, unit)
-               ? Status::hidden_by_root
-               : Status::ok;
+    return mark == PairMark::allow && value && is_hidden_by_root(o, unit) ? Status::hidden_by_root
+                                                                          : Status::ok;
 }
 
 /// Its observer goes: nobody is to be told.
@@ -257,7 +255,7 @@ void InterestData::forget_member_pair(std::uint32_t o, EntityId member) {
 
 /// Nothing is said of it that its unit must know.
 bool InterestData::is_plain_member(EntityId entity) const noexcept {
-    if (owners_.contains(index_of(entity)) || pairs_.any_of_entity(entity) != nullptr) return false;
+    if (owners_.contains(index_of(entity)) || pairs_.has_any(entity)) return false;
     if (is_member(entity)) return !member_marks_.contains(index_of(entity));
     const Slot slot = table_.slot_of(entity);
     const Columns& columns = facts_table_.columns;
@@ -278,13 +276,13 @@ void InterestData::take_marks_along(EntityId unit) {
                  : table_.flag(columns.explicit_only, slot) ? EntityMode::explicit_only
                                                             : EntityMode::nodes;
     if (!marks.is_empty()) member_marks_[index_of(unit)] = marks;
-    std::vector<PairEntry> said;
-    pairs_.for_each_of_entity(unit, [&](const PairEntry& pair) {
-        if (pair.allow || pair.deny) said.push_back(pair);
+    std::vector<std::pair<std::uint32_t, PairEntry>> said;
+    pairs_.for_each_of_entity(unit, [&](std::uint32_t o, const PairEntry& pair) {
+        if (pair.allow || pair.deny) said.emplace_back(o, pair);
     });
     dissolve_unit(unit);
-    for (const PairEntry& pair : said) {
-        PairEntry& its = pairs_.edit(pair.observer, unit);
+    for (const auto& [o, pair] : said) {
+        PairEntry& its = pairs_.edit(o, unit);
         its.allow = pair.allow;
         its.deny = pair.deny;
     }
