@@ -38,12 +38,12 @@ class FlatTable {
             if (entries_[i].key() == key) return &entries_[i];
         }
     }
-    /// Where it is, and where it is if another is there.
+    /// Where it is, and where it is if others are there.
     void prefetch(Key key) const noexcept {
         if (entries_.empty()) return;
-        const Entry* home_of_key = &entries_[home(key)];
-        prefetch_line(home_of_key);
-        if constexpr (sizeof(Entry) > 16) prefetch_line(home_of_key + 1);
+        const std::size_t at = home(key);
+        prefetch_line(&entries_[at]);
+        prefetch_line(&entries_[(at + run_length) & mask()]);
     }
 
     /// The entry of this key; or one that is free, which the caller makes the key's at once. And
@@ -128,6 +128,9 @@ class FlatTable {
     }
 
     static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15ULL;  // 2^64 by the golden ratio
+    /// So far a search goes, most of the time.
+    static constexpr std::size_t run_length = sizeof(Entry) > 16 ? 1 : 2;
+
     Storage entries_;
     std::uint32_t count_ = 0;
     std::uint32_t shift_ = 0;  ///< of a hash, which leaves a place

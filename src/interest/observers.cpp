@@ -461,13 +461,16 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     PairFacts facts = facts_of(o, slot, &pair);
     const bool before = x_holds(o, entity, slot, &pair, facts);
     pair.set(mark, value);
-    if (pair.deny) {
+    const bool is_denial_new = mark == PairMark::deny && facts.denied != value;
+    if (mark == PairMark::allow) {
+        facts.allowed = value || pair.member_allows > 0;
+    } else {
+        facts.denied = value;
+    }
+    if (facts.denied) {
         pair.held = false;
         stays_.end(o, entity);
     }
-    const bool is_denial_new = facts.denied != pair.deny;
-    facts.allowed = pair.allow || pair.member_allows > 0;
-    facts.denied = pair.deny;
     const bool after = x_holds(o, entity, slot, &pair, facts);
     if (!value) pairs_.settle(o, pair);
     if (is_denial_new) update_special(entity);

@@ -118,7 +118,10 @@ class WorldData {
     Status set_group_enabled(EntityId entity, bool enabled);
     bool is_group_enabled(std::uint32_t index) const noexcept { return entities_[index].enabled; }
     EntityId parent_at(std::uint32_t index) const noexcept { return entities_[index].parent; }
-    void prefetch(std::uint32_t index) const noexcept { prefetch_line(&entities_[index]); }
+    void prefetch(std::uint32_t index) const noexcept {
+        prefetch_line(&entities_[index]);
+        prefetch_line(&entities_[index].members);  // it may be in the next line
+    }
     EntityId root_at(std::uint32_t index) const noexcept { return entities_[index].root; }
     /// It is in the group of its parent.
     bool is_linked(std::uint32_t index) const noexcept {
