@@ -129,6 +129,10 @@ class PairTable {
     /// One who has a pair with the entity, if has_any(entity).
     std::uint32_t any_observer(EntityId entity) const noexcept { return find_list(entity)->back(); }
     std::size_t size() const noexcept { return size_; }
+    /// Positions in lists of entities that are kept: of those behind the first ones of each.
+    std::size_t positions_kept() const noexcept { return far_.size(); }
+    /// Among so many, the first of a list, one is looked for; who stands behind them is known.
+    static constexpr std::size_t looked_through = 32;
 
   private:
     using List = LineVector<std::uint32_t>;  ///< indices of observers
@@ -141,14 +145,11 @@ class PairTable {
     }
 
     std::size_t take_position(const List& list, std::uint32_t observer, EntityId entity) noexcept;
-    /// Among so many, the first of a list, one is looked for; who stands behind them is known.
-    static constexpr std::size_t looked_through = 32;
 
     LineVector<FlatTable<PairEntry>> by_observer_;
     LineVector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
     LineVector<List> by_entity_;
-    FlatMap<std::uint64_t, std::uint32_t>
-        far_;  ///< by pair_key: positions of those behind the first
+    FlatMap<std::uint64_t, std::uint32_t> far_;  ///< by pair_key: positions behind the first ones
     std::vector<std::uint32_t> free_lists_;
     std::size_t size_ = 0;
 };
