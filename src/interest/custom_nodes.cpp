@@ -12,7 +12,11 @@ namespace purview {
 void InterestData::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
     const bool before = x_holds(o, unit);
     PairEntry& pair = pairs_.edit(o, unit);
-    value ? ++pair.nodes : --pair.nodes;
+    if (value) {
+        ++pair.nodes;
+    } else {
+        --pair.nodes;
+    }
     pairs_.settle(o, unit);
     note(o, unit, before, x_holds(o, unit));
 }
