@@ -29,7 +29,7 @@ struct PairEntry {
     std::uint16_t owned = 0;  ///< members of the entity's group that he owns and sees by owning
     std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
-    std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes
+    std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes, of 4,096 at most
     std::uint16_t allow : 1 = 0;
     std::uint16_t deny : 1 = 0;
     std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
