@@ -59,9 +59,9 @@ void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
             continue;
         for (const EntityId unit : changed_rows_[at.source][at.row]) visit(unit);
     }
-    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) {
-        const Slot slot = table_.slot_of(pair.entity);
-        if (slot != no_slot && has_changed(slot)) visit(pair.entity);
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) {
+        const Slot slot = table_.slot_of(unit);
+        if (slot != no_slot && has_changed(slot)) visit(unit);
     });
 }
 

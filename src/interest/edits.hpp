@@ -97,7 +97,7 @@ void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
             if (unit != EntityId::none) visit(unit);
         }
     }
-    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) { visit(pair.entity); });
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) { visit(unit); });
 }
 
 template <class Edit>
@@ -241,8 +241,7 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
             if (!told) tell(unit);
         }
     }
-    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) {
-        const EntityId unit = pair.entity;
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) {
         if (!in_window(o, unit) && x_holds(o, unit) && !in_rows(o, unit)) tell(unit);
     });
 }

@@ -38,7 +38,7 @@ void InterestData::take_relevant(std::uint32_t observer) {
 void InterestData::forget_holds(std::uint32_t o) {
     if (def_.rules.min_stay_ticks == 0) return;
     std::vector<EntityId> units;
-    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) { units.push_back(pair.entity); });
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) { units.push_back(unit); });
     for (const EntityId unit : units) {
         pairs_.edit(o, unit).held = false;
         pairs_.settle(o, unit);
@@ -49,8 +49,8 @@ void InterestData::forget_pairs(std::uint32_t o) {
     std::vector<EntityId> units;
     while (pairs_.count_of_observer(o) > 0) {  // what is forgotten of a member may edit its unit's
         units.clear();
-        pairs_.for_each_of_observer(o,
-                                    [&](const PairEntry& pair) { units.push_back(pair.entity); });
+        pairs_.for_each_of_observer(
+            o, [&](EntityId unit, const PairEntry&) { units.push_back(unit); });
         for (const EntityId unit : units) {
             const PairEntry* pair = pairs_.find(o, unit);
             if (pair == nullptr) continue;
@@ -391,8 +391,8 @@ Status InterestData::set_lookahead(ObserverId id, float seconds) {
 
 void InterestData::collect_owned(std::uint32_t o, std::vector<EntityId>& out) const {
     out.clear();
-    pairs_.for_each_of_observer(o, [&](const PairEntry& pair) {
-        if (pair.owned > 0 || pair.owned_blind > 0) out.push_back(pair.entity);
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry& pair) {
+        if (pair.owned > 0 || pair.owned_blind > 0) out.push_back(unit);
     });
     std::sort(out.begin(), out.end(),
               [](EntityId a, EntityId b) { return index_of(a) < index_of(b); });
@@ -460,6 +460,8 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     PairEntry& pair = pairs_.edit(o, entity);
     PairFacts facts = facts_of(o, slot, &pair);
     const bool before = x_holds(o, entity, slot, &pair, facts);
+    // Told to `facts`, too, not asked of the pair again: a bit that was just written is slow to
+    // read.
     pair.set(mark, value);
     const bool is_denial_new = mark == PairMark::deny && facts.denied != value;
     if (mark == PairMark::allow) {

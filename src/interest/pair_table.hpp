@@ -25,7 +25,10 @@ enum class PairMark : std::uint8_t { allow, deny };
 struct PairEntry {
     using Key = std::uint32_t;
 
-    EntityId entity = EntityId::none;
+    static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+
+    std::uint32_t entity = nobody;  ///< its index
+    std::uint32_t at = 0;           ///< where he is in the entity's list, if behind its first ones
     std::uint16_t owned = 0;  ///< members of the entity's group that he owns and sees by owning
     std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
@@ -34,8 +37,8 @@ struct PairEntry {
     std::uint16_t deny : 1 = 0;
     std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
 
-    Key key() const noexcept { return index_of(entity); }
-    bool is_free() const noexcept { return entity == EntityId::none; }
+    Key key() const noexcept { return entity; }
+    bool is_free() const noexcept { return entity == nobody; }
     bool is_empty() const noexcept {
         return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && allow == 0 &&
                deny == 0 && held == 0;
@@ -91,8 +94,8 @@ class PairTable {
             if (i + list_ahead < list.size()) {
                 const EntityId entity = pair_of(list[i + list_ahead]).second;
                 if (const List* its = find_list(entity)) {
-                    prefetch_line(its->data());
-                    prefetch_line(&its->back());
+                    prefetch_line(its->observers.data());
+                    prefetch_line(&its->observers.back());
                 }
             }
             visit(list[i]);
@@ -107,19 +110,24 @@ class PairTable {
     }
     void settle(std::uint32_t observer, const PairEntry& entry);
 
-    /// Pairs of an observer: visit(const PairEntry&). Nothing is edited meanwhile.
+    /// Pairs of an observer: visit(entity, const PairEntry&). Nothing is edited meanwhile.
     template <class Visit>
     void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
-        if (observer < by_observer_.size()) by_observer_[observer].for_each(visit);
+        if (observer >= by_observer_.size()) return;
+        by_observer_[observer].for_each([&](const PairEntry& entry) {
+            visit(by_entity_[list_of_[entry.entity]].entity, entry);
+        });
     }
     /// Pairs of an entity: visit(observer, const PairEntry&).
     template <class Visit>
     void for_each_of_entity(EntityId entity, Visit&& visit) const {
         constexpr std::size_t ahead = 8;
         const List* list = find_list(entity);
-        for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-            if (i + ahead < list->size()) prefetch((*list)[i + ahead], entity);
-            visit((*list)[i], *find((*list)[i], entity));
+        if (list == nullptr) return;
+        const LineVector<std::uint32_t>& its = list->observers;
+        for (std::size_t i = 0; i < its.size(); ++i) {
+            if (i + ahead < its.size()) prefetch(its[i + ahead], entity);
+            visit(its[i], *find(its[i], entity));
         }
     }
     std::size_t count_of_observer(std::uint32_t observer) const noexcept {
@@ -127,29 +135,30 @@ class PairTable {
     }
     bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
     /// One who has a pair with the entity, if has_any(entity).
-    std::uint32_t any_observer(EntityId entity) const noexcept { return find_list(entity)->back(); }
+    std::uint32_t any_observer(EntityId entity) const noexcept {
+        return find_list(entity)->observers.back();
+    }
     std::size_t size() const noexcept { return size_; }
-    /// Positions in lists of entities that are kept: of those behind the first ones of each.
-    std::size_t positions_kept() const noexcept { return far_.size(); }
-    /// Among so many, the first of a list, one is looked for; who stands behind them is known.
+    /// Among so many, the first of a list, one is looked for where his entry does not say where he
+    /// is: most lists are short, and whom an edit moves in them need not be told.
     static constexpr std::size_t looked_through = 32;
 
   private:
-    using List = LineVector<std::uint32_t>;  ///< indices of observers
+    struct List {
+        EntityId entity = EntityId::none;
+        LineVector<std::uint32_t> observers;  ///< indices
+    };
     static constexpr std::uint32_t no_list = ~std::uint32_t{0};
-    /// Null, or not empty.
+    /// Null, or of somebody.
     const List* find_list(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
         const std::uint32_t list = index < list_of_.size() ? list_of_[index] : no_list;
         return list == no_list ? nullptr : &by_entity_[list];
     }
 
-    std::size_t take_position(const List& list, std::uint32_t observer, EntityId entity) noexcept;
-
     LineVector<FlatTable<PairEntry>> by_observer_;
     LineVector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
     LineVector<List> by_entity_;
-    FlatMap<std::uint64_t, std::uint32_t> far_;  ///< by pair_key: positions behind the first ones
     std::vector<std::uint32_t> free_lists_;
     std::size_t size_ = 0;
 };
