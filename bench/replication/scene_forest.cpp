@@ -173,6 +173,9 @@ void scene_forest(Report& report, const Options& options) {
         round(ticks, ours, straight, blind);
     }
     ours.add_bits(scene.meter->bits());
+    Meter alone;  // nobody empties its caches
+    alone.begin_round();
+    for (std::uint32_t i = 0; i < ticks; ++i) alone.add(scene.stage->step());
     const Checked checked = settle_and_check(*scene.stage);
     std::vector<Row> rows{ours.row("forest", "purview", players),
                           straight.row("forest", "straight", players),
@@ -181,6 +184,7 @@ void scene_forest(Report& report, const Options& options) {
     rows[1].checked = scene.check_straight();
     rows[0].more["budget_bytes"] = budget_bytes;
     rows[0].more["oldest_unsent_ticks"] = oldest;
+    rows[0].more["alone_ms"] = alone.row("forest", "alone", players).ms_p50;
     add_rows(report, rows);
     std::printf("forest: the oldest unsent change waited %u ticks\n", oldest);
 }

@@ -38,7 +38,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     for (const Mask mask :
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
           &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted, &LaneWords::owed,
-          &LaneWords::awaited, &LaneWords::lingering, &LaneWords::away, &LaneWords::shared,
+          &LaneWords::awaited, &LaneWords::away, &LaneWords::shared, &LaneWords::fresh,
           &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
         reset(mask, lane);
     }
@@ -69,7 +69,8 @@ void GhostTable::sent_sections(PacketRecord& record,
 void GhostTable::want(LocalId lane, Tick now) noexcept {
     if (!is_pending(lane)) anchor(lane);
     LaneTimes& times = times_of(lane);
-    if (!is_pending(lane)) waiting_of(lane) = times.pending_since = now;
+    Tick& waiting = waiting_of(lane);
+    if (!is_pending(lane)) waiting = times.pending_since = now;
     if (times.unheard_since == 0) times.unheard_since = now;
     set(&LaneWords::pending, lane);
 }
@@ -79,8 +80,9 @@ void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
     LaneTimes& times = times_of(lane);
     if (times.sent == record.tick) reset(&LaneWords::awaited, lane);
     if (!is_pending(lane)) anchor(lane);
+    Tick& waiting = waiting_of(lane);
     if (times.unheard_since == 0) times.unheard_since = record.tick;
-    waiting_of(lane) = times.unheard_since;
+    waiting = times.unheard_since;
     if (!is_pending(lane)) times.pending_since = tick_;
     set(&LaneWords::pending, lane);
 }
@@ -93,7 +95,7 @@ void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
         return;
     }
     reset(&LaneWords::awaited, lane);
-    times.unheard_since = is_pending(lane) ? waiting_of(lane) : 0;
+    times.unheard_since = is_pending(lane) ? waiting_since(lane) : 0;
 }
 
 /// The baseline is younger: once nothing special lasts, it is not looked at any more.
@@ -148,7 +150,6 @@ LocalId GhostTable::find_lingering(EntityId entity) const noexcept {
 }
 
 void GhostTable::end_lingering(LocalId lane) noexcept {
-    reset(&LaneWords::lingering, lane);
     special_[lane].keeping = {};
     --lingering_count_;
     const LocalId* newest = lingering_of_.find(entity_index(lane));
@@ -177,7 +178,6 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
                          PURVIEW_GUARD(copy_is_held, is_held(lane)) &&
                          PURVIEW_GUARD(copies_kept, lingering_count_ < lingering_max);
     if (!is_kept) return false;
-    set(&LaneWords::lingering, lane);
     special_[lane].keeping = keeping;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
@@ -285,7 +285,7 @@ void GhostTable::lost(const PacketRecord& record) {
                 set(&LaneWords::needs_leave, lane);
                 break;
             case SentAs::keep:
-                if (test(&LaneWords::lingering, lane)) set(&LaneWords::needs_leave, lane);
+                if (is_kept(lane)) set(&LaneWords::needs_leave, lane);
                 break;
         }
     });

@@ -90,9 +90,11 @@ struct LaneWords {
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
     std::uint64_t owed = 0;          ///< not all of it fits into a packet
-    std::uint64_t lingering = 0;     ///< left, and its copy is kept
     std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
     std::uint64_t shared = 0;        ///< sections have told of it since its baseline
+    /// Of pending ones: waits since the tick that was gathered last, which is not written down.
+    /// Most are sent in that tick.
+    std::uint64_t fresh = 0;
 };
 
 static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
@@ -268,14 +270,15 @@ class GhostTable {
     /// How urgent it is that it is sent, by how long it waits. `is_at_rest`: it will not change
     /// again.
     float priority(LocalId lane, Tick now, bool is_at_rest) const noexcept {
-        const LaneBlock& block = blocks_[lane / bits_per_word];
-        const std::size_t i = lane % bits_per_word;
-        return lane_priority(now, block.waiting_since[i], block.weight[i], is_at_rest);
+        return lane_priority(now, waiting_since(lane),
+                             blocks_[lane / bits_per_word].weight[lane % bits_per_word],
+                             is_at_rest);
     }
     /// Of 64 lanes, and which of them have at least `least`.
     std::uint64_t priorities(std::size_t word, Tick now, std::uint64_t at_rest, float least,
-                             std::span<float, bits_per_word> out) const noexcept {
-        const LaneBlock& block = blocks_[word];
+                             std::span<float, bits_per_word> out) noexcept {
+        LaneBlock& block = blocks_[word];
+        write_waits(block);
         return lane_priorities(now, block.waiting_since, block.weight, at_rest, least, out);
     }
     /// Tick of the last packet with the ghost; 0: never.
@@ -306,6 +309,7 @@ class GhostTable {
     Reason leave_reason(LocalId lane) const noexcept { return special_[lane].leave_reason; }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
     LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
+    bool is_kept(LocalId lane) const noexcept { return kept_as(lane) != LeavePolicy::despawn; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
     Tick baseline(LocalId lane) const noexcept { return times_of(lane).baseline; }
     /// Of the last change of owner or of what is told; 0: the baseline covers it.
@@ -322,14 +326,17 @@ class GhostTable {
     /// Of a pending lane: since when something is not sent, or was sent and lost.
     /// Of the change that it waits to tell, however often that was lost: what it is urgent by.
     Tick waiting_since(LocalId lane) const noexcept {
-        return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
+        return is_fresh(lane) ? tick_
+                              : blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
     }
     /// The longest that anything waited after the tick in which it could have been sent, until it
     /// was sent, or gone; what waits now is in backlog_of.
     Tick longest_wait_ticks() const noexcept { return longest_wait_; }
     /// Since when nothing is under way with it: the change, or that its packet was known to be
     /// lost.
-    Tick pending_since(LocalId lane) const noexcept { return times_of(lane).pending_since; }
+    Tick pending_since(LocalId lane) const noexcept {
+        return is_fresh(lane) ? tick_ : times_of(lane).pending_since;
+    }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(&LaneWords::held, lane); }
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
@@ -448,8 +455,21 @@ class GhostTable {
     const LaneTimes& times_of(LocalId lane) const noexcept {
         return blocks_[lane / bits_per_word].times[lane % bits_per_word];
     }
+    bool is_fresh(LocalId lane) const noexcept { return test(&LaneWords::fresh, lane); }
+    /// Since when the fresh ones wait.
+    void write_waits(LaneBlock& block) noexcept {
+        for_each_bit(block.of.fresh, 0, [&](std::size_t i) {
+            LaneTimes& times = block.times[i];
+            block.waiting_since[i] = times.pending_since = tick_;
+            if (times.unheard_since == 0) times.unheard_since = tick_;
+        });
+        block.of.fresh = 0;
+    }
+    /// The lane, which is not fresh any more.
     Tick& waiting_of(LocalId lane) noexcept {
-        return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
+        LaneBlock& block = blocks_[lane / bits_per_word];
+        if (is_fresh(lane)) write_waits(block);
+        return block.waiting_since[lane % bits_per_word];
     }
     static constexpr LaneSpecial nothing_special{};
     /// Of what lies behind the baseline it may know nothing: there is nothing to tell of it.
@@ -467,10 +487,14 @@ class GhostTable {
         end_wait(blocks_[lane / bits_per_word].of, std::uint64_t{1} << (lane % bits_per_word),
                  times_of(lane), now);
     }
-    void end_wait(LaneWords& of, std::uint64_t bit, const LaneTimes& its, Tick now) noexcept {
+    void end_wait(LaneWords& of, std::uint64_t bit, LaneTimes& its, Tick now) noexcept {
         of.pending &= ~bit;
-        if (now > its.pending_since)
+        if ((of.fresh & bit) != 0) {
+            of.fresh &= ~bit;
+            if (its.unheard_since == 0) its.unheard_since = tick_;
+        } else if (now > its.pending_since) {
             longest_wait_ = std::max(longest_wait_, now - 1 - its.pending_since);
+        }
     }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;
@@ -508,9 +532,10 @@ class GhostTable {
 template <class Visit>
 void GhostTable::drop_lingering(Tick now, Visit&& visit) {
     for (std::size_t w = 0; lingering_count_ > 0 && w < blocks_.size(); ++w) {
-        for_each_bit(blocks_[w].of.lingering, w * bits_per_word, [&](std::size_t l) {
+        const LaneWords& of = blocks_[w].of;
+        for_each_bit(of.used & ~of.live, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            if (special_[lane].keeping.until > now) return;
+            if (!is_kept(lane) || special_[lane].keeping.until > now) return;
             end_lingering(lane);
             special_[lane].leave_reason = Reason::left;
             set(&LaneWords::needs_leave, lane);
@@ -561,6 +586,9 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
 template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
                         IsTold&& is_told, IsOff&& is_off) {
+    for (LaneBlock& block : blocks_) {
+        if (block.of.fresh != 0) write_waits(block);
+    }
     tick_ = now;
     for (std::size_t w = 0; w < blocks_.size(); ++w) {
         LaneBlock& block = blocks_[w];
@@ -585,12 +613,8 @@ void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::ui
         for_each_bit(wanted & of.shared, w * bits_per_word,
                      [&](std::size_t lane) { anchor(static_cast<LocalId>(lane)); });
         of.pending |= wanted;
-        for_each_bit(wanted, 0, [&](std::size_t i) {
-            block.waiting_since[i] = now;
-            LaneTimes& times = block.times[i];
-            times.pending_since = now;
-            if (times.unheard_since == 0) times.unheard_since = now;
-        });
+        of.fresh |= wanted;
+        for_each_bit(wanted, 0, [&](std::size_t i) { prefetch_line(&block.times[i]); });
     }
 }
 

@@ -31,7 +31,7 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
     SnapshotItem item;
     item.lane = lane;
     item.type = ItemType::leave;
-    item.keeps = ghosts.kept_as(lane) != LeavePolicy::despawn;
+    item.keeps = ghosts.is_kept(lane);
     item.bits = leave_reason_bits + 1 + leave_policy_bits;
     item.priority = leave_priority;
     return item;
@@ -60,9 +60,8 @@ float priority_of(const ReplicationInput& input, const GhostTable& ghosts, Local
 }
 
 /// The same of 64 lanes, as far as they are asked about, and which of them have at least `least`.
-std::uint64_t priorities_of(const ReplicationInput& input, const GhostTable& ghosts,
-                            std::size_t word, std::uint64_t asked, float least,
-                            std::span<float, bits_per_word> out) {
+std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
+                            std::uint64_t asked, float least, std::span<float, bits_per_word> out) {
     std::uint64_t at_rest = ~ghosts.lanes_in(input.fields.changed(), word);
     // Of these a change may be one that the observer is not told.
     for_each_bit(asked & ghosts.restricted()[word] & ~at_rest, 0, [&](std::size_t i) {
@@ -319,7 +318,7 @@ void add_due(Planner& planner, const SnapshotPlan& plan) {
 /// What is most urgent of all that may go, in that order, until the budget is full. First those
 /// with about the priority that was enough for the last list; the others where that leaves room.
 /// True: there was more.
-bool add_urgent(const ReplicationInput& input, const GhostTable& ghosts, Planner& planner,
+bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& planner,
                 std::uint64_t budget_bits, std::size_t count, LastPlan& last, SnapshotPlan& plan) {
     constexpr std::size_t keys_least = 256;
     if (plan.keys.size() < count) plan.keys.resize(std::max(keys_least, 2 * count));
