@@ -71,6 +71,11 @@ void ServerData::decide_interest() {
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
     cache_.clear();
+    fields_.changed().for_each([&](std::size_t i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        cache_.prefetch(index);
+        fields_.prefetch_ticks(index, world.data().kind_at(index));
+    });
     shared_.update(world.data(), fields_, tick_number);
     rewind.record();
 }

@@ -50,6 +50,14 @@ class FieldStore {
             prefetch_line(column.words.data() + std::size_t{entity_index} * column.word_count);
         }
     }
+    /// What changed_since asks.
+    void prefetch_ticks(std::uint32_t entity_index, KindId kind) const noexcept {
+        prefetch_line(&parent_ticks_[entity_index]);
+        for (const KindLayout::Part& part : layout(kind).parts) {
+            const Column& column = columns_[index_of(part.component)];
+            prefetch_line(column.ticks.data() + std::size_t{entity_index} * column.field_count);
+        }
+    }
     Tick changed_tick(std::uint32_t entity_index, const KindField& field) const noexcept {
         const Column& column = columns_[index_of(field.component)];
         return column.ticks[std::size_t{entity_index} * column.field_count + field.field];
