@@ -204,8 +204,18 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
     const auto tell = [&](EntityId unit) {
         if (!is_mixed(unit)) for_each_visible(o, unit, true, visit);
     };
+    // Who is there, and what his whole id is, of blocks that come later.
+    constexpr std::size_t entity_ahead = 8, home_ahead = 4;
     const Window& window = observer.window;
     for (std::size_t at = 0; at < window.size(); ++at) {
+        if (at + entity_ahead < window.size())
+            table_.prefetch_entity(slot_at(window.blocks()[at + entity_ahead], 0));
+        if (at + home_ahead < window.size()) {
+            const BlockIndex block = window.blocks()[at + home_ahead];
+            for_each_bit(window.masks()[at + home_ahead], 0, [&](std::size_t lane) {
+                table_.prefetch_home(slot_at(block, static_cast<unsigned>(lane)));
+            });
+        }
         const BlockIndex block = window.blocks()[at];
         for (Mask rest = window.masks()[at]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));

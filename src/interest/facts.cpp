@@ -91,9 +91,12 @@ void InterestData::log_fact(std::uint32_t observer, EntityId entity, bool enter)
 void InterestData::settle_facts() {
     if (facts_settled_ == facts_.size()) return;
     sort_facts();
+    constexpr std::size_t ahead = 16;
     for (std::uint32_t o = 0; o < facts_of_observer_.keys(); ++o) {
         last_facts_of_ = o;
         for (std::uint32_t i = facts_of_observer_.begin(o); i < facts_of_observer_.end(o); ++i) {
+            if (i + ahead < facts_.size() && index_of(facts_[i + ahead].entity) < last_fact_.size())
+                prefetch_line(&last_fact_[index_of(facts_[i + ahead].entity)]);
             Fact& fact = facts_[i];
             if (fact.cancelled) continue;
             if (last_fact_.size() <= index_of(fact.entity))

@@ -413,7 +413,7 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
     const std::size_t end = std::min(observer.window.bytes(), lines_max * cache_line_bytes);
     for (std::size_t at = 0; at < end; at += cache_line_bytes) prefetch_line(data + at);
     const Slot slot = table_.slot_of(observer.main);
-    if (slot != no_slot) prefetch_line(table_.coordinates(block_of(slot)));
+    if (slot != no_slot) table_.prefetch_place(slot);
 }
 
 /// Nothing but what windows say makes events in this tick: there is nothing to look up.
