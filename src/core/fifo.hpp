@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "core/aligned.hpp"
+#include "core/prefetch.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -38,6 +39,12 @@ class Fifo {
     void push(const T& value) {
         if (size() == ring_.size()) grow();
         ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = value;
+    }
+    /// Before so many are pushed.
+    void prefetch_end(std::size_t count) const noexcept {
+        static_assert(sizeof(T) <= cache_line_bytes);
+        for (std::size_t i = 0; i < count && !ring_.empty(); i += cache_line_bytes / sizeof(T))
+            prefetch_line(&ring_[(static_cast<std::size_t>(end_) + i) & (ring_.size() - 1)]);
     }
     /// Everything before the position is over.
     void drop_before(Position at) noexcept {

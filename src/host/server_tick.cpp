@@ -107,6 +107,7 @@ void ServerData::gather(SessionGroup group) {
         gather_changes(*session, session->shared.covered());
         tell_references(*session);
         prefetch_changes(input, session->ghosts);
+        session->prefetch_packet();
     }
 }
 

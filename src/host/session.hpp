@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "core/prefetch.hpp"
 #include "host/server_inputs.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
@@ -85,6 +86,17 @@ struct Session {
     /// For an operator who watches: what the client held after each packet.
     bool keep_held_reports = false;
     std::vector<HeldReport> held_reports;
+
+    /// What is noted of the next packet, some time before it is written.
+    void prefetch_packet() const noexcept {
+        constexpr std::size_t items_usual = 32;
+        const std::uint32_t sequence = link.next_sequence();
+        link.prefetch_header();
+        ghosts.prefetch_record(items_usual);
+        prefetch_line(&sent_at[sequence % sent_at.size()]);
+        prefetch_line(&sent_tick[sequence % sent_tick.size()]);
+        prefetch_line(&bytes_sent);
+    }
 };
 
 }  // namespace purview

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "core/prefetch.hpp"
 #include "wire/bit_reader.hpp"
 #include "wire/bit_writer.hpp"
 
@@ -49,6 +50,12 @@ class PacketLink {
     /// The packet whose header was read last counts as applied. Appends the fates that it told.
     void accept(std::vector<DeliveryNotice>& notices);
 
+    std::uint32_t next_sequence() const noexcept { return next_; }
+    /// What write_header looks up.
+    void prefetch_header() const noexcept {
+        if (!told_by_.empty()) prefetch_line(&told_by_[next_ % under_way_max]);
+        prefetch_line(&history_[(newest_ / 64) % history_words]);
+    }
     std::uint32_t newest_accepted() const noexcept { return newest_; }
     /// Packets up to this number have a known fate; the other side has applied the last delivered.
     std::uint32_t resolved() const noexcept { return resolved_; }

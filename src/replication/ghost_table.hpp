@@ -404,6 +404,12 @@ class GhostTable {
         end_wait(lane, tick_);
         times_of(lane).unheard_since = 0;
     }
+    /// Where the next record goes, if it has so many items.
+    void prefetch_record(std::size_t items) const noexcept {
+        records_.prefetch_end(1);
+        sent_items_.prefetch_end(items);
+        live_words_.prefetch_end(blocks_.size());
+    }
     /// The packet goes out with these items; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
