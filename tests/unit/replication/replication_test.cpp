@@ -134,6 +134,101 @@ TEST_CASE("replication: what is lost again and again grows older all the same (O
     CHECK(ghosts.waiting_since(0) == 30);
 }
 
+namespace {
+
+/// Since when one ghost waits, written down whenever anything happens to it.
+struct Waits {
+    bool is_pending = false;
+    Tick waiting = 0, pending = 0, unheard = 0, sent = 0;
+
+    void change(Tick now) {
+        if (is_pending) return;
+        is_pending = true;
+        waiting = pending = now;
+        if (unheard == 0) unheard = now;
+    }
+    void send(Tick now) {
+        is_pending = false;
+        sent = now;
+    }
+    void hear(Tick record) { unheard = sent != record ? record + 1 : is_pending ? waiting : 0; }
+    void lose(Tick record, Tick gathered) {
+        if (sent != record) return;
+        if (unheard == 0) unheard = record;
+        waiting = unheard;
+        if (!is_pending) pending = gathered;
+        is_pending = true;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("replication: since when ghosts wait, whatever is sent, lost and heard (O21)") {
+    constexpr std::uint32_t lanes = 70;  // a word, and some
+    constexpr Tick round_trip = 3;
+    SplitMix random(6);
+    GhostTable ghosts;
+    std::vector<Waits> twins(lanes);
+    for (std::uint32_t i = 0; i < lanes; ++i) {
+        ghosts.sent(ghosts.begin_record(i + 1, 1),
+                    ghosts.enter(make_entity_id(i, 1), KindId{}, false, 1), SentAs::enter);
+    }
+    for (std::uint32_t i = 0; i < lanes; ++i) ghosts.resolve(i + 1, true);
+    struct Packet {
+        std::uint32_t sequence;
+        Tick tick;
+        std::vector<LocalId> lanes;
+    };
+    std::vector<Packet> under_way;
+    std::uint32_t sequence = lanes + 1;
+    std::size_t lost = 0, waited = 0;
+    for (Tick now = 10; now < 4'000; ++now) {
+        while (!under_way.empty() && under_way.front().tick + round_trip <= now) {
+            const Packet& packet = under_way.front();
+            const bool arrives = random.below(4) != 0;
+            ghosts.resolve(packet.sequence, arrives);
+            for (const LocalId lane : packet.lanes)
+                arrives ? twins[lane].hear(packet.tick) : twins[lane].lose(packet.tick, now - 1);
+            lost += arrives ? 0 : packet.lanes.size();
+            under_way.erase(under_way.begin());
+        }
+        Bitset changed(128);
+        for (std::uint32_t i = 0; i < lanes; ++i) {
+            if (random.below(8) != 0) continue;
+            changed.set(i);
+            twins[i].change(now);
+        }
+        const auto always = [](LocalId) { return true; };
+        ghosts.gather(changed, now, {}, always, always);
+        for (std::uint32_t word = 0; random.below(2) == 0 && word < 2; ++word) {
+            std::array<float, 64> priority{};
+            (void)ghosts.priorities(word, now, 0, 0, priority);
+            for (std::uint32_t i = 0; i < 64 && word * 64 + i < lanes; ++i) {
+                if (twins[word * 64 + i].is_pending)
+                    REQUIRE(priority[i] == ghosts.priority(word * 64 + i, now, false));
+            }
+        }
+        for (std::uint32_t i = 0; i < lanes; ++i) {
+            REQUIRE(ghosts.is_pending(i) == twins[i].is_pending);
+            if (!twins[i].is_pending) continue;
+            REQUIRE(ghosts.waiting_since(i) == twins[i].waiting);
+            REQUIRE(ghosts.pending_since(i) == twins[i].pending);
+            waited += twins[i].waiting != now ? 1 : 0;
+        }
+        Packet packet{sequence++, now, {}};
+        PacketRecord& record = ghosts.begin_record(packet.sequence, now);
+        for (std::uint32_t i = 0; i < lanes; ++i) {
+            if (!twins[i].is_pending || random.below(2) == 0) continue;
+            ghosts.sent(record, i, SentAs::update);
+            twins[i].send(now);
+            packet.lanes.push_back(i);
+        }
+        under_way.push_back(packet);
+    }
+    CHECK(lost > 1'000);
+    CHECK(waited > 1'000);
+}
+
 TEST_CASE("replication: priorities of sixty-four ghosts are those of one after the other") {
     SplitMix random(23);
     for (int round = 0; round < 500; ++round) {
