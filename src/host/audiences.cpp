@@ -58,22 +58,52 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 
 }  // namespace
 
+void ServerData::note_owner_or_key(std::uint32_t index) {
+    if (owner_or_key_changed_.size() <= index) owner_or_key_changed_.resize(index + 1);
+    owner_or_key_changed_.set(index);
+}
+
+/// Of whom it may be another answer than in the last tick: who came, whose owner or key changed or
+/// whose kind has an audience of the game's own; all, if the observer is another one to them.
+void ServerData::list_audiences(Session& session, EntityId main) {
+    const GhostTable& ghosts = session.ghosts;
+    AudienceScratch& room = audience_;
+    room.lanes.clear();
+    room.told.clear();
+    const bool asks_all = main != session.audience_main ||
+                          (main != EntityId::none && owner_or_key_changed_.test(index_of(main)));
+    session.audience_main = main;
+    room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
+    for (const RelevanceEvent& event : interest.events_of(session.observer)) {
+        const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
+        if (lane != no_local_id)
+            room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+    }
+    for (std::size_t w = 0; w < room.again.size(); ++w) {
+        const std::uint64_t restricted = ghosts.restricted()[w] & ghosts.live()[w];
+        std::uint64_t& again = room.again[w];
+        if (any_owner_or_key_changed_) again |= ghosts.lanes_in(owner_or_key_changed_, w);
+        if (any_asks_always_) {
+            for_each_bit(restricted & ~again, 0, [&](std::size_t i) {
+                const KindId kind = ghosts.kind(static_cast<LocalId>(w * bits_per_word + i));
+                again |= std::uint64_t{asks_always_[index_of(kind)]} << i;
+            });
+        }
+        for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t lane) {
+            room.lanes.push_back(static_cast<LocalId>(lane));
+            room.told.push_back(told_all);
+        });
+    }
+}
+
 void ServerData::decide_audiences(Session& session) {
     if (session.observer == ObserverId::none || session.state == Session::State::probe) return;
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = audience_;
-    room.lanes.clear();
-    room.told.clear();
-    for (std::size_t w = 0; w < ghosts.restricted().size(); ++w) {
-        for_each_bit(ghosts.restricted()[w] & ghosts.live()[w], w * bits_per_word,
-                     [&](std::size_t lane) {
-                         room.lanes.push_back(static_cast<LocalId>(lane));
-                         room.told.push_back(told_all);
-                     });
-    }
+    const EntityId main = interest.main_entity(session.observer);
+    list_audiences(session, main);
     if (room.lanes.empty()) return;
     const WorldData& data = world.data();
-    const EntityId main = interest.main_entity(session.observer);
     const auto part_of = [&](LocalId lane, ComponentId component) {
         const auto& parts = fields_.layout(ghosts.kind(lane)).parts;
         std::size_t p = 0;

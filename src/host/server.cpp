@@ -61,6 +61,13 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
     for (const KindLayout& layout : layouts_of(*def.schema)) {
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
+        const bool is_custom = std::any_of(
+            layout.parts.begin(), layout.parts.end(), [&](const KindLayout::Part& part) {
+                const ComponentDef& component = def.schema->components()[index_of(part.component)];
+                return component.audience.type == AudienceType::custom;
+            });
+        asks_always_.push_back(is_custom || takes_turns_.back());
+        any_asks_always_ |= asks_always_.back();
     }
     std::vector<bool> by_bounds;
     for (const KindInterest& kind : def.kinds) {

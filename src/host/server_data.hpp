@@ -27,6 +27,7 @@ enum class Spoil : std::uint8_t { none, leak, stale, field, order };
 
 /// Room to work in for ServerData::decide_audiences.
 struct AudienceScratch {
+    std::vector<std::uint64_t> again;  ///< lanes that are asked about, by mask
     std::vector<LocalId> lanes;
     std::vector<std::uint32_t> told;   ///< [lanes]
     std::vector<std::uint32_t> asked;  ///< indices into lanes
@@ -147,6 +148,9 @@ class ServerData {
     void give_up_sections(Session& session);
     void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
+    void list_audiences(Session& session, EntityId main);
+    /// Audiences that depend on the entity's owner or keys are asked again.
+    void note_owner_or_key(std::uint32_t index);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
@@ -222,6 +226,11 @@ class ServerData {
     std::vector<std::byte> packet_;                                             ///< scratch
     std::vector<EntityId> named_;                                               ///< scratch
     AudienceScratch audience_;
+    /// By entity index: its owner or a key is another one since the last tick.
+    Bitset owner_or_key_changed_;
+    bool any_owner_or_key_changed_ = false;
+    std::vector<bool> asks_always_;  ///< by KindId: an audience of its may answer anew by itself
+    bool any_asks_always_ = false;
     struct {
         std::vector<LocalId> lanes;
         std::vector<EntityId> entities;

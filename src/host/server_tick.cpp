@@ -70,6 +70,8 @@ void ServerData::decide_interest() {
 
 void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
+    owner_or_key_changed_.resize(std::max(owner_or_key_changed_.size(), fields_.changed().size()));
+    any_owner_or_key_changed_ = !owner_or_key_changed_.none();
     cache_.clear();
     fields_.changed().for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
@@ -91,10 +93,8 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
     ghosts.gather(
         fields_.changed(), tick_number, covered,
         [&](LocalId lane) {
-            const KindId kind = ghosts.kind(lane);
-            return fields_.has_changed(ghosts.entity_index(lane), kind,
-                                       fields_.layout(kind).fields_of(ghosts.told(lane)),
-                                       tick_number);
+            const FieldMask told = fields_.layout(ghosts.kind(lane)).fields_of(ghosts.told(lane));
+            return fields_.has_changed(ghosts.entity_index(lane), told);
         },
         [&](LocalId lane) { return is_off(fields_, ghosts, lane, tick_number); });
 }
@@ -147,6 +147,7 @@ void ServerData::encode(SessionGroup group, Micros now) {
 void ServerData::send() {
     inputs.groups.end_tick();
     world.data().clear_changes();
+    if (any_owner_or_key_changed_) owner_or_key_changed_.clear_all();
     bytes_sent_ = 0;
     for (const auto& session : sessions) {
         if (session->state != Session::State::probe) bytes_sent_ += session->bytes_sent;

@@ -53,6 +53,7 @@ struct Session {
     StreamSender stream_out;
     StreamReceiver stream_in;
     GhostTable ghosts;
+    EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
     LastPlan last_plan;
     SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
     SharedReader shared;

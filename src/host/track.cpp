@@ -51,6 +51,7 @@ void ServerData::track_op(const WorldOp& op) {
         case WorldOp::Type::owner: {
             const ObserverId owner = data.owner_at(index);
             (void)interest.set_owner(op.entity, owner);
+            note_owner_or_key(index);
             for (auto& session : sessions) {
                 session->ghosts.set_owned(op.entity, session->observer == owner, edit_tick());
             }
@@ -72,6 +73,7 @@ void ServerData::track_facts() {
             (void)interest.set_flag(change.entity, change.flag, change.key != Key::none);
         } else if (change.domain != KeyDomain::none) {
             (void)interest.set_key(change.entity, change.domain, change.key);
+            note_owner_or_key(index_of(change.entity));
         } else {
             (void)interest.set_value(change.entity, change.value, change.number);
         }

@@ -21,6 +21,7 @@ FieldStore::FieldStore(const Schema& schema) : schema_(&schema), layouts_(layout
     for (const KindLayout& layout : layouts_) {
         PURVIEW_ASSERT(layout.fields.size() <= Schema::kind_fields_max);
         has_references_ |= layout.references != 0;
+        keeps_changed_fields_ |= layout.audience != 0 || layout.extrapolated != 0;
         has_extrapolated_ |= layout.extrapolated != 0;
     }
     for (const ComponentDef& component : schema.components()) {
@@ -42,6 +43,7 @@ void FieldStore::grow(std::uint32_t entities) {
         column.ticks.resize(size * column.field_count, 0);
     }
     if (has_references_) referrers_.resize(size);
+    if (keeps_changed_fields_) changed_fields_.resize(size);
 }
 
 bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
@@ -158,6 +160,14 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
             if (quantise_component(world, index, component, tick, fresh)) changed_.set(index);
         });
     }
+    if (!keeps_changed_fields_) return;
+    // Everybody who sees them asks.
+    changed_.for_each([&](std::size_t i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        changed_fields_[index] = parent_ticks_[index] == tick
+                                     ? ~FieldMask{0}
+                                     : changed_since(index, world.kind_at(index), tick - 1);
+    });
 }
 
 ChangedFields FieldStore::changes_since(std::uint32_t entity_index, KindId kind,

@@ -81,11 +81,10 @@ class FieldStore {
     Tick parent_tick(std::uint32_t entity_index) const noexcept {
         return entity_index < parent_ticks_.size() ? parent_ticks_[entity_index] : 0;
     }
-    /// Its parent changed in the last diff, or one of these fields did.
-    bool has_changed(std::uint32_t entity_index, KindId kind, FieldMask fields,
-                     Tick tick) const noexcept {
-        return parent_tick(entity_index) == tick ||
-               (changed_since(entity_index, kind, tick - 1) & fields) != 0;
+    /// Of one in changed() whose kind has audiences or extrapolated fields: its parent changed in
+    /// the last diff, or one of these fields did.
+    bool has_changed(std::uint32_t entity_index, FieldMask fields) const noexcept {
+        return (changed_fields_[entity_index] & fields) != 0;
     }
     /// Fields that changed after `baseline`, references aside.
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) const noexcept {
@@ -117,6 +116,7 @@ class FieldStore {
     std::vector<KindLayout> layouts_;
     std::vector<Column> columns_;
     bool has_references_ = false;
+    bool keeps_changed_fields_ = false;
     bool has_extrapolated_ = false;
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
@@ -124,6 +124,7 @@ class FieldStore {
     LineVector<Tick> parent_ticks_;
     std::vector<EntityId> parents_;  ///< by entity index: as of the last diff
     Bitset changed_;
+    LineVector<FieldMask> changed_fields_;  ///< by entity index, if they are kept
     Bitset spawned_;
 };
 
