@@ -94,7 +94,7 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
         fields_.changed(), tick_number, covered,
         [&](LocalId lane) {
             const FieldMask told = fields_.layout(ghosts.kind(lane)).fields_of(ghosts.told(lane));
-            return fields_.has_changed(ghosts.entity_index(lane), told);
+            return fields_.has_changed(ghosts.entity_index(lane), told, tick_number);
         },
         [&](LocalId lane) { return is_off(fields_, ghosts, lane, tick_number); });
 }

@@ -31,7 +31,8 @@ bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Ti
     if (!fields.changed().test(index)) return false;
     const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = fields.layout(kind);
-    return fields.has_changed(index, layout.fields_of(ghosts.told(lane)) & ~layout.extrapolated);
+    return fields.has_changed(index, layout.fields_of(ghosts.told(lane)) & ~layout.extrapolated,
+                              tick);
 }
 
 bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {

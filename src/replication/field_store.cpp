@@ -164,9 +164,7 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
     // Everybody who sees them asks.
     changed_.for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        changed_fields_[index] = parent_ticks_[index] == tick
-                                     ? ~FieldMask{0}
-                                     : changed_since(index, world.kind_at(index), tick - 1);
+        changed_fields_[index] = changed_since(index, world.kind_at(index), tick - 1);
     });
 }
 

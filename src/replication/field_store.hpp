@@ -83,8 +83,8 @@ class FieldStore {
     }
     /// Of one in changed() whose kind has audiences or extrapolated fields: its parent changed in
     /// the last diff, or one of these fields did.
-    bool has_changed(std::uint32_t entity_index, FieldMask fields) const noexcept {
-        return (changed_fields_[entity_index] & fields) != 0;
+    bool has_changed(std::uint32_t entity_index, FieldMask fields, Tick tick) const noexcept {
+        return parent_ticks_[entity_index] == tick || (changed_fields_[entity_index] & fields) != 0;
     }
     /// Fields that changed after `baseline`, references aside.
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) const noexcept {

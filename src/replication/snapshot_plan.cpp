@@ -44,7 +44,7 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
     const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = input.fields.layout(kind);
     return layout.audience != 0 &&
-           !input.fields.has_changed(index, layout.fields_of(ghosts.told(lane)));
+           !input.fields.has_changed(index, layout.fields_of(ghosts.told(lane)), input.tick);
 }
 
 /// An update may wait for its turn; what is new, what came to rest and links may not.

@@ -122,6 +122,92 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("audience: owners, teams and main entities that change are noticed (F22 F25 M27)") {
+    constexpr std::uint32_t clients = 3, soldiers = 4;
+    for (const AudienceType type :
+         {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
+        const AudienceSchema is(type);
+        Stage stage(is.schema, clients);
+        SplitMix random(static_cast<std::uint64_t>(type) + 1);
+        struct Soldier {
+            EntityId id;
+            std::uint32_t owner = clients;  ///< or nobody
+            std::uint8_t team = 0;          ///< 0: none
+            std::int16_t now = 0;
+        };
+        std::vector<Soldier> all(soldiers);
+        std::array<std::uint32_t, clients> main{soldiers, soldiers, soldiers};  // or nobody
+        for (Soldier& one : all) one.id = stage.spawn(is.soldier);
+        stage.step(4);
+        std::size_t told_count = 0, changes = 0;
+        std::array<bool, clients * soldiers> before{};
+        for (int round = 0; round < 300; ++round) {
+            Soldier& one = all[random.below(soldiers)];
+            const std::uint32_t who = random.below(clients);
+            switch (random.below(4)) {
+                case 0:
+                    one.owner = random.below(clients + 1);
+                    REQUIRE(stage.world().set_owner(one.id, one.owner == clients
+                                                                ? ObserverId::none
+                                                                : stage.observers[one.owner]) ==
+                            Status::ok);
+                    break;
+                case 1:
+                    one.team = static_cast<std::uint8_t>(random.below(3));
+                    stage.world().edit(one.id, is.team)->team = one.team;
+                    break;
+                case 2:
+                    main[who] = random.below(soldiers + 1);
+                    REQUIRE(stage.interest().set_main_entity(
+                                stage.observers[who],
+                                main[who] == soldiers ? EntityId::none : all[main[who]].id) ==
+                            Status::ok);
+                    break;
+                default:
+                    one.now = static_cast<std::int16_t>(random.below(900));
+                    stage.world().edit(one.id, is.health)->now = one.now;
+            }
+            stage.step(random.below(4) == 0 ? 3 : 2);
+            for (std::uint32_t c = 0; c < clients; ++c) {
+                for (std::uint32_t i = 0; i < soldiers; ++i) {
+                    const bool owns = all[i].owner == c;
+                    const bool is_of_team =
+                        main[c] != soldiers && all[i].team != 0 && all[main[c]].team == all[i].team;
+                    const bool told = type == AudienceType::owner    ? owns
+                                      : type == AudienceType::others ? !owns
+                                                                     : owns || is_of_team;
+                    REQUIRE(is_told(stage, c, all[i].id, is) == told);
+                    REQUIRE(health_of(stage, c, all[i].id, is) == (told ? all[i].now : 0));
+                    told_count += told ? 1 : 0;
+                    changes += told != before[c * soldiers + i] ? 1 : 0;
+                    before[c * soldiers + i] = told;
+                }
+            }
+        }
+        CHECK(told_count > 300);
+        CHECK(changes > 50);
+    }
+}
+
+TEST_CASE("audience: another parent is told to whoever is told nothing else") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 2);
+    std::array<EntityId, 3> stones;
+    for (EntityId& one : stones) one = stage.spawn(is.stone);
+    REQUIRE(stage.world().attach(stones[1], stones[0]) == Status::ok);
+    REQUIRE(stage.world().attach(stones[2], stones[0]) == Status::ok);
+    stage.step(4);
+    const auto parent_of = [&](std::uint32_t client, EntityId entity) {
+        return stage.clients[client]->parent_of(stage.ghost(client, entity));
+    };
+    for (const EntityId parent : {stones[1], stones[0], stones[1]}) {
+        REQUIRE(stage.world().attach(stones[2], parent) == Status::ok);
+        stage.step(3);
+        for (const std::uint32_t client : {0U, 1U})
+            CHECK(parent_of(client, stones[2]) == stage.ghost(client, parent));
+    }
+}
+
 TEST_CASE("audience: what is all for one observer is not taken for all of another") {
     for (const std::uint32_t who : {0U, 1U}) {
         AudienceSchema is(AudienceType::custom);
