@@ -97,7 +97,10 @@ void ServerData::list_audiences(Session& session, EntityId main) {
 }
 
 void ServerData::decide_audiences(Session& session) {
-    if (session.observer == ObserverId::none || session.state == Session::State::probe) return;
+    if (!has_audiences_ || session.observer == ObserverId::none ||
+        session.state == Session::State::probe) {
+        return;
+    }
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = audience_;
     const EntityId main = interest.main_entity(session.observer);

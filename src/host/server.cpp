@@ -61,6 +61,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
     for (const KindLayout& layout : layouts_of(*def.schema)) {
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
+        has_audiences_ |= layout.audience != 0;
         const bool is_custom = std::any_of(
             layout.parts.begin(), layout.parts.end(), [&](const KindLayout::Part& part) {
                 const ComponentDef& component = def.schema->components()[index_of(part.component)];

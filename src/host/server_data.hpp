@@ -229,6 +229,7 @@ class ServerData {
     /// By entity index: its owner or a key is another one since the last tick.
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;
+    bool has_audiences_ = false;     ///< some kind has parts that only some are told
     std::vector<bool> asks_always_;  ///< by KindId: an audience of its may answer anew by itself
     bool any_asks_always_ = false;
     struct {
