@@ -144,7 +144,7 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
         for (int round = 0; round < 300; ++round) {
             Soldier& one = all[random.below(soldiers)];
             const std::uint32_t who = random.below(clients);
-            switch (random.below(4)) {
+            switch (random.below(5)) {
                 case 0:
                     one.owner = random.below(clients + 1);
                     REQUIRE(stage.world().set_owner(one.id, one.owner == clients
@@ -163,6 +163,14 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
                                 main[who] == soldiers ? EntityId::none : all[main[who]].id) ==
                             Status::ok);
                     break;
+                case 3: {  // another one in its place
+                    REQUIRE(stage.world().despawn(one.id) == Status::ok);
+                    for (std::uint32_t& its : main) {
+                        if (its < soldiers && &all[its] == &one) its = soldiers;
+                    }
+                    one = {stage.spawn(is.soldier)};
+                    break;
+                }
                 default:
                     one.now = static_cast<std::int16_t>(random.below(900));
                     stage.world().edit(one.id, is.health)->now = one.now;
