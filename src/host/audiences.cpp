@@ -143,7 +143,8 @@ void ServerData::decide_audiences(Session& session) {
         const LocalId lane = room.lanes[i];
         if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(ghosts, lane, room.told[i]))
             continue;
-        ghosts.set_told(lane, room.told[i], tick_number);
+        const std::uint32_t public_parts = fields_.layout(ghosts.kind(lane)).public_parts;
+        ghosts.set_told(lane, room.told[i], public_parts, tick_number);
     }
 }
 

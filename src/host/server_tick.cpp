@@ -91,7 +91,7 @@ void ServerData::prefetch_lanes(std::size_t first) const noexcept {
 void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {
     GhostTable& ghosts = session.ghosts;
     ghosts.gather(
-        fields_.changed(), tick_number, covered,
+        fields_.changed(), fields_.changed_in_public(), tick_number, covered,
         [&](LocalId lane) {
             const FieldMask told = fields_.layout(ghosts.kind(lane)).fields_of(ghosts.told(lane));
             return fields_.has_changed(ghosts.entity_index(lane), told, tick_number);

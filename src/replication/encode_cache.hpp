@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -37,7 +38,7 @@ class EncodeCache {
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
         Last& last = last_of(entity_index);
         if (!last.changed.are_since(baseline)) {
-            last.is_usual = false;
+            last.usual = {};
             last.changed = fields_->changes_since(entity_index, kind, baseline);
         }
         return last.changed.mask;
@@ -52,26 +53,27 @@ class EncodeCache {
         Last& last = last_of(entity_index);
         if (last.mask != mask || last.update.bits == 0) {
             last.mask = mask;
-            last.is_usual = false;
             last.update = find_or_encode(last, entity_index, kind, mask, false);
         }
         return last.update;
     }
-    /// The update made last is all that is told to anybody who has no more to be told than what
-    /// changed since his baseline, if that is the one asked for last, or one since which the same
-    /// has changed; from `from` on.
-    void set_usual(std::uint32_t entity_index, Tick from) noexcept {
+    /// The update made last is all that is told to anybody who is told what changed since his
+    /// baseline, of all parts or of the public ones, and nothing else; if that is the baseline
+    /// asked for last, or one since which the same has changed; from `from` on.
+    void set_usual(std::uint32_t entity_index, bool public_only, Tick from) noexcept {
         Last& last = last_of(entity_index);
         last.changed.from = std::max(last.changed.from, from);
-        last.is_usual = true;
+        last.usual[public_only ? 1 : 0] = last.update;
     }
     /// What set_usual says of this baseline, or null.
-    const EncodedFields* usual_update(std::uint32_t entity_index, Tick baseline) noexcept {
+    const EncodedFields* usual_update(std::uint32_t entity_index, bool public_only,
+                                      Tick baseline) noexcept {
         const Last& last = last_[entity_index];
-        if (last.round != round_ || !last.is_usual || !last.changed.are_since(baseline))
+        const EncodedFields& usual = last.usual[public_only ? 1 : 0];
+        if (last.round != round_ || usual.bits == 0 || !last.changed.are_since(baseline))
             return nullptr;
         ++uses_;
-        return &last.update;
+        return &usual;
     }
 
     /// What is one observer's own: write(BitWriter&), of at most so many bits.
@@ -102,13 +104,13 @@ class EncodeCache {
         std::uint32_t next = 0;  ///< index + 1 of another entry of the entity, or 0
     };
     /// What was asked of an entity last, and the way to all that was.
-    struct Last {
-        std::uint32_t round = 0;         ///< of round_: older ones count for nothing
-        std::uint32_t first = 0;         ///< index + 1 of an entry, or 0
-        ChangedFields changed{0, 0, 0};  ///< since no baseline yet
-        FieldMask mask = 0;              ///< of `update`
-        EncodedFields update;            ///< no bits: none yet
-        bool is_usual = false;
+    struct alignas(cache_line_bytes) Last {
+        std::uint32_t round = 0;               ///< of round_: older ones count for nothing
+        std::uint32_t first = 0;               ///< index + 1 of an entry, or 0
+        ChangedFields changed{0, 0, 0};        ///< since no baseline yet
+        FieldMask mask = 0;                    ///< of `update`
+        EncodedFields update;                  ///< no bits: none yet
+        std::array<EncodedFields, 2> usual{};  ///< of all parts, of public ones; the same
     };
     Last& last_of(std::uint32_t entity_index) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());

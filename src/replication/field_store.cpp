@@ -21,6 +21,7 @@ FieldStore::FieldStore(const Schema& schema) : schema_(&schema), layouts_(layout
     for (const KindLayout& layout : layouts_) {
         PURVIEW_ASSERT(layout.fields.size() <= Schema::kind_fields_max);
         has_references_ |= layout.references != 0;
+        has_audiences_ |= layout.audience != 0;
         keeps_changed_fields_ |= layout.audience != 0 || layout.extrapolated != 0;
         has_extrapolated_ |= layout.extrapolated != 0;
     }
@@ -44,6 +45,7 @@ void FieldStore::grow(std::uint32_t entities) {
     }
     if (has_references_) referrers_.resize(size);
     if (keeps_changed_fields_) changed_fields_.resize(size);
+    if (has_audiences_) changed_in_public_.resize(size);
 }
 
 bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
@@ -162,9 +164,13 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
     }
     if (!keeps_changed_fields_) return;
     // Everybody who sees them asks.
+    if (has_audiences_) changed_in_public_.clear_all();
     changed_.for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        changed_fields_[index] = changed_since(index, world.kind_at(index), tick - 1);
+        const KindId kind = world.kind_at(index);
+        changed_fields_[index] = changed_since(index, kind, tick - 1);
+        if (has_audiences_ && has_changed(index, layout(kind).public_fields, tick))
+            changed_in_public_.set(index);
     });
 }
 

@@ -38,6 +38,8 @@ class FieldStore {
     /// By entity index: differs from last tick in a field (references aside) or in its parent.
     /// Spawned ones count.
     const Bitset& changed() const noexcept { return changed_; }
+    /// Of these, those that differ in what is told to everybody; empty where all is.
+    const Bitset& changed_in_public() const noexcept { return changed_in_public_; }
     const KindLayout& layout(KindId kind) const noexcept { return layouts_[index_of(kind)]; }
     /// The field's words; valid until the next diff.
     const std::uint32_t* words(std::uint32_t entity_index, const KindField& field) const noexcept {
@@ -117,6 +119,7 @@ class FieldStore {
     std::vector<Column> columns_;
     bool has_references_ = false;
     bool keeps_changed_fields_ = false;
+    bool has_audiences_ = false;
     bool has_extrapolated_ = false;
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
@@ -124,6 +127,7 @@ class FieldStore {
     LineVector<Tick> parent_ticks_;
     std::vector<EntityId> parents_;  ///< by entity index: as of the last diff
     Bitset changed_;
+    Bitset changed_in_public_;
     LineVector<FieldMask> changed_fields_;  ///< by entity index, if they are kept
     Bitset spawned_;
 };

@@ -37,9 +37,9 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     motions_.end(lane);
     for (const Mask mask :
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
-          &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted, &LaneWords::owed,
-          &LaneWords::awaited, &LaneWords::away, &LaneWords::shared, &LaneWords::fresh,
-          &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
+          &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted,
+          &LaneWords::public_only, &LaneWords::awaited, &LaneWords::away, &LaneWords::shared,
+          &LaneWords::fresh, &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
         reset(mask, lane);
     }
     special_[lane].entity = EntityId::none;
@@ -100,8 +100,11 @@ void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
 
 /// The baseline is younger: once nothing special lasts, it is not looked at any more.
 void GhostTable::cover(LocalId lane) noexcept {
-    if (is_special(lane) && special_[lane].is_covered_by(baseline(lane)))
-        reset(&LaneWords::special, lane);
+    if (!is_special(lane)) return;
+    const LaneSpecial& its = special_[lane];
+    // Also where more is owed: of that, something is not told yet.
+    const bool lasts = its.told != nothing_special.told && !test(&LaneWords::public_only, lane);
+    if (!lasts && its.is_covered_by(baseline(lane))) reset(&LaneWords::special, lane);
 }
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
@@ -116,9 +119,9 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         LaneSpecial& its = special_now(kept);
         its.resumed = its.meta = its.reference = now;
         its.owned = owned;
+        its.owed = false;
         reset(&LaneWords::paced, kept);
         times_of(kept).unheard_since = 0;
-        reset(&LaneWords::owed, kept);
         reset(&LaneWords::awaited, kept);
         if (has_weights_) set_weight(kept, 1);
         set(&LaneWords::live, kept);
@@ -193,7 +196,7 @@ void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {
     want(lane, now);
 }
 
-void GhostTable::set_told(LocalId lane, std::uint32_t told, Tick now) {
+void GhostTable::set_told(LocalId lane, std::uint32_t told, std::uint32_t public_parts, Tick now) {
     if (this->told(lane) == told) return;
     const std::uint32_t gained_before = gained(lane);
     LaneSpecial& its = special_now(lane);
@@ -201,6 +204,8 @@ void GhostTable::set_told(LocalId lane, std::uint32_t told, Tick now) {
     its.gained_tick = now;
     its.told = told;
     its.meta = now;
+    const bool public_only = told == public_parts && told != nothing_special.told;
+    public_only ? set(&LaneWords::public_only, lane) : reset(&LaneWords::public_only, lane);
     want(lane, now);
 }
 

@@ -89,7 +89,7 @@ struct LaneWords {
     std::uint64_t ever_sent = 0;     ///< an enter of its entity has been sent, or its id named
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
-    std::uint64_t owed = 0;          ///< not all of it fits into a packet
+    std::uint64_t public_only = 0;   ///< of these: is told the public parts (KindLayout)
     std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
     std::uint64_t shared = 0;        ///< sections have told of it since its baseline
     /// Of pending ones: waits since the tick that was gathered last, which is not written down.
@@ -148,15 +148,15 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick resumed = 0;
     Tick requested = 0;
     Tick gained_tick = 0;
-    std::uint32_t told = ~std::uint32_t{0};
+    std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
     Reason leave_reason = Reason::left;
     bool owned = false;
+    bool owed = false;  ///< not all of it fits into a packet
 
-    /// It says nothing that is younger, and nothing that lasts.
+    /// It says nothing that is younger.
     bool is_covered_by(Tick baseline) const noexcept {
-        return std::max({meta, reference, resumed, requested, gained_tick}) <= baseline &&
-               told == ~std::uint32_t{0};
+        return std::max({meta, reference, resumed, requested, gained_tick}) <= baseline;
     }
 };
 
@@ -207,12 +207,12 @@ class GhostTable {
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
-    /// whole. `restricted`: the kind has parts that only some are told.
-    void set_told(LocalId lane, std::uint32_t told, Tick now);
+    /// whole. `restricted`: the kind has parts that only some are told; others are public.
+    void set_told(LocalId lane, std::uint32_t told, std::uint32_t public_parts, Tick now);
     void set_restricted(LocalId lane) noexcept { set(&LaneWords::restricted, lane); }
     /// More is to be told than fits: the rest waits until what is sent now has arrived.
     void set_owed(LocalId lane, bool owed) noexcept {
-        owed ? set(&LaneWords::owed, lane) : reset(&LaneWords::owed, lane);
+        if (owed || is_special(lane)) special_now(lane).owed = owed;
     }
     /// The fate of a part of it is awaited: nothing more is sent before.
     bool is_awaited(LocalId lane) const noexcept { return test(&LaneWords::awaited, lane); }
@@ -230,14 +230,15 @@ class GhostTable {
     Tick resolved_tick(Tick now) const noexcept {
         return (records_.empty() ? now : records_[records_.begin()].tick) - 1;
     }
-    /// pending |= live & changed; of restricted lanes only those for which is_told(lane): what
-    /// changed is something that the observer is told. A change that he is not told must not even
-    /// send again what is under way. Of extrapolated lanes those that is_off(lane): the observer
-    /// does not see them as they are. `covered`: lanes whose changes of this tick go in shared
-    /// sections, if there are any; fewer words than lanes: the rest are not.
+    /// pending |= live & changed; of those that are told the public parts only those that changed
+    /// in them, of other special ones those for which is_told(lane): what changed is something that
+    /// the observer is told. A change that he is not told must not even send again what is under
+    /// way. Of extrapolated lanes those that is_off(lane): the observer does not see them as they
+    /// are. `covered`: lanes whose changes of this tick go in shared sections, if there are any;
+    /// fewer words than lanes: the rest are not.
     template <class IsTold, class IsOff>
-    void gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
-                IsTold&& is_told, IsOff&& is_off);
+    void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
+                std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off);
     /// Something of it goes to each observer on its own after all.
     void tell(EntityId entity, Tick now) noexcept {
         if (const LocalId lane = find(entity); lane != no_local_id) want(lane, now);
@@ -316,13 +317,19 @@ class GhostTable {
     Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
     /// Of the last change of what a reference means to him; 0: the baseline covers it.
     Tick reference_tick(LocalId lane) const noexcept { return special(lane).reference; }
-    std::uint32_t told(LocalId lane) const noexcept { return special(lane).told; }
+    std::uint32_t told(LocalId lane) const noexcept {
+        return is_special(lane) || test(&LaneWords::public_only, lane) ? special_[lane].told
+                                                                       : nothing_special.told;
+    }
     /// Parts that the observer was not told before, or may not know yet that he is.
     std::uint32_t gained(LocalId lane) const noexcept {
         const LaneSpecial& its = special(lane);
         return its.gained_tick > baseline(lane) ? its.gained : 0;
     }
     LaneMask restricted() const noexcept { return {blocks_, &LaneWords::restricted}; }
+    LaneMask public_only() const noexcept { return {blocks_, &LaneWords::public_only}; }
+    /// Lanes of which more has to be asked than what changed since their baseline.
+    LaneMask special() const noexcept { return {blocks_, &LaneWords::special}; }
     /// Of a pending lane: since when something is not sent, or was sent and lost.
     /// Of the change that it waits to tell, however often that was lost: what it is urgent by.
     Tick waiting_since(LocalId lane) const noexcept {
@@ -363,7 +370,9 @@ class GhostTable {
         Tick baseline() const noexcept { return block_->times[at_].baseline; }
         bool is_held() const noexcept { return (block_->of.held >> at_ & 1U) != 0; }
         bool is_special() const noexcept { return (block_->of.special >> at_ & 1U) != 0; }
-        /// It is told what changed since its baseline, and nothing else.
+        bool is_public_only() const noexcept { return (block_->of.public_only >> at_ & 1U) != 0; }
+        /// It is told what changed since its baseline, of all parts or of the public ones, and
+        /// nothing else.
         bool is_usual() const noexcept {
             const LaneWords& of = block_->of;
             return ((of.held & ~(of.special | of.extrapolated)) >> at_ & 1U) != 0;
@@ -571,7 +580,7 @@ inline void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
         of.needs_leave &= ~bit;
         return;
     }
-    if ((of.owed & bit) == 0) return;
+    if ((of.special & bit) == 0 || !special_[lane].owed) return;
     of.awaited |= bit;
     want(lane, record.tick);
 }
@@ -590,8 +599,8 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
 }
 
 template <class IsTold, class IsOff>
-void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::uint64_t> covered,
-                        IsTold&& is_told, IsOff&& is_off) {
+void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
+                        std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off) {
     for (LaneBlock& block : blocks_) {
         if (block.of.fresh != 0) write_waits(block);
     }
@@ -611,8 +620,14 @@ void GhostTable::gather(const Bitset& changed, Tick now, std::span<const std::ui
                 wanted = is_off(lane) ? wanted | bit : wanted & ~bit;
             });
         }
+        const std::uint64_t public_only = wanted & of.public_only & ~of.extrapolated;
+        if (public_only != 0) {
+            wanted &= ~public_only |
+                      PURVIEW_GUARD_OR(audience_of_changes, lanes_in(changed_in_public, w), wanted);
+        }
         for_each_bit(
-            wanted & of.restricted & ~of.extrapolated, w * bits_per_word, [&](std::size_t lane) {
+            wanted & of.restricted & of.special & ~(of.public_only | of.extrapolated),
+            w * bits_per_word, [&](std::size_t lane) {
                 if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });

@@ -276,6 +276,16 @@ Result<Schema> read_schema(BitReader& in) {
     return schema;
 }
 
+namespace {
+
+/// Told to whoever is nobody in particular.
+bool is_public(AudienceType audience) noexcept {
+    return audience == AudienceType::everyone || audience == AudienceType::others ||
+           audience == AudienceType::in_turn;
+}
+
+}  // namespace
+
 KindLayout layout_of(const Schema& schema, KindId kind) {
     KindLayout layout;
     for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
@@ -305,6 +315,11 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
         }
         if (part.has_audience) layout.audience |= 1U << layout.parts.size();
         if (def.audience.type == AudienceType::in_turn) layout.in_turn |= 1U << layout.parts.size();
+        if (is_public(def.audience.type)) {
+            layout.public_fields |= part.fields;
+        } else {
+            layout.public_parts &= ~(1U << layout.parts.size());
+        }
         layout.body_bits_max += part.bits_max;
         layout.all |= part.fields;
         layout.words += part.words;

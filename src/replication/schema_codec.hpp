@@ -47,6 +47,10 @@ struct KindLayout {
     FieldMask extrapolated = 0;  ///< numbers of one word
     std::uint32_t audience = 0;  ///< parts that only some are told, a bit each
     std::uint32_t in_turn = 0;   ///< of these, those that wait for each other
+    /// Parts that most observers are told: whoever neither owns it nor has a key in common with it,
+    /// and whom no custom audience picks.
+    std::uint32_t public_parts = ~std::uint32_t{0};
+    FieldMask public_fields = 0;
     std::size_t body_bits_max = 0;
 
     /// The fields of these parts.

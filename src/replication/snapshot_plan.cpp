@@ -64,7 +64,11 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
                             std::uint64_t asked, float least, std::span<float, bits_per_word> out) {
     std::uint64_t at_rest = ~ghosts.lanes_in(input.fields.changed(), word);
     // Of these a change may be one that the observer is not told.
-    for_each_bit(asked & ghosts.restricted()[word] & ~at_rest, 0, [&](std::size_t i) {
+    const std::uint64_t public_only = ghosts.public_only()[word];
+    if ((asked & public_only) != 0)
+        at_rest |= public_only & ~ghosts.lanes_in(input.fields.changed_in_public(), word);
+    const std::uint64_t unsure = ghosts.restricted()[word] & ghosts.special()[word] & ~public_only;
+    for_each_bit(asked & unsure & ~at_rest, 0, [&](std::size_t i) {
         const auto lane = static_cast<LocalId>(word * bits_per_word + i);
         at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
     });
@@ -161,6 +165,8 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
         mask &= PURVIEW_GUARD_OR(audience, layout.fields_of(ghosts.told(lane)), layout.all);
         item.relink |= ghosts.meta_tick(lane) > baseline;
+    } else if (its.is_public_only()) {
+        mask &= PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
     }
     if (layout.extrapolated != 0) {
         if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
@@ -173,7 +179,7 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
                                                                                 : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
         if (its.is_usual() && !item.relink && item.references == 0)
-            input.cache.set_usual(index, input.fields.parent_tick(index));
+            input.cache.set_usual(index, its.is_public_only(), input.fields.parent_tick(index));
     }
     if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
     if (item.relink) add_link(input, ghosts, layout, item);
@@ -253,8 +259,8 @@ class Planner {
     bool add_usual(LocalId lane, float priority) {
         const GhostTable::Lane its = ghosts_.at(lane);
         if (!its.is_usual() || plan_.item_of_lane[lane] != 0) return false;
-        const EncodedFields* body =
-            input_.cache.usual_update(its.entity_index(), baseline_of(input_, its));
+        const EncodedFields* body = input_.cache.usual_update(
+            its.entity_index(), its.is_public_only(), baseline_of(input_, its));
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
         item.lane = lane;

@@ -238,6 +238,116 @@ TEST_CASE("audience: what is all for one observer is not taken for all of anothe
     }
 }
 
+TEST_CASE("audience: one entity with a component for each of them, on a bad line (F22 F25 M26)") {
+    constexpr std::uint32_t clients = 3, soldiers = 3, parts = 4;
+    constexpr std::array<AudienceType, parts> types{AudienceType::owner, AudienceType::others,
+                                                    AudienceType::same_key, AudienceType::custom};
+    struct Uniform {
+        std::uint8_t team = 0;
+        std::uint16_t armour = 0;
+    };
+    ChosenAudience chosen;
+    Schema schema;
+    const Component<Uniform> team = schema.component<Uniform>("team")
+                                        .integer("team", &Uniform::team, 0, 8)
+                                        .integer("armour", &Uniform::armour, 0, 1000);
+    const KeyDomain domain = schema.key("team", team.id, "team");
+    std::array<Component<Health>, parts> part;
+    std::vector<ComponentId> ids{team.id};
+    for (std::uint32_t p = 0; p < parts; ++p) {
+        part[p] = schema.component<Health>("part " + std::to_string(p))
+                      .integer("now", &Health::now, -10, 1000)
+                      .integer("most", &Health::most, -10, 1000);
+        schema.audience(part[p].id, {types[p], domain, &chosen, false});
+        ids.push_back(part[p].id);
+    }
+    const KindId kind = schema.kind("soldier", ids);
+    REQUIRE(schema.status() == Status::ok);
+    Stage stage(schema, clients);
+    SplitMix random(7);
+    struct Soldier {
+        EntityId id;
+        std::uint32_t owner = clients;  ///< or nouniform
+        Uniform uniform{};
+        std::array<std::int16_t, parts> now{};
+    };
+    std::array<Soldier, soldiers> all;
+    for (Soldier& one : all) one.id = stage.spawn(kind);
+    std::array<std::uint32_t, clients> main{};
+    std::array<std::uint32_t, 1 << parts> seen{};  // combinations of what one is told
+    const auto edit = [&](Soldier& one) {
+        switch (random.below(8)) {
+            case 0:
+                one.owner = random.below(clients + 1);
+                (void)stage.world().set_owner(
+                    one.id, one.owner == clients ? ObserverId::none : stage.observers[one.owner]);
+                return;
+            case 1:
+                one.uniform.team = static_cast<std::uint8_t>(random.below(3));
+                stage.world().edit(one.id, team)->team = one.uniform.team;
+                return;
+            case 2: {
+                const std::uint32_t c = random.below(clients);
+                main[c] = random.below(soldiers);
+                (void)stage.interest().set_main_entity(stage.observers[c], all[main[c]].id);
+                return;
+            }
+            case 3:
+                chosen.chosen = stage.observers[random.below(clients)];
+                return;
+            case 4:
+                one.uniform.armour = static_cast<std::uint16_t>(random.below(1000));
+                stage.world().edit(one.id, team)->armour = one.uniform.armour;
+                return;
+            default: {
+                const std::uint32_t p = random.below(parts);
+                one.now[p] = static_cast<std::int16_t>(1 + random.below(900));
+                stage.world().edit(one.id, part[p])->now = one.now[p];
+            }
+        }
+    };
+    for (std::uint32_t c = 0; c < clients; ++c)
+        (void)stage.interest().set_main_entity(stage.observers[c], all[0].id);
+    stage.step(4);
+    for (int round = 0; round < 250; ++round) {
+        stage.loss = 0.4F;
+        for (std::uint32_t i = random.below(6); i > 0; --i) {
+            edit(all[random.below(soldiers)]);
+            stage.step(random.below(3));
+        }
+        stage.loss = 0;
+        stage.step(8);
+        for (std::uint32_t i = random.below(3); i > 0; --i) {  // nothing is special by now
+            edit(all[random.below(soldiers)]);
+            stage.step(4);
+        }
+        for (std::uint32_t c = 0; c < clients; ++c) {
+            for (const Soldier& one : all) {
+                const Client& client = *stage.clients[c];
+                const GhostId ghost = stage.ghost(c, one.id);
+                REQUIRE(ghost != no_ghost);
+                REQUIRE(client.value_of(ghost, team.id, 0) == one.uniform.team);
+                REQUIRE(client.value_of(ghost, team.id, 1) == one.uniform.armour);
+                const bool owns = one.owner == c;
+                const bool is_of_team =
+                    one.uniform.team != 0 && all[main[c]].uniform.team == one.uniform.team;
+                const std::array<bool, parts> told{owns, !owns, owns || is_of_team,
+                                                   chosen.chosen == stage.observers[c]};
+                std::size_t combination = 0;
+                for (std::uint32_t p = 0; p < parts; ++p) {
+                    CAPTURE(p);
+                    REQUIRE(client.is_told(ghost, part[p].id) == told[p]);
+                    REQUIRE(client.value_of(ghost, part[p].id, 0) == (told[p] ? one.now[p] : 0));
+                    combination |= std::size_t{told[p]} << p;
+                }
+                ++seen[combination];
+            }
+        }
+    }
+    CHECK(seen[0b0010] > 100);  // what most are told
+    CHECK(std::count_if(seen.begin(), seen.end(), [](std::uint32_t n) { return n > 20; }) >= 6);
+}
+
 TEST_CASE("audience: a gain that is lost on the way is told again (F25)") {
     AudienceSchema is(AudienceType::custom);
     Stage stage(is.schema, 1);

@@ -22,7 +22,7 @@ void change_entity(GhostTable& ghosts, std::uint32_t index, Tick now) {
     Bitset changed(64);
     changed.set(index);
     const auto always = [](LocalId) { return true; };
-    ghosts.gather(changed, now, {}, always, always);
+    ghosts.gather(changed, changed, now, {}, always, always);
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ TEST_CASE("replication: since when ghosts wait, whatever is sent, lost and heard
             twins[i].change(now);
         }
         const auto always = [](LocalId) { return true; };
-        ghosts.gather(changed, now, {}, always, always);
+        ghosts.gather(changed, changed, now, {}, always, always);
         for (std::uint32_t word = 0; random.below(2) == 0 && word < 2; ++word) {
             std::array<float, 64> priority{};
             (void)ghosts.priorities(word, now, 0, 0, priority);
