@@ -568,4 +568,27 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
     }
 }
 
+TEST_CASE("audience: the next in turn waits for news of the one before") {
+    const BookSchema is(AudienceType::in_turn);
+    ServerDef small;
+    small.budget_bytes_per_tick = 700;
+    Stage stage(is.schema, 1, small);
+    const EntityId book = stage.spawn(is.book);
+    for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+    stage.clients_every = 5;
+    constexpr std::uint32_t rounds = 12;
+    const std::uint64_t before = stage.bytes_to[0];
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        for (std::uint32_t i = 0; i < stage.clients_every; ++i) {
+            for (std::uint32_t p = 0; p < is.pages_count; ++p)  // always more than fits
+                write(stage, is, book, p, round * stage.clients_every + i);
+            stage.step();
+        }
+    }
+    // From one news to the next there is room for five of them.
+    CHECK(stage.server->stats().split_updates >= rounds - 1);
+    CHECK(stage.server->stats().split_updates <= rounds + 1);
+    CHECK(stage.bytes_to[0] - before <= (rounds + 1) * (small.budget_bytes_per_tick + 200));
+}
+
 }  // namespace purview::test

@@ -41,7 +41,8 @@ class Stage final : public Game {
     void step(std::uint32_t ticks = 1) {
         for (std::uint32_t t = 0; t < ticks; ++t) {
             now += 50'000;
-            for (std::uint32_t i = 0; i < clients.size(); ++i) {
+            const bool clients_speak = steps_++ % clients_every == 0;
+            for (std::uint32_t i = 0; i < clients.size() && clients_speak; ++i) {
                 clients[i]->tick(now);
                 std::span<const std::byte> out;
                 while (clients[i]->next_datagram(out)) server->receive(out, address(i), now);
@@ -105,6 +106,7 @@ class Stage final : public Game {
     std::size_t largest_datagram = 0;
     std::uint32_t loses_all_to = 99;  ///< this client hears nothing
     float loss = 0;                   ///< of what clients are sent
+    std::uint32_t clients_every = 1;  ///< steps from what clients send to what they send next
     SplitMix random{1};
     Micros now = 1'000'000;
 
@@ -116,6 +118,7 @@ class Stage final : public Game {
         return address;
     }
     std::uint32_t joined_ = 0;
+    std::uint32_t steps_ = 0;
 };
 
 }  // namespace purview::test
