@@ -29,7 +29,7 @@ export class WorldPanel {
     this.#last = { at: performance.now(), bytesReceived: 0, bytesSent: 0 };
     this.#chart = new Dygraph(byId("chart"), [[new Date(), 0, 0]], {
       labels: ["time", "in", "out"], colors: ["#5ec8e5", "#f0987a"], fillGraph: true, strokeWidth: 1.5, height: 110,
-      legend: "always", axisLineColor: "#26343c", gridLineColor: "#1d2930", includeZero: true, axisLabelWidth: 38,
+      legend: "always", labelsDiv: byId("chart-legend"), axisLineColor: "#26343c", gridLineColor: "#1d2930", includeZero: true, axisLabelWidth: 38,
       axes: { y: { axisLabelFormatter: (v) => `${Math.round(v / 100) / 10}k` }, x: { drawGrid: false, axisLabelWidth: 64 } },
     });
     setInterval(() => this.#countRates(), RATES_EVERY_MS);
