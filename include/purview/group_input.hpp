@@ -169,6 +169,7 @@ struct InputCounters {
     std::uint64_t not_owned = 0;      ///< parts for entities that the sender does not own
     std::uint64_t not_in_group = 0;   ///< parts for entities of another group
     std::uint64_t wrong_input = 0;    ///< parts of a type that the entity does not take, or twice
+    std::uint64_t named_twice = 0;    ///< groups that the same command had named before
     std::uint64_t switched_off = 0;   ///< parts for members that take none now (set_in_input)
 };
 

@@ -3,7 +3,8 @@
 //
 // Indices with generations. A released index rests until `recycle()`, which its owner calls between
 // ticks: within one tick an index never speaks of two things. First released, first reused, so that
-// generations of one index are as far apart in time as possible.
+// generations of one index are as far apart in time as possible. An index whose generations are
+// used up is not used again: an id never comes back.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class IdPool {
   public:
     static constexpr std::uint32_t no_index = 0xffffffffU;
 
-    /// `generation_max`: generations run 1..generation_max and then start again at 1.
+    /// `generation_max`: generations of an index run 1..generation_max; then another index takes
+    /// its place.
     explicit IdPool(std::uint32_t capacity, std::uint32_t generation_max = 0xffffffffU) noexcept
         : capacity_(capacity), generation_max_(generation_max) {}
 
@@ -39,15 +41,14 @@ class IdPool {
                 free_.clear();
                 free_head_ = 0;
             }
-        } else if (index_end() < capacity_) {
+        } else if (index_end() < capacity_ + retired_) {
             index = index_end();
             generations_.push_back(0);
             live_.push_back(0);
         } else {
             return no_index;
         }
-        auto& generation = generations_[index];
-        generation = generation == generation_max_ ? 1 : generation + 1;
+        ++generations_[index];
         live_[index] = 1;
         ++live_count_;
         return index;
@@ -57,7 +58,11 @@ class IdPool {
         PURVIEW_ASSERT(index < index_end() && live_[index] != 0);
         live_[index] = 0;
         --live_count_;
-        resting_.push_back(index);
+        if (generations_[index] == generation_max_) {
+            ++retired_;
+        } else {
+            resting_.push_back(index);
+        }
     }
 
     /// Lets the indices released since the last call be used again.
@@ -87,6 +92,7 @@ class IdPool {
     std::uint32_t capacity_;
     std::uint32_t generation_max_;
     std::uint32_t live_count_ = 0;
+    std::uint32_t retired_ = 0;  ///< indices whose generations are used up
     std::vector<std::uint32_t> generations_;
     std::vector<std::uint8_t> live_;
     std::vector<std::uint32_t> free_;

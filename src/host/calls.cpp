@@ -188,6 +188,12 @@ void ServerData::release_held(Session& session) {
     }
 }
 
+/// He is gone: nothing waits for him, and nobody is told that it waited in vain.
+void ServerData::forget_held(ObserverId observer) {
+    for (HeldCall& held : calls.held) std::erase(held.observers, observer);
+    expire_held();
+}
+
 void ServerData::expire_held() {
     std::erase_if(calls.held, [&](const HeldCall& held) {
         const bool over = tick_number >= held.ends || !world.is_alive(held.wanted.target);

@@ -304,7 +304,7 @@ void ClientData::tick(Micros now) {
         last_heard_ = now;
     }
     if (state == ClientState::connecting) {
-        if (now - *started_ > def.connect_timeout_ms * micros_per_ms) {
+        if (now > *started_ && now - *started_ > def.connect_timeout_ms * micros_per_ms) {
             state = ClientState::closed;
             close_reason = CloseReason::timeout;
             return;

@@ -27,6 +27,19 @@ void ServerData::prefetch_events(std::size_t session) const noexcept {
     }
 }
 
+/// Whatever he had ends with him, also for those who count who sees what.
+void ServerData::tell_disconnected(const Session& session) {
+    const GhostTable& ghosts = session.ghosts;
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        const bool is_kept = !ghosts.is_live(lane) && ghosts.is_kept(lane);
+        if (!ghosts.is_live(lane) && !is_kept) continue;
+        leaves_ += is_kept ? 0 : 1;
+        events_of_gone_.push_back({session.observer, ghosts.entity(lane), ghosts.kind(lane),
+                                   Reason::disconnected,
+                                   is_kept ? CopyChange::dropped : CopyChange::removed});
+    }
+}
+
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
 /// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
@@ -46,6 +59,9 @@ void ServerData::apply_events(Session& session) {
         }
         const LocalId lane = ghosts.find(event.entity);
         const KindId kind = lane == no_local_id ? KindId{} : ghosts.kind(lane);
+        if (lane != no_local_id && lane / bits_per_word < session.first_view.size())
+            session.first_view[lane / bits_per_word] &=
+                ~(std::uint64_t{1} << (lane % bits_per_word));
         const bool is_kept =
             ghosts.leave(lane, event.reason, keeping_of(session, lane, event.reason));
         tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
@@ -96,7 +112,7 @@ void ServerData::watch_first_view(Session& session) {
     }
     bool is_complete = true;
     for (std::size_t w = 0; w < session.first_view.size(); ++w) {
-        // A local id that is another's by now is not looked at again.
+        // Who has left is not looked at again, even if his local id is another's by now.
         session.first_view[w] &= ghosts.live()[w] & ~ghosts.held()[w];
         is_complete &= session.first_view[w] == 0;
     }

@@ -80,7 +80,15 @@ void ServerData::run_inputs(Server& server, Session& session) {
     queue.begin_tick();
     while (InputFrame* frame = queue.take(def.input, inputs.counters)) {
         inputs.wrong.clear();
-        for (const InputGroup& group : frame->groups) {
+        for (std::size_t g = 0; g < frame->groups.size(); ++g) {
+            const InputGroup& group = frame->groups[g];
+            const bool is_first = std::none_of(
+                frame->groups.begin(), frame->groups.begin() + static_cast<std::ptrdiff_t>(g),
+                [&](const InputGroup& other) { return other.entity == group.entity; });
+            if (!PURVIEW_GUARD(command_group_once, group.entity == EntityId::none || is_first)) {
+                ++inputs.counters.named_twice;
+                continue;
+            }
             run_group(server, session, *frame, group, queue.consumed());
             if (session.state != Session::State::joined) return;
         }
@@ -156,7 +164,7 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
         return;
     }
     const InputGroups::Group& group = inputs.groups.group_of(command.entity, counters);
-    const std::uint32_t revision = group.revision;
+    const std::uint64_t membership = known_membership(session, group);
     if (!bind_group(session, group)) {
         ++counters.not_owned;
         return;
@@ -179,9 +187,26 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
     SessionInputs& its = *session.inputs;
     // What it commanded before it heard of the last correction says nothing new.
     if (frame.corrections != its.corrections) return;
-    if (digest == command.digest && knows_revision(its, command.entity, revision)) return;
+    if (digest == command.digest && knows_membership(its, command.entity, membership)) return;
     inputs.wrong.push_back(command.entity);
-    tell_revision(its, command.entity, revision);
+    tell_membership(its, command.entity, membership);
+}
+
+/// What a correction says of who is in the group, as far as this client may know: that somebody
+/// hidden came or went must not show in whether it is sent.
+std::uint64_t ServerData::known_membership(const Session& session,
+                                           const InputGroups::Group& group) const noexcept {
+    std::uint64_t hash = 0;
+    for (const EntityId member : group.members) {
+        const LocalId lane = session.ghosts.find(member);
+        if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
+        const bool owned = world.data().owner_at(index_of(member)) == session.observer;
+        const bool in_input = inputs.groups.is_in_input(member);
+        hash =
+            combine64(hash, (std::uint64_t{lane} << 2) | (owned ? 2U : 0U) | (in_input ? 1U : 0U));
+        hash = combine64(hash, static_cast<std::uint64_t>(member));
+    }
+    return hash;
 }
 
 /// Cuts what was stepped to what the wire says, so that the client can come to the same.
@@ -204,20 +229,21 @@ std::uint16_t ServerData::settle_group(const Session& session) {
     return static_cast<std::uint16_t>(digest);
 }
 
-bool ServerData::knows_revision(const SessionInputs& its, EntityId root,
-                                std::uint32_t revision) noexcept {
+bool ServerData::knows_membership(const SessionInputs& its, EntityId root,
+                                  std::uint64_t membership) noexcept {
     return std::any_of(its.told.begin(), its.told.end(), [&](const SessionInputs::Told& told) {
-        return told.root == root && told.revision == revision;
+        return told.root == root && told.membership == membership;
     });
 }
 
 /// The one that was told longest ago makes room.
-void ServerData::tell_revision(SessionInputs& its, EntityId root, std::uint32_t revision) noexcept {
+void ServerData::tell_membership(SessionInputs& its, EntityId root,
+                                 std::uint64_t membership) noexcept {
     auto found = std::find_if(its.told.begin(), its.told.end(),
                               [&](const SessionInputs::Told& told) { return told.root == root; });
     if (found == its.told.end()) found = its.told.end() - 1;
     std::move_backward(its.told.begin(), found, found + 1);
-    its.told.front() = {root, revision};
+    its.told.front() = {root, membership};
 }
 
 /// All members that the client holds, in the order of input; of those that it owns the whole

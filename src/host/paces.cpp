@@ -26,9 +26,22 @@ Keeping ServerData::keeping_of(const Session& session, LocalId lane, Reason reas
     Keeping keeping;
     keeping.policy = std::max(kind.leave, session.ghosts.pace(lane).leave);
     constexpr Tick forever = ~Tick{0};
-    keeping.until =
-        keeping.policy == LeavePolicy::deactivate ? forever : tick_number + kind.linger_ticks;
+    const bool ends =
+        keeping.policy != LeavePolicy::deactivate && kind.linger_ticks < forever - tick_number;
+    keeping.until = ends ? tick_number + kind.linger_ticks : forever;
     return keeping;
+}
+
+/// The rules have none any more: what they said of ghosts that stay does not count.
+void ServerData::forget_settings(Session& session) {
+    GhostTable& ghosts = session.ghosts;
+    for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
+        for_each_bit(ghosts.live()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            ghosts.set_weight(lane, def.schema->kinds()[index_of(ghosts.kind(lane))].urgency);
+            ghosts.set_pace(lane, GhostTable::usual_pace);
+        });
+    }
 }
 
 void ServerData::set_paces(Session& session) {
@@ -40,17 +53,22 @@ void ServerData::set_paces(Session& session) {
     });
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_strength = has_rates_ || session.last_plan.was_over_budget;
+    if (session.has_settings && !has_settings) forget_settings(session);
+    session.has_settings = has_settings;
     if (!has_settings && !needs_strength) return;
     pace_.lanes.clear();
     pace_.entities.clear();
     static_assert(bits_per_word % paces_every_ticks == 0);
     const std::uint64_t turn = every_eighth << ((0U - tick_number) % paces_every_ticks);
     for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
-        const std::uint64_t looked_up = ghosts.live()[w] & (turn | ghosts.needs_enter()[w]);
+        const std::uint64_t looked_up =
+            ghosts.live()[w] & (turn | ghosts.needs_enter()[w] | ghosts.special()[w]);
         for_each_bit(looked_up, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
-            if (!is_turn && ghosts.waiting_since(lane) != tick_number) return;  // not new
+            const bool is_new = ghosts.needs_enter(lane) ? ghosts.waiting_since(lane) == tick_number
+                                                         : ghosts.resumed_tick(lane) == tick_number;
+            if (!is_turn && !is_new) return;
             pace_.lanes.push_back(lane);
             pace_.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
         });

@@ -75,7 +75,8 @@ void PredictionData::know_groups() {
     for (auto& children : children_) children.clear();
     children_.resize(ghosts.lane_end());
     for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
-        if (ghosts.is_held(ghost) && ghosts.parent(ghost) != no_local_id)
+        const unsigned depth = ghosts.is_held(ghost) ? ghosts.depth_of(ghost) : 0;
+        if (depth > 0 && depth < ClientGhosts::depth_max)
             children_[ghosts.parent(ghost)].push_back(ghost);
         if (!ghosts.is_held(ghost) && is_off(ghost)) off_.reset(ghost);  // the next one is another
     }
@@ -86,7 +87,7 @@ void PredictionData::know_groups() {
     members_.clear();
     groups_.clear();
     for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
-        if (ghosts.is_held(ghost) && ghosts.parent(ghost) == no_local_id) add_group(ghost);
+        if (ghosts.is_held(ghost) && ghosts.depth_of(ghost) == 0) add_group(ghost);
     }
 }
 
@@ -374,11 +375,11 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
 }
 
 /// Whoever sits in what is predicted is where that is drawn, not where the server last had it.
-Pose PredictionData::pose_of(GhostId ghost, Micros at) const noexcept {
+Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noexcept {
     if (!client->has_copy(ghost)) return {};
     const ClientGhosts& ghosts = *client->ghosts;
-    const LocalId frame = ghosts.frame_of(ghost);
-    const Pose above = frame == no_local_id ? Pose{} : pose_of(frame, at);
+    const LocalId frame = below < ClientGhosts::depth_max ? ghosts.frame_of(ghost) : no_local_id;
+    const Pose above = frame == no_local_id ? Pose{} : pose_of(frame, at, below + 1);
     Pose pose = viewed_pose(ghost, at);
     if (newest_member(ghost) == nullptr)
         return frame == no_local_id ? pose

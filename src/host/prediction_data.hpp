@@ -31,7 +31,8 @@ class PredictionData {
     const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
                                   ComponentId component) const noexcept;
     bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
-    Pose pose_of(GhostId ghost, Micros now) const noexcept;
+    /// `below`: of those that are asked for because somebody below is.
+    Pose pose_of(GhostId ghost, Micros now, unsigned below = 0) const noexcept;
     Vec3 error_of(GhostId member, Micros now) const noexcept;
 
     ClientData* client;

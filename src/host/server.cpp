@@ -43,6 +43,12 @@ bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
     return bits + largest_in_turn <= body_bits_alone(budget_bytes);
 }
 
+/// The call itself; what it is about may have to go along, and waits with it while it does not fit.
+bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
+    constexpr std::uint64_t besides = 64;  // type, number, and whom it is about
+    return words_bits(rpc) + besides <= body_bits_alone(budget_bytes);
+}
+
 }  // namespace
 
 ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world,
@@ -160,6 +166,10 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
                         def.budget_bytes_per_tick)) {
             return Status::too_large;
         }
+    }
+    for (const RpcDef& rpc : def.schema->rpcs()) {
+        const bool is_sent = rpc.desc.direction == RpcDirection::to_observers;
+        if (is_sent && !fits_alone(rpc, def.budget_bytes_per_tick)) return Status::too_large;
     }
     if (!problem_of_sharing(made).empty()) return Status::bad_configuration;
     interest_def.kinds = made.kinds;

@@ -74,6 +74,7 @@ class ServerData {
     ReplicationTap* tap = nullptr;
     std::vector<std::unique_ptr<Session>> sessions;  ///< in order of acceptance
     std::vector<ServerEvent> events;                 ///< of the last tick
+    std::vector<ServerEvent> events_of_gone_;        ///< for the next, of sessions that have ended
 
   private:
     // The stages of a tick, in order.
@@ -100,6 +101,7 @@ class ServerData {
     void drop_left_calls(Session& session);
     void release_held(Session& session);
     void expire_held();
+    void forget_held(ObserverId observer);
     void judge(const WantedCall& wanted, RpcReport& report);
     void judge_for(Session& session, const WantedCall& wanted, bool covered, RpcReport& report);
     bool hold(const WantedCall& wanted, ObserverId observer);
@@ -122,9 +124,12 @@ class ServerData {
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session);
-    static bool knows_revision(const SessionInputs& its, EntityId root,
-                               std::uint32_t revision) noexcept;
-    static void tell_revision(SessionInputs& its, EntityId root, std::uint32_t revision) noexcept;
+    std::uint64_t known_membership(const Session& session,
+                                   const InputGroups::Group& group) const noexcept;
+    static bool knows_membership(const SessionInputs& its, EntityId root,
+                                 std::uint64_t membership) noexcept;
+    static void tell_membership(SessionInputs& its, EntityId root,
+                                std::uint64_t membership) noexcept;
     void send_correction(Session& session, CommandTick tick);
     static void write_input_state(const Session& session, BitWriter& out);
     static std::uint64_t input_state_bits(const Session& session) noexcept;
@@ -135,12 +140,14 @@ class ServerData {
     EntityDef interest_def_of(std::uint32_t index);
     void prefetch_events(std::size_t session) const noexcept;
     void apply_events(Session& session);
+    void tell_disconnected(const Session& session);
     void set_layout(GhostTable& ghosts, LocalId lane);
     Keeping keeping_of(const Session& session, LocalId lane, Reason reason) const;
     void watch_first_view(Session& session);
     void touch_references(Session& session);
     void tell_references(Session& session);
     void set_paces(Session& session);
+    void forget_settings(Session& session);
     // sections.cpp: nodes in a shared mode
     void set_shared_nodes();
     void queue_cells(Session& session);

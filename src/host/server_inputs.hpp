@@ -21,10 +21,10 @@ namespace purview {
 struct SessionInputs {
     InputQueue queue;
     std::uint8_t corrections = 0;  ///< sent; low bits
-    /// Groups that it commanded last, and the revision of their membership that it was told.
+    /// Groups that it commanded last, and who it was told is in them, hashed.
     struct Told {
         EntityId root = EntityId::none;
-        std::uint32_t revision = 0;
+        std::uint64_t membership = 0;
     };
     std::array<Told, command_groups_max> told{};
 };

@@ -55,6 +55,7 @@ struct Session {
     GhostTable ghosts;
     EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
     LastPlan last_plan;
+    bool has_settings = false;     ///< of nodes, in the last tick (set_paces)
     SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
     SharedReader shared;
     RpcOutbox calls_out;
@@ -66,8 +67,10 @@ struct Session {
 
     Micros created = 0;
     Micros last_heard = 0;
+    Micros last_delivered = 0;  ///< when it was last heard that something had arrived
     std::uint32_t malformed = 0;
     std::uint32_t silent_ticks = 0;   ///< ticks without a packet to it
+    Tick told_tick = 0;               ///< of the last snapshot to it
     std::uint32_t next_command = 1;   ///< first command number not taken yet
     std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
 

@@ -19,8 +19,26 @@ namespace {
 constexpr Micros micros_per_ms = 1000;
 /// Commands of one session that wait for the next tick.
 constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
-/// A packet at least this often, so that the other side knows the tick and that we live.
+/// Less is not worth a packet.
+constexpr std::size_t room_bytes_min = 64;
+
+bool counts_as_connected(const Session& session) noexcept {
+    return session.state != Session::State::probe && session.state != Session::State::closing;
+}
+
+/// Whether they count as one: of IPv6 a host has a network of 64 bits to itself.
+bool is_same_host(const Address& left, const Address& right) noexcept {
+    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    const bool is_ipv4 = std::equal(mapped.begin(), mapped.end(), left.host.begin());
+    const std::ptrdiff_t bytes = is_ipv4 ? 16 : 8;
+    return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
+}
+
+/// A packet at least this often, so that the other side knows that we live.
 constexpr std::uint32_t silent_ticks_max = 10;
+/// A snapshot at least this often, if only of nothing: 16 bits of the tick are told, and the other
+/// side completes them by the last one.
+constexpr Tick untold_ticks_max = 256;
 
 std::uint32_t seconds_of(Micros now) noexcept {
     return static_cast<std::uint32_t>(now / 1'000'000);
@@ -70,8 +88,9 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room + 1 - call_bits, out)) {
         out.boolean(false);
-    } else if (tap != nullptr) {
-        tap->packet_sent(session, session.ghosts.last_record());
+    } else {
+        session.told_tick = tick_number;
+        if (tap != nullptr) tap->packet_sent(session, session.ghosts.last_record());
     }
     const bool has_calls = write_calls(session, sequence, out);
     if (joined) write_input_state(session, out);
@@ -86,13 +105,20 @@ void ServerData::encode_session(Session& session, Micros now) {
     packet_.resize(datagram_bytes_max);
     std::size_t budget = def.budget_bytes_per_tick;
     bool sent = false;
+    session.plan->must_tell_tick = session.state == Session::State::joined &&
+                                   tick_number - session.told_tick >= untold_ticks_max;
     for (;;) {
         const std::size_t room =
             PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
-        if (room < 64) break;
-        const bool must_send = !sent && (session.link.owes_acknowledgement() ||
-                                         session.ghosts.motions().is_any_moving() ||
-                                         session.silent_ticks >= silent_ticks_max);
+        // What a packet has at least: its seal, a header that may tell of a thousand packets, and
+        // the bits that close its parts.
+        const std::uint64_t least_bits =
+            seal_bytes * 8 + session.link.header_bits_max() + 3 + input_state_bits(session);
+        if (room < room_bytes_min || room * 8 < least_bits) break;
+        const bool must_send =
+            !sent &&
+            (session.link.owes_acknowledgement() || session.plan->must_tell_tick ||
+             session.ghosts.motions().is_any_moving() || session.silent_ticks >= silent_ticks_max);
         const std::size_t items_before = session.plan->next;
         const auto [size, has_more] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
@@ -204,9 +230,18 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         Session* session = session_by_connection(answer->connection_id);
         if (session == nullptr) {
             ++drops.unknown_connection;
-        } else {
-            session->address = from;
+            return;
         }
+        const auto same_host = static_cast<std::uint32_t>(
+            std::count_if(sessions.begin(), sessions.end(), [&](const auto& other) {
+                return other.get() != session && counts_as_connected(*other) &&
+                       is_same_host(other->address, from);
+            }));
+        if (!PURVIEW_GUARD(movers_of_host, same_host < def.sessions_per_host_max)) {
+            ++drops.address_limit;
+            return;
+        }
+        session->address = from;
         return;
     }
     const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
@@ -219,11 +254,9 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         std::uint32_t connected = 0;
         std::uint32_t same_host = 0;
         for (const auto& other : sessions) {
-            if (other->state == Session::State::probe || other->state == Session::State::closing) {
-                continue;
-            }
+            if (!counts_as_connected(*other)) continue;
             ++connected;
-            if (other->address.host == from.host) ++same_host;
+            if (is_same_host(other->address, from)) ++same_host;
         }
         if (!PURVIEW_GUARD(sessions, connected < def.sessions_max)) {
             ++drops.full;
@@ -237,7 +270,7 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         session->address = from;
         session->connection_id = id;
         session->nonce = answer->nonce;
-        session->created = session->last_heard = now;
+        session->created = session->last_heard = session->last_delivered = now;
         queue_welcome(*session);
         by_connection_[id] = session.get();
         sessions.push_back(std::move(session));
@@ -303,7 +336,9 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
         tap->digest_received(*session, session->link.resolved(), body_.digest);
     }
     if (!read_messages(*session)) return count_malformed(*session);
-    session->last_heard = now;
+    // From elsewhere it counts once that address is proven: nobody is sent anything for ever
+    // because a stranger to it says so.
+    if (session->address == from) session->last_heard = now;
     if (!(session->address == from) && datagram.size() >= challenge_bytes) {
         // It speaks from a new address. Nothing goes there before the address is proven.
         std::array<std::byte, hello_bytes> bytes;
@@ -323,6 +358,7 @@ void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
     }
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
+        session.last_delivered = now;
         session.newest_delivered_tick =
             std::max(session.newest_delivered_tick,
                      session.sent_tick[notice.sequence % session.sent_tick.size()]);
@@ -355,6 +391,8 @@ bool ServerData::read_body(Session& session, BitReader& in) {
         body_.commands[i] = in.bytes(size);
     }
     if (!session.calls_in.read(*def.schema, RpcDirection::to_server, in)) return false;
+    const bool may_call = session.state == Session::State::joined;
+    if (!PURVIEW_GUARD(call_joined, may_call || session.calls_in.staged().empty())) return false;
     body_.has_inputs = in.bits_left() > 0 && in.boolean();
     if (body_.has_inputs && !purview::read_inputs(*def.schema, in, inputs.packet)) return false;
     // Zero padding may follow (PROTOCOL.md: no packet of a client is shorter than a challenge).
@@ -511,7 +549,8 @@ void ServerData::receive_stage(Server& server, Micros now) {
             case Session::State::closing:
                 continue;
             case Session::State::accepted:
-                if (now - session->created > def.join_timeout_ms * micros_per_ms) {
+                if (now > session->created &&
+                    now - session->created > def.join_timeout_ms * micros_per_ms) {
                     mark_closed(*session, CloseReason::never_joined, true);
                     continue;
                 }
@@ -522,17 +561,24 @@ void ServerData::receive_stage(Server& server, Micros now) {
             case Session::State::joined:
                 break;
         }
-        if (now > session->last_heard &&
-            now - session->last_heard > def.session_timeout_ms * micros_per_ms) {
+        // Who speaks, but says that nothing arrives, is not there either; all that left would be
+        // kept for him.
+        const bool is_joined = session->state == Session::State::joined;
+        const Micros since =
+            PURVIEW_GUARD_OR(delivered,
+                             is_joined ? std::min(session->last_heard, session->last_delivered)
+                                       : session->last_heard,
+                             session->last_heard);
+        if (now > since && now - since > def.session_timeout_ms * micros_per_ms)
             mark_closed(*session, CloseReason::timeout, true);
-        }
     }
     for (auto& session : sessions) {
         if (session->state == Session::State::joined) run_commands(server, *session);
         if (session->state == Session::State::joined) run_inputs(server, *session);
         if (session->state == Session::State::joined) run_calls(server, *session);
     }
-    for (Session* session : closing_) end_session(server, *session);
+    // The game may close others when it is told of one.
+    for (std::size_t i = 0; i < closing_.size(); ++i) end_session(server, *closing_[i]);
     closing_.clear();
     std::erase_if(sessions, [](const auto& s) { return s->state == Session::State::closing; });
 }
@@ -541,7 +587,13 @@ void ServerData::run_join(Server& server, Session& session) {
     auto observer = interest.add_observer();
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
-    if (!observer || !game_->joined(server, *observer, {session.role, session.name})) {
+    const bool is_in = observer && game_->joined(server, *observer, {session.role, session.name});
+    if (session.state != Session::State::joining) {  // the game has shut the server down
+        if (is_in) game_->left(server, *observer);
+        if (observer) (void)interest.remove_observer(*observer);
+        return;
+    }
+    if (!is_in) {
         if (observer) (void)interest.remove_observer(*observer);
         (void)session.stream_out.send(std::span(&no, 1));
         session.state = Session::State::accepted;  // the join timeout ends it
@@ -549,6 +601,8 @@ void ServerData::run_join(Server& server, Session& session) {
     }
     session.observer = *observer;
     session.state = Session::State::joined;
+    session.told_tick = tick_number;
+    session.last_delivered = last_now_;
     (void)interest.set_ready(*observer, true);
     (void)session.stream_out.send(std::span(&yes, 1));
     queue_cells(session);
@@ -568,7 +622,9 @@ void ServerData::end_session(Server& server, Session& session) {
     if (session.observer == ObserverId::none) return;
     backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, longest_wait_ticks(session));
     if (tap != nullptr) tap->session_closed(session);
+    tell_disconnected(session);
     game_->left(server, session.observer);
+    forget_held(session.observer);
     (void)interest.remove_observer(session.observer);
 }
 

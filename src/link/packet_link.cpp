@@ -61,7 +61,12 @@ PacketLink::Verdict PacketLink::read_header(BitReader& in) {
     }
     if (!in.ok()) return Verdict::malformed;
     if (!PURVIEW_GUARD(replay_window, header_.sequence > newest_)) return Verdict::late;
-    if (!PURVIEW_GUARD(packets_ahead, header_.sequence - newest_ <= under_way_max))
+    // Our next header says what became of every number since the one that the other side will know
+    // that we told of: no more than it can have under way.
+    const std::uint32_t confirmed =
+        header_.newest > resolved_ ? std::max(confirmed_, told_by_[header_.newest % under_way_max])
+                                   : confirmed_;
+    if (!PURVIEW_GUARD(packets_ahead, header_.sequence - confirmed <= under_way_max))
         return Verdict::malformed;
     return Verdict::accepted;
 }

@@ -17,6 +17,9 @@ constexpr unsigned fragment_size_bits = 10;
 constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7;
 /// Of a fragment that is split again: less is not worth a header.
 constexpr std::uint64_t piece_bytes_min = 16;
+/// Parts of the window that have arrived, with holes between them. A sender makes no more, by far:
+/// pieces of 16 bytes, and the end of what there was to send, once for each packet under way.
+constexpr std::size_t ranges_max = 4096;
 
 }  // namespace
 
@@ -105,7 +108,7 @@ void StreamSender::resolve(std::uint32_t sequence, bool delivered) {
 
 void StreamReceiver::drop_taken() {
     if (taken_ == 0) return;
-    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    head_ += taken_;
     begin_ += static_cast<std::uint32_t>(taken_);
     taken_ = 0;
     arrived_[0].begin = begin_;  // a message is handed out from the first range only
@@ -115,30 +118,33 @@ void StreamReceiver::drop_taken() {
 void StreamReceiver::store(std::uint32_t offset, std::span<const std::byte> bytes) {
     const auto ahead = static_cast<std::int32_t>(offset - begin_);
     if (ahead < 0) return;  // has been handed out already
-    const auto at = static_cast<std::size_t>(ahead);
-    if (window_.size() < at + bytes.size()) window_.resize(at + bytes.size());
-    std::memcpy(window_.data() + at, bytes.data(), bytes.size());
+    const std::size_t end = head_ + static_cast<std::size_t>(ahead) + bytes.size();
+    if (window_.size() < end) window_.resize(end);
+    std::memcpy(at(offset), bytes.data(), bytes.size());
     Range merged{offset, offset + static_cast<std::uint32_t>(bytes.size())};
     // Offsets wrap after 4 GiB; what counts is the distance from begin_.
     const auto from = [&](std::uint32_t o) { return o - begin_; };
-    std::vector<Range> kept;
-    for (const Range& range : arrived_) {
-        if (from(range.end) < from(merged.begin) || from(range.begin) > from(merged.end)) {
-            kept.push_back(range);
-        } else {
-            if (from(range.begin) < from(merged.begin)) merged.begin = range.begin;
-            if (from(range.end) > from(merged.end)) merged.end = range.end;
-        }
+    const auto first = std::partition_point(
+        arrived_.begin(), arrived_.end(),
+        [&](const Range& range) { return from(range.end) < from(merged.begin); });
+    auto last = first;
+    for (; last != arrived_.end() && from(last->begin) <= from(merged.end); ++last) {
+        if (from(last->begin) < from(merged.begin)) merged.begin = last->begin;
+        if (from(last->end) > from(merged.end)) merged.end = last->end;
     }
-    kept.push_back(merged);
-    std::sort(kept.begin(), kept.end(),
-              [&](const Range& a, const Range& b) { return from(a.begin) < from(b.begin); });
-    arrived_ = std::move(kept);
+    if (first == last) {
+        arrived_.insert(first, merged);
+    } else {
+        *first = merged;
+        arrived_.erase(first + 1, last);
+    }
 }
 
 bool StreamReceiver::read(BitReader& in) {
     fragments_.clear();
     drop_taken();
+    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
     while (in.boolean()) {
         const std::uint32_t offset = in.u32();
         const auto size = static_cast<std::size_t>(in.bits(fragment_size_bits));
@@ -153,6 +159,10 @@ bool StreamReceiver::read(BitReader& in) {
             in.fail();
         if (!in.ok()) return false;
         fragments_.push_back({offset, bytes});
+        if (!PURVIEW_GUARD(stream_ranges, arrived_.size() + fragments_.size() <= ranges_max)) {
+            in.fail();
+            return false;
+        }
     }
     return in.ok();
 }
@@ -167,10 +177,10 @@ bool StreamReceiver::next_message(std::span<const std::byte>& message) {
     if (arrived_.empty() || arrived_[0].begin != begin_) return false;
     const std::size_t ready = arrived_[0].end - begin_;
     if (ready < length_bytes) return false;
-    const std::size_t size =
-        std::to_integer<std::size_t>(window_[0]) | (std::to_integer<std::size_t>(window_[1]) << 8);
+    const std::size_t size = std::to_integer<std::size_t>(at(begin_)[0]) |
+                             std::to_integer<std::size_t>(at(begin_)[1]) << 8;
     if (ready < size + length_bytes) return false;
-    message = std::span<const std::byte>(window_).subspan(length_bytes, size);
+    message = std::span<const std::byte>(at(begin_) + length_bytes, size);
     taken_ = size + length_bytes;
     return true;
 }

@@ -70,6 +70,9 @@ class StreamReceiver {
         std::uint32_t end;
     };
     void drop_taken();
+    std::byte* at(std::uint32_t offset) noexcept {
+        return window_.data() + head_ + (offset - begin_);
+    }
     void store(std::uint32_t offset, std::span<const std::byte> bytes);
 
     struct Fragment {
@@ -78,7 +81,8 @@ class StreamReceiver {
     };
     std::vector<Fragment> fragments_;  ///< of the packet that is being read
 
-    std::vector<std::byte> window_;  ///< stream bytes from begin_ on, with holes
+    std::vector<std::byte> window_;  ///< from head_ on stream bytes from begin_ on, with holes
+    std::size_t head_ = 0;           ///< bytes before it are over, until the next packet
     std::uint32_t begin_ = 0;        ///< first byte not handed out
     std::vector<Range> arrived_;     ///< ascending, disjoint, not touching
     std::size_t taken_ = 0;          ///< bytes of the message last handed out, dropped next time

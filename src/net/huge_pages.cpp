@@ -4,9 +4,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <memory_resource>
+#include <mutex>
+#include <new>
+
+#include "core/aligned.hpp"
 
 namespace purview::net {
 
@@ -28,58 +34,113 @@ constexpr std::size_t rounded(std::size_t bytes, std::size_t to) {
 
 /// Begins with large pages, and ends with small ones behind the last whole one. From the kernel and
 /// not from the heap: what a heap hands out a second time lies on small pages already.
-class MappedMemory final : public std::pmr::memory_resource {
-    void* do_allocate(std::size_t bytes, std::size_t) override {
-        const std::size_t kept = rounded(bytes, small_page), all = kept + large_page;
-        void* const mapped =
-            mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (mapped == MAP_FAILED) std::abort();
-        const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
-        const std::size_t before = rounded(begin, large_page) - begin;
-        auto* const memory = static_cast<std::byte*>(mapped) + before;
-        if (before > 0) (void)munmap(mapped, before);
-        (void)munmap(memory + kept, large_page - before);
-        (void)madvise(memory, kept, MADV_HUGEPAGE);  // a wish; without it all is only slower
-        return memory;
+std::byte* map(std::size_t bytes) {
+    const std::size_t kept = rounded(bytes, small_page), all = kept + large_page;
+    void* const mapped =
+        mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) std::abort();
+    const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
+    const std::size_t before = rounded(begin, large_page) - begin;
+    auto* const memory = static_cast<std::byte*>(mapped) + before;
+    if (before > 0) (void)munmap(mapped, before);
+    (void)munmap(memory + kept, large_page - before);
+    (void)madvise(memory, kept, MADV_HUGEPAGE);  // a wish; without it all is only slower
+    return memory;
+}
+
+// Sizes of blocks that share large pages: four from a power of two to the next, because each page
+// that is touched at all is there as a whole; with powers of two alone, a third of it for nothing.
+struct Size {
+    std::size_t number;  ///< among all sizes
+    std::size_t bytes;
+};
+constexpr std::size_t least = cache_line_bytes, steps = 4;
+
+constexpr Size size_for(std::size_t bytes) {
+    if (bytes <= steps * least) {
+        const std::size_t lines = std::max<std::size_t>(1, rounded(bytes, least) / least);
+        return {lines - 1, lines * least};
     }
-    void do_deallocate(void* memory, std::size_t bytes, std::size_t) override {
-        (void)munmap(memory, rounded(bytes, small_page));
+    const std::size_t step = std::bit_floor(bytes - 1) / steps;
+    const std::size_t count = rounded(bytes, step) / step;  // 5 to 8
+    const auto doublings = static_cast<std::size_t>(std::countr_zero(step / least));
+    return {doublings * steps + count - 1, count * step};
+}
+/// The largest of no more than so many bytes, at least a cache line.
+constexpr Size size_within(std::size_t bytes) {
+    const std::size_t step = std::max(least, std::bit_floor(bytes) / steps);
+    return size_for(bytes / step * step);
+}
+
+/// What is smaller than a large page shares some with others, and is handed out again. Any thread.
+class SharedPages {
+  public:
+    void* allocate(std::size_t bytes) {
+        const Size size = size_for(bytes);
+        const std::lock_guard lock(mutex_);
+        if (Free* const block = free_[size.number]; block != nullptr) {
+            free_[size.number] = block->next;
+            return block;
+        }
+        if (static_cast<std::size_t>(end_ - at_) < size.bytes) {
+            keep_rest();
+            at_ = map(piece_bytes);
+            end_ = at_ + piece_bytes;
+        }
+        at_ += size.bytes;
+        return at_ - size.bytes;
     }
-    bool do_is_equal(const memory_resource& other) const noexcept override {
-        return this == &other;
+    void release(void* memory, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        keep(memory, size_for(bytes));
     }
+
+  private:
+    struct Free {
+        Free* next;
+    };
+    static constexpr std::size_t piece_bytes = 8 * large_page;
+    static constexpr std::size_t sizes = size_for(large_page).number + 1;
+
+    void keep(void* memory, Size size) {
+        free_[size.number] = new (memory) Free{free_[size.number]};
+    }
+    /// The rest of a piece, in blocks as large as may be.
+    void keep_rest() {
+        while (at_ != end_) {
+            const auto rest = static_cast<std::size_t>(end_ - at_);
+            const Size size = size_within(rest);
+            keep(at_, size);
+            at_ += size.bytes;
+        }
+    }
+
+    std::mutex mutex_;
+    std::array<Free*, sizes> free_{};  ///< by the number of their size
+    std::byte* at_ = nullptr;          ///< of the newest piece, what has never been handed out
+    std::byte* end_ = nullptr;
 };
 
-/// What is smaller than a large page shares some with others, and is handed out again.
-struct Memory {
-    MappedMemory mapped;
-    std::pmr::monotonic_buffer_resource shared{4 * large_page, &mapped};
-    std::pmr::synchronized_pool_resource pools{
-        {.max_blocks_per_chunk = 16, .largest_required_pool_block = large_page}, &shared};
-
-    std::pmr::memory_resource& of(std::size_t bytes) {
-        if (bytes >= large_page) return mapped;
-        return pools;
-    }
-};
-
-Memory& memory() {
-    static auto* const all = new Memory;  // never deleted: lists may be released after main
+SharedPages& shared_pages() {
+    static auto* const all = new SharedPages;  // never deleted: lists may be released after main
     return *all;
+}
+
+/// Shared pages know no wider alignment than that of a cache line; nobody in the library asks.
+bool is_shared(std::size_t bytes, std::size_t alignment) {
+    return bytes < large_page && alignment <= cache_line_bytes;
 }
 
 }  // namespace
 
 MemoryHooks huge_page_hooks() noexcept {
     if (is_watched) return {};  // operator new
-    const auto allocate = [](std::size_t bytes, std::size_t alignment, void*) {
-        // Pools align what is a multiple of its alignment long.
-        const std::size_t all = rounded(bytes, alignment);
-        return memory().of(all).allocate(all, alignment);
+    const auto allocate = [](std::size_t bytes, std::size_t alignment, void*) -> void* {
+        return is_shared(bytes, alignment) ? shared_pages().allocate(bytes) : map(bytes);
     };
     const auto release = [](void* begin, std::size_t bytes, std::size_t alignment, void*) {
-        const std::size_t all = rounded(bytes, alignment);
-        memory().of(all).deallocate(begin, all, alignment);
+        if (is_shared(bytes, alignment)) return shared_pages().release(begin, bytes);
+        (void)munmap(begin, rounded(bytes, small_page));
     };
     return {allocate, release, nullptr};
 }

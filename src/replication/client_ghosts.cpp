@@ -54,7 +54,8 @@ bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
 bool ClientGhosts::decode_link(BitReader& in, Edit& edit) {
     edit.owned = in.boolean();
     edit.whole = in.boolean();
-    if (in.boolean()) edit.parent = static_cast<LocalId>(in.varint_max(local_ids_max));
+    if (in.boolean()) edit.parent = static_cast<LocalId>(in.varint_max(local_ids_max - 1));
+    if (edit.parent == edit.ghost) in.fail();
     for_each_bit(layout(edit.kind).audience, 0, [&](std::size_t part) {
         if (!in.boolean()) edit.told &= ~(1U << part);
     });
@@ -230,16 +231,37 @@ void ClientGhosts::accept(Tick& newest) {
     ++counters_.snapshots;
 }
 
-/// Its id may soon be another's.
-void ClientGhosts::forget_references(LocalId gone) {
-    if (!has_references_) return;
+/// Of what leaves, which is ascending: its ids may soon be others'.
+void ClientGhosts::forget_references(std::span<const Edit> leaves) {
+    if (!has_references_ || leaves.empty()) return;
+    const auto leaves_now = [&](LocalId ghost) {
+        const auto at =
+            std::lower_bound(leaves.begin(), leaves.end(), ghost,
+                             [](const Edit& edit, LocalId other) { return edit.ghost < other; });
+        return at != leaves.end() && at->ghost == ghost;
+    };
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
         if (!has_copy(ghost)) continue;
         const KindLayout& its = layout(kind(ghost));
         for_each_bit(its.references, 0, [&](std::size_t f) {
             std::uint32_t& named = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
-            if (named == gone + 1) named = 0;
+            if (named != 0 && leaves_now(named - 1)) named = 0;
         });
+    }
+}
+
+/// Whoever is below one of those that leave; looked for once for all of them.
+void ClientGhosts::find_orphans(std::span<const Edit> leaves) {
+    orphans_.clear();
+    if (leaves.empty()) return;
+    gone_.assign(ghosts_.size() / bits_per_word + 1, 0);
+    for (const Edit& edit : leaves)
+        gone_[edit.ghost / bits_per_word] |= std::uint64_t{1} << (edit.ghost % bits_per_word);
+    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
+        const Ghost& its = ghosts_[ghost];
+        if (!its.held || its.parent == no_local_id || its.parent >= ghosts_.size()) continue;
+        if ((gone_[its.parent / bits_per_word] >> (its.parent % bits_per_word) & 1U) != 0)
+            orphans_.push_back(ghost);
     }
 }
 
@@ -249,7 +271,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     if (!its.held && is_kept) return;  // it is kept already
     const bool was_shown = is_shown(ghost);
     if (its.held) {
-        for (LocalId child = 0; child < ghosts_.size(); ++child) {
+        for (const LocalId child : orphans_) {
             if (!ghosts_[child].held || ghosts_[child].parent != ghost) continue;
             set_parent(child, no_local_id, ghosts_[child].updated);
             are_links_new_ = true;
@@ -380,7 +402,7 @@ void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     auto leaves_end = std::find_if(edits_.begin(), edits_.end(),
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
-    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) forget_references(edit->ghost);
+    forget_references({edits_.begin(), leaves_end});
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
                                              [&](const Edit& e) { return has_copy(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
@@ -389,6 +411,7 @@ void ClientGhosts::apply(Tick tick) {
     std::stable_sort(edits_.begin(), known, [&](const Edit& a, const Edit& b) {
         return depth_of(a.ghost) > depth_of(b.ghost);
     });
+    find_orphans({edits_.begin(), known});
     for (auto edit = edits_.begin(); edit != known; ++edit)
         remove(edit->ghost, edit->reason, edit->policy);
 
@@ -408,6 +431,13 @@ void ClientGhosts::apply(Tick tick) {
         for (; waiting != ready; ++waiting) enter(*waiting, tick);
     }
 
+    // First everybody away from where he was: two may have changed places.
+    for (auto edit = enters_end; edit != edits_.end(); ++edit) {
+        if (!edit->relink || !is_held(edit->ghost)) continue;
+        if (ghosts_[edit->ghost].parent == edit->parent) continue;
+        are_links_new_ = true;
+        set_parent(edit->ghost, no_local_id, tick);
+    }
     for (auto edit = enters_end; edit != edits_.end(); ++edit) {
         if (!is_held(edit->ghost)) {
             ++counters_.ignored_items;
@@ -417,7 +447,6 @@ void ClientGhosts::apply(Tick tick) {
         if (edit->shared && ghosts_[edit->ghost].packet == packets_) continue;
         if (edit->relink) {
             ghosts_[edit->ghost].owned = edit->owned;
-            are_links_new_ = are_links_new_ || ghosts_[edit->ghost].parent != edit->parent;
             set_parent(edit->ghost, edit->parent, tick);
             stop_telling(*edit);
             if (!is_ready(*edit)) ++counters_.order_violations;
@@ -479,10 +508,19 @@ Vec3 ClientGhosts::place_at(LocalId ghost, double tick) const noexcept {
 }
 
 Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
-    const Pose pose = told_pose_at(ghost, tick);
-    const LocalId frame = frame_of(ghost);
-    if (frame == no_local_id) return pose;
-    return placed_within(pose_at(frame, tick), pose, has_orientation(ghost));
+    std::array<LocalId, depth_max> below;  // whatever a server says, no more than these
+    std::size_t depth = 0;
+    for (LocalId frame = frame_of(ghost); frame != no_local_id && depth < depth_max;
+         frame = frame_of(ghost)) {
+        below[depth++] = ghost;
+        ghost = frame;
+    }
+    Pose pose = told_pose_at(ghost, tick);
+    while (depth > 0) {
+        ghost = below[--depth];
+        pose = placed_within(pose, told_pose_at(ghost, tick), has_orientation(ghost));
+    }
+    return pose;
 }
 
 Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {

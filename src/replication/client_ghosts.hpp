@@ -139,6 +139,11 @@ class ClientGhosts {
     /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
+    /// Parents above a ghost that are followed, whatever a server says.
+    static constexpr unsigned depth_max = 64;
+    /// Of them, how many there are.
+    unsigned depth_of(LocalId ghost) const noexcept;
+
     /// Another one whenever a ghost came, went, or changed its parent or owner.
     std::uint32_t revision() const noexcept { return revision_; }
 
@@ -207,7 +212,8 @@ class ClientGhosts {
     void go_on(Tick tick);
     void note_place(LocalId ghost, Tick tick, bool rested);
     void stop_telling(const Edit& edit);
-    void forget_references(LocalId gone);
+    void forget_references(std::span<const Edit> leaves);
+    void find_orphans(std::span<const Edit> leaves);
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
     void remove(LocalId ghost, Reason reason, LeavePolicy policy);
@@ -226,7 +232,6 @@ class ClientGhosts {
     bool says_pose(const KindField& field, KindId kind) const noexcept;
     void set_parent(LocalId ghost, LocalId parent, Tick tick);
     LocalId root_of(LocalId ghost) const noexcept;
-    unsigned depth_of(LocalId ghost) const noexcept;
     void apply_values(const Edit& edit, Tick tick);
     void enter(const Edit& edit, Tick tick);
     bool is_ready(const Edit& edit) const noexcept;
@@ -262,6 +267,8 @@ class ClientGhosts {
     bool are_links_new_ = false;
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
+    std::vector<LocalId> orphans_;     ///< scratch of apply
+    std::vector<std::uint64_t> gone_;  ///< scratch of find_orphans
     ClientGhostCounters counters_;
     std::uint32_t revision_ = 0;
 };

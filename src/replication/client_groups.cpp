@@ -11,13 +11,6 @@
 
 namespace purview {
 
-namespace {
-
-/// Parents above a ghost that are followed, whatever a server says.
-constexpr unsigned depth_max = 64;
-
-}  // namespace
-
 // -- groups: shown as one ------------------------------------------------------------------------
 
 LocalId ClientGhosts::root_of(LocalId ghost) const noexcept {

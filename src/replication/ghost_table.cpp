@@ -7,6 +7,13 @@
 
 namespace purview {
 
+namespace {
+
+/// From here on room to spare costs more than a list that has to grow.
+constexpr std::size_t many_lanes = 512;
+
+}  // namespace
+
 LocalId GhostTable::take_lane() {
     for (std::size_t w = 0; w < blocks_.size(); ++w) {
         if (blocks_[w].of.used == ~std::uint64_t{0}) continue;
@@ -18,7 +25,7 @@ LocalId GhostTable::take_lane() {
     // One block more; room is made for many, because what an observer sees fluctuates.
     const std::size_t lanes = lane_end() + bits_per_word;
     if (blocks_.size() == blocks_.capacity()) {
-        const std::size_t room = lanes * 4;
+        const std::size_t room = lanes * (lanes < many_lanes ? 4 : 2);
         blocks_.reserve(room / bits_per_word);
         pace_.reserve(room);
         special_.reserve(room);
@@ -245,7 +252,10 @@ void GhostTable::delivered(const PacketRecord& record) {
                 break;
             case SentAs::update:
                 // An update whose enter was lost has been ignored by the observer.
-                if (!PURVIEW_GUARD(baseline_of_held, is_held(lane))) break;
+                if (!PURVIEW_GUARD(baseline_of_held, is_held(lane))) {
+                    if (sent_tick(lane) == record.tick) reset(&LaneWords::awaited, lane);
+                    break;
+                }
                 if (record.tick >= special(lane).resumed) reset(&LaneWords::away, lane);
                 times_of(lane).baseline = std::max(times_of(lane).baseline, record.tick);
                 cover(lane);

@@ -216,6 +216,10 @@ class GhostTable {
     }
     /// The fate of a part of it is awaited: nothing more is sent before.
     bool is_awaited(LocalId lane) const noexcept { return test(&LaneWords::awaited, lane); }
+    /// Since when it goes on with a copy that was kept; 0: it does not.
+    Tick resumed_tick(LocalId lane) const noexcept {
+        return is_special(lane) ? special_[lane].resumed : 0;
+    }
     /// There may be more to tell of it than its fields, or less.
     bool is_special(LocalId lane) const noexcept { return test(&LaneWords::special, lane); }
     /// A reference of the entity names something that came or went: told with the next update.

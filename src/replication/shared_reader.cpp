@@ -172,12 +172,12 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
         out.boolean(!slot.is_known);
         if (!slot.is_known) {
             write_roster(input, ghosts, slot, out);
-            if (slot.told_first == 0) {
+            // After so many in vain their fates are not waited for any more.
+            if (slot.told_first == 0 || sequence - slot.told_first >= 64) {
                 slot.told_first = sequence;
                 slot.told_in = 0;
             }
-            if (sequence - slot.told_first < 64)
-                slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
+            slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
         }
         out.copy_bits(input.shared->bytes(copy.section), copy.section.bits);
         written_.push_back(copy.slot);

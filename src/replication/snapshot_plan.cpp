@@ -287,7 +287,7 @@ class Planner {
         }
         const SnapshotItem child = item;
         plan_.items.pop_back();
-        if (!ghosts_.is_pending(child.parent) ||
+        if (!ghosts_.is_pending(child.parent) || ghosts_.is_awaited(child.parent) ||
             !add_one(child.parent, purview::priority_of(input_, ghosts_, child.parent)) ||
             !makes_present(ghosts_, plan_.items[plan_.item_of_lane[child.parent] - 1])) {
             return false;

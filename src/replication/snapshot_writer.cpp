@@ -339,7 +339,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         take_what_fits(input, ghosts, plan, filling);
     }
     // What moves as extrapolated is not told; in which tick it is, is.
-    const bool must_tell_tick = plan.packet == 1 && ghosts.motions().is_any_moving();
+    const bool must_tell_tick =
+        plan.packet == 1 && (plan.must_tell_tick || ghosts.motions().is_any_moving());
     const bool is_empty = std::all_of(plan.chosen.begin(), plan.chosen.end(),
                                       [](const auto& chosen) { return chosen.empty(); });
     if (is_empty && !has_sections && !must_tell_tick) return false;

@@ -97,11 +97,12 @@ struct SnapshotPlan {
     std::uint64_t bits = 0;                          ///< of all items
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
-    std::vector<std::uint64_t> due;                  ///< scratch: lanes that may go, by mask
-    std::vector<std::uint64_t> keys;                 ///< scratch: what waits, by priority
-    std::array<ChosenItems, item_types> chosen;      ///< scratch of one packet, by type
-    std::vector<std::uint32_t> distances;            ///< scratch: from a local id to the next
-    std::vector<LocalId> first;  ///< lanes whose items the next packet takes first
+    bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
+    std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
+    std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
+    std::array<ChosenItems, item_types> chosen;  ///< scratch of one packet, by type
+    std::vector<std::uint32_t> distances;        ///< scratch: from a local id to the next
+    std::vector<LocalId> first;                  ///< lanes whose items the next packet takes first
 
     /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
@@ -128,6 +129,7 @@ struct SnapshotPlan {
         bits = 0;
         next = 0;
         packet = 0;
+        must_tell_tick = false;
     }
 };
 

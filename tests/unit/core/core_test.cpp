@@ -58,15 +58,19 @@ TEST_CASE(
     CHECK(pool.is_live(b));
 }
 
-TEST_CASE("core: generations of a pool wrap to 1, never to 0") {
+TEST_CASE("core: an id never comes back: an index without generations left makes room for another") {
     IdPool pool(1, 3);
-    std::vector<std::uint32_t> seen;
+    std::vector<std::uint32_t> indices, generations;
     for (int i = 0; i < 5; ++i) {
-        seen.push_back(pool.generation(pool.acquire()));
-        pool.release(0);
+        const std::uint32_t index = pool.acquire();
+        CHECK(pool.acquire() == IdPool::no_index);
+        indices.push_back(index);
+        generations.push_back(pool.generation(index));
+        pool.release(index);
         pool.recycle();
     }
-    CHECK(seen == std::vector<std::uint32_t>{1, 2, 3, 1, 2});
+    CHECK(indices == std::vector<std::uint32_t>{0, 0, 0, 1, 1});
+    CHECK(generations == std::vector<std::uint32_t>{1, 2, 3, 1, 2});
 }
 
 TEST_CASE("core: the oldest released index is reused first") {
