@@ -58,6 +58,28 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 
 }  // namespace
 
+std::uint32_t ServerData::told_parts(ObserverId observer, std::uint32_t index) const {
+    const KindLayout& layout = fields_.layout(world.data().kind_at(index));
+    std::uint32_t told = ~std::uint32_t{0};
+    if (layout.audience == 0) return told;
+    const EntityId main = interest.main_entity(observer);
+    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+        const AudienceDef& audience =
+            def.schema->components()[index_of(layout.parts[p].component)].audience;
+        bool its = true;
+        if (audience.type == AudienceType::custom) {
+            const EntityId entity = world.data().at_index(index);
+            std::uint8_t answer = 0;
+            audience.custom->decide(observer, {&entity, 1}, {&answer, 1});
+            its = answer != 0;
+        } else {
+            its = purview::is_told(audience, world.data(), index, observer, main);
+        }
+        if (!its) told &= ~(std::uint32_t{1} << p);
+    }
+    return told;
+}
+
 void ServerData::note_owner_or_key(std::uint32_t index) {
     if (owner_or_key_changed_.size() <= index) owner_or_key_changed_.resize(index + 1);
     owner_or_key_changed_.set(index);

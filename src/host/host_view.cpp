@@ -29,14 +29,16 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden
+        bool listed = false;        ///< in withheld_
+        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden, or not told
     };
     Known& known_of(EntityId entity) {
         Known& known = known_[index_of(entity)];
-        if (known.entity != entity) known = {entity, false, 0};
+        if (known.entity != entity) known = {entity, false, false, 0};
         return known;
     }
     void tell(EntityId entity, std::uint32_t parts);
+    void tell_what_may(EntityId entity, std::uint32_t parts);
     void note_changes();
 
     FlatMap<std::uint32_t, Known> known_;  ///< by entity index
@@ -44,6 +46,7 @@ class HostViewData {
         EntityId entity;
         std::uint32_t parts;
     };
+    std::vector<EntityId> withheld_;      ///< shown, with parts that wait
     std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
     std::vector<Change> changes_;
 };
@@ -55,6 +58,16 @@ void HostViewData::tell(EntityId entity, std::uint32_t parts) {
         if ((parts & 1U) != 0) presentation->changed(entity, part.component);
         parts >>= 1;
     }
+}
+
+/// What he may know now, as a remote client would; the rest waits until he may.
+void HostViewData::tell_what_may(EntityId entity, std::uint32_t parts) {
+    if (parts == 0 || !server->world().is_alive(entity)) return;
+    const std::uint32_t told = server->data().told_parts(observer, index_of(entity));
+    Known& known = known_of(entity);
+    known.waiting = parts & ~told;
+    if (known.waiting != 0 && !std::exchange(known.listed, true)) withheld_.push_back(entity);
+    tell(entity, parts & told);
 }
 
 /// What this tick changed, by part.
@@ -93,7 +106,7 @@ void HostViewData::update() {
         const std::uint32_t waiting = event.enter ? std::exchange(known.waiting, 0) : 0;
         if (event.enter) {
             presentation->show(event.entity, event.reason);
-            tell(event.entity, waiting);
+            tell_what_may(event.entity, waiting);
         } else {
             presentation->hide(event.entity, event.reason);
             if (!server->world().is_alive(event.entity)) known_.erase(index_of(event.entity));
@@ -103,11 +116,19 @@ void HostViewData::update() {
         if (!server->world().is_alive(change.entity)) continue;
         Known& known = known_of(change.entity);
         if (known.shown) {
-            tell(change.entity, change.parts);
+            tell_what_may(change.entity, known.waiting | change.parts);
         } else {
             known.waiting |= change.parts;
         }
     }
+    std::erase_if(withheld_, [&](EntityId entity) {
+        const Known* known = known_.find(index_of(entity));
+        if (known == nullptr || known->entity != entity) return true;
+        if (known->shown) tell_what_may(entity, known->waiting);
+        Known& its = known_of(entity);
+        its.listed = its.shown && its.waiting != 0;
+        return !its.listed;
+    });
 }
 
 HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}

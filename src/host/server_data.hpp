@@ -56,6 +56,8 @@ class ServerData {
     Status set_rules(const InterestRules& rules);
 
     Session* find_session(ObserverId observer) noexcept;
+    /// Parts of the entity that the observer is told, if it is relevant to him, a bit each.
+    std::uint32_t told_parts(ObserverId observer, std::uint32_t index) const;
     const FieldStore& fields() const noexcept { return fields_; }
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp

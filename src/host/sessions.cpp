@@ -34,10 +34,10 @@ bool is_same_host(const Address& left, const Address& right) noexcept {
     return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
 }
 
-/// A packet at least this often, so that the other side knows that we live.
+/// A packet at least this often, so that the other side knows the tick and that we live.
 constexpr std::uint32_t silent_ticks_max = 10;
-/// A snapshot at least this often, if only of nothing: 16 bits of the tick are told, and the other
-/// side completes them by the last one.
+/// The tick at least this often, however much else is sent: its low 16 bits are told, and the other
+/// side completes them by the last ones.
 constexpr Tick untold_ticks_max = 256;
 
 std::uint32_t seconds_of(Micros now) noexcept {
@@ -106,7 +106,8 @@ void ServerData::encode_session(Session& session, Micros now) {
     std::size_t budget = def.budget_bytes_per_tick;
     bool sent = false;
     session.plan->must_tell_tick = session.state == Session::State::joined &&
-                                   tick_number - session.told_tick >= untold_ticks_max;
+                                   (session.silent_ticks >= silent_ticks_max ||
+                                    tick_number - session.told_tick >= untold_ticks_max);
     for (;;) {
         const std::size_t room =
             PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);

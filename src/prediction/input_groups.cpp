@@ -14,14 +14,9 @@ void InputGroups::grow() {
     position_.resize(group_at_.size(), 0);
 }
 
-void InputGroups::invalidate(std::uint32_t index, bool only_revision) {
+void InputGroups::invalidate(std::uint32_t index) {
     if (index >= member_of_.size() || member_of_[index] == 0) return;
-    Group& group = groups_[member_of_[index] - 1];
-    if (only_revision) {
-        group.revision = next_revision_++;
-    } else {
-        group.is_valid = false;
-    }
+    groups_[member_of_[index] - 1].is_valid = false;
 }
 
 void InputGroups::read_log() {
@@ -31,17 +26,15 @@ void InputGroups::read_log() {
         const std::uint32_t index = index_of(op.entity);
         switch (op.type) {
             case WorldOp::Type::spawn:
-                break;
             case WorldOp::Type::owner:
-                invalidate(index, true);
                 break;
             case WorldOp::Type::root:
-                invalidate(index, false);  // the group that it leaves
+                invalidate(index);  // the group that it leaves
                 if (index_of(op.root) < group_at_.size() && group_at_[index_of(op.root)] != 0)
                     groups_[group_at_[index_of(op.root)] - 1].is_valid = false;
                 break;
             case WorldOp::Type::despawn:
-                invalidate(index, false);
+                invalidate(index);
                 if (index < member_of_.size()) member_of_[index] = 0;
                 if (index < group_at_.size() && group_at_[index] != 0) {
                     free_.push_back(group_at_[index] - 1);
@@ -61,7 +54,6 @@ void InputGroups::set_in_input(EntityId entity, bool on) {
     if (is_in_input(entity) == on) return;
     if (index_of(entity) >= off_.size()) off_.resize(world_->index_end(), EntityId::none);
     off_[index_of(entity)] = on ? EntityId::none : entity;
-    invalidate(index_of(entity), true);
 }
 
 void InputGroups::rebuild(Group& group, InputCounters& counters) {
@@ -90,7 +82,6 @@ void InputGroups::rebuild(Group& group, InputCounters& counters) {
         const EntityId parent = world_->parent_at(index_of(member));
         group.parents.push_back(member == group.root ? GroupMember::none : position(parent));
     }
-    group.revision = next_revision_++;
     group.is_valid = true;
     ++counters.order_rebuilds;
     counters.members_walked += group.members.size();

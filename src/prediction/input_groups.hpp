@@ -20,8 +20,6 @@ class InputGroups {
         EntityId root = EntityId::none;
         std::vector<EntityId> members;       ///< root first
         std::vector<std::uint16_t> parents;  ///< [members] index in members; GroupMember::none
-        /// Another one for every change of members, order, owners or switches.
-        std::uint32_t revision = 0;
         bool is_valid = false;
     };
 
@@ -41,13 +39,12 @@ class InputGroups {
   private:
     void read_log();
     void grow();
-    void invalidate(std::uint32_t index, bool only_revision);
+    void invalidate(std::uint32_t index);
     void rebuild(Group& group, InputCounters& counters);
 
     const WorldData* world_;
     InputOrder order_;
     std::size_t ops_read_ = 0;
-    std::uint32_t next_revision_ = 1;
     std::vector<Group> groups_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> group_at_;   ///< by index of a root: into groups_, + 1

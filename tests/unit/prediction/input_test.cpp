@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <deque>
+#include <functional>
 
 #include "core/hash.hpp"
 #include "drive_world.hpp"
@@ -400,4 +401,74 @@ TEST_CASE("input: a command above the cap is refused where it is given, and at t
     world.run(10);
     CHECK(world.server->input_counters().too_large > before);
     CHECK(world.server->input_counters().skipped == 1);
+}
+
+namespace {
+
+struct Driven {
+    double metres = 0;
+    InputCounters counters;
+    std::vector<std::uint64_t> bytes;  ///< of each tick
+};
+
+/// A car is driven straight on for three seconds; `tamper` may touch what its client sends.
+Driven drive(const std::function<void(InputFrame&)>& tamper,
+             const std::function<void(World&, EntityId car, EntityId hidden, std::uint32_t)>& act) {
+    DriveWorld world(1);
+    const EntityId car = world.spawn(world.schema.vehicle, {}, world.player().observer);
+    const EntityId hidden = world.spawn(world.schema.shell);
+    (void)world.server->interest().deny(world.player().observer, hidden, true);
+    std::uint32_t tick = 0;
+    world.on_simulate = [&](Server& server, Tick) { act(server.world(), car, hidden, ++tick); };
+    world.run(60);
+    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+        Drive drive;
+        drive.throttle = 1;
+        (void)player.prediction->set_part(world.ghost(0, car), world.schema.drive.id,
+                                          std::as_bytes(std::span(&drive, 1)));
+    };
+    world.after_client = [&](DriveWorld::Player& player, Micros) {
+        auto& outbox = player.client.data().inputs.outbox;
+        if (InputFrame* frame = outbox.find(outbox.newest()); frame != nullptr) tamper(*frame);
+    };
+    Driven driven;
+    const double from = world.world().place_of(car).x;
+    for (int i = 0; i < 180; ++i) {
+        const std::uint64_t before = world.player().client.stats().bytes_received;
+        world.run(1);
+        driven.bytes.push_back(world.player().client.stats().bytes_received - before);
+    }
+    driven.metres = world.world().place_of(car).x - from;
+    driven.counters = world.server->input_counters();
+    CHECK(world.ghost(0, hidden) == no_ghost);
+    return driven;
+}
+
+}  // namespace
+
+TEST_CASE("input: a group that a command names eight times is stepped once (O14)") {
+    const auto nothing = [](World&, EntityId, EntityId, std::uint32_t) {};
+    const Driven honest = drive([](InputFrame&) {}, nothing);
+    const Driven lying = drive(
+        [](InputFrame& frame) {
+            if (frame.groups.size() == 1) frame.groups.resize(8, frame.groups[0]);
+        },
+        nothing);
+    CHECK(honest.metres > 10);
+    CHECK(lying.metres < honest.metres + 0.01);
+    CHECK(honest.counters.named_twice == 0);
+    CHECK(lying.counters.named_twice > 1'000);
+}
+
+TEST_CASE("input: whether a correction is sent does not depend on members that are hidden (P14)") {
+    const auto honest = [](InputFrame&) {};
+    const Driven without = drive(honest, [](World&, EntityId, EntityId, std::uint32_t) {});
+    const Driven with =
+        drive(honest, [](World& world, EntityId car, EntityId hidden, std::uint32_t t) {
+            if (t == 100) CHECK(world.attach(hidden, car) == Status::ok);
+            if (t == 130) CHECK(world.detach(hidden) == Status::ok);
+            if (t == 160) CHECK(world.attach(hidden, car) == Status::ok);
+        });
+    CHECK(without.counters.corrections > 0);
+    CHECK(with.bytes == without.bytes);
 }

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a peer with a session of its own may send on purpose: it seals its packets as well as
+// anybody, and lies in them. It costs only itself, and learns nothing.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "host/server_data.hpp"
+#include "link/handshake.hpp"
+#include "link/messages.hpp"
+#include "replication/client_ghosts.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+class NoGame final : public Game {
+    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+};
+
+struct House {
+    explicit House(ServerDef def = {}) {
+        def.schema = &is.schema;
+        def.mac = &test_mac;
+        auto made = Server::create(def, game);
+        REQUIRE(made);
+        server = std::make_unique<Server>(std::move(made).value());
+    }
+    std::vector<std::vector<std::byte>> sent() {
+        std::vector<std::vector<std::byte>> all;
+        OutgoingDatagram out;
+        while (server->next_datagram(out)) all.emplace_back(out.bytes.begin(), out.bytes.end());
+        return all;
+    }
+    void tick() { server->tick(now += 50'000); }
+
+    SmallSchema is;
+    NoGame game;
+    std::unique_ptr<Server> server;
+    Micros now = 1'000'000;
+};
+
+Address at(std::uint16_t port, std::uint8_t host = 9) {
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.host[0] = host;
+    address.port = port;
+    return address;
+}
+
+/// A client by hand.
+struct Liar {
+    Liar(House& its_house, Address from) : house(its_house), address(from) {}
+
+    bool prove(const Address& from, std::uint64_t known_id) {
+        for (const auto& bytes : house.sent()) {
+            if (const auto challenge = read_challenge(bytes)) {
+                std::vector<std::byte> answer(hello_bytes);
+                (void)write(Answer{0, nonce(), challenge->cookie, known_id}, answer);
+                house.server->receive(answer, from, house.now);
+                return true;
+            }
+        }
+        return false;
+    }
+    bool connect() {
+        std::vector<std::byte> hello(hello_bytes);
+        (void)write(Hello{protocol_version, 0, nonce()}, hello);
+        house.server->receive(hello, address, house.now);
+        if (!prove(address, 0)) return false;
+        for (const auto& bytes : house.sent()) {
+            if (const auto accepted = read_accept(bytes)) id = accepted->connection_id;
+        }
+        return id != 0;
+    }
+    /// `body`: what stands behind the header; an empty one without.
+    template <class Body>
+    void send(std::uint32_t sequence, Body&& body, const Address& from) {
+        std::vector<std::byte> bytes(datagram_bytes_max);
+        BitWriter out(bytes);
+        out.bits(0, seal_bytes * 8);
+        out.u64(id);
+        out.u16(static_cast<std::uint16_t>(sequence));
+        out.boolean(false);  // no acknowledgement
+        body(out);
+        REQUIRE(out.ok());
+        bytes.resize(std::max(out.bytes_written(), challenge_bytes));
+        seal(PacketType::data, id, bytes);
+        house.server->receive(bytes, from, house.now);
+    }
+    void send_nothing(std::uint32_t sequence) { send_nothing(sequence, address); }
+    void send_nothing(std::uint32_t sequence, const Address& from) {
+        send(
+            sequence, [](BitWriter& out) { out.u16(0); }, from);
+    }
+    /// The whole header is there, and what closes the parts behind it.
+    static bool is_whole(std::span<const std::byte> datagram) {
+        BitReader in(datagram);
+        (void)in.bits(seal_bytes * 8);
+        if (datagram[0] != static_cast<std::byte>(PacketType::data)) return true;
+        (void)in.u16();
+        if (in.boolean()) {
+            (void)in.u16();
+            const auto count = in.varint_max(PacketLink::under_way_max);
+            for (std::uint64_t i = 0; i < count; ++i) (void)in.boolean();
+        }
+        for (int part = 0; part < 3; ++part) (void)in.boolean();
+        return in.ok();
+    }
+    std::uint64_t nonce() const { return address.port + 1'000U * address.host[0]; }
+    std::uint64_t malformed() const { return house.server->drops().malformed_packet; }
+
+    House& house;
+    Address address;
+    std::uint64_t id = 0;
+};
+
+/// A server by hand: one snapshot with enters of the only kind, whose place is told relative to its
+/// parent's.
+struct Snapshot {
+    Snapshot() : bytes(1U << 20), out(bytes) {
+        (void)add_place(schema, 0, 100);
+        kind = schema.kind("thing", {ComponentId{0}});
+        schema.edit_kind(kind).relative_place = true;
+        ghosts = std::make_unique<ClientGhosts>(schema);
+    }
+    void begin(std::uint32_t enters) {
+        out.u16(1);
+        out.varint(0);  // no leaves
+        out.varint(enters);
+    }
+    void enter(LocalId gap, LocalId parent) {
+        out.varint(gap);
+        out.boolean(false);  // not owned, whole
+        out.boolean(true);
+        out.boolean(parent != no_local_id);
+        if (parent != no_local_id) out.varint(parent);
+        for (const KindField& field : ghosts->layout(kind).fields)
+            out.bits(5, field.def->wire_bits);
+    }
+    bool read() {
+        out.varint(0);  // no updates, no sections
+        out.varint(0);
+        out.boolean(false);
+        REQUIRE(out.ok());
+        BitReader in(out.written());
+        if (!ghosts->read(in)) return false;
+        Tick newest = 1;
+        ghosts->accept(newest);
+        return true;
+    }
+    Schema schema;
+    KindId kind{};
+    std::unique_ptr<ClientGhosts> ghosts;
+    std::vector<std::byte> bytes;
+    BitWriter out;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "liars: a server that puts ghosts below themselves, nobody, or too many, hurts no client") {
+    Snapshot itself;
+    itself.begin(1);
+    itself.enter(0, 0);
+    CHECK_FALSE(itself.read());
+
+    Snapshot nobody;
+    nobody.begin(1);
+    nobody.enter(0, 900'000);
+    CHECK(nobody.read());
+    CHECK(std::isfinite(nobody.ghosts->place_at(0, 1).x));
+
+    Snapshot circle;
+    circle.begin(2);
+    circle.enter(0, 1);
+    circle.enter(0, 0);
+    CHECK(circle.read());
+    CHECK(std::isfinite(circle.ghosts->place_at(1, 1).x));
+
+    Snapshot chain;
+    constexpr LocalId links = 50'000;
+    chain.begin(links);
+    for (LocalId i = 0; i < links; ++i) chain.enter(0, i == 0 ? no_local_id : i - 1);
+    CHECK(chain.read());
+    CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
+}
+
+TEST_CASE("liars: who skips numbers does not make the answers longer for ever") {
+    House house;
+    Liar liar(house, at(1));
+    REQUIRE(liar.connect());
+    for (std::uint32_t i = 1; i <= 20; ++i) liar.send_nothing(i * 900);
+    CHECK(liar.malformed() == 19);
+    house.tick();
+    for (const auto& bytes : house.sent())
+        CHECK(bytes.size() <= PacketLink::under_way_max / 8 + 1'300);
+    CHECK(house.server->data().sessions[0]->link.header_bits_max() < 1'100);
+}
+
+TEST_CASE("liars: where a long header leaves no room for a packet none is sent") {
+    for (const std::uint32_t budget : {128U, 180U, 1'140U, 1'180U, 1'210U, 4'800U}) {
+        CAPTURE(budget);
+        ServerDef def;
+        def.budget_bytes_per_tick = budget;
+        House house(def);
+        Liar liar(house, at(1));
+        REQUIRE(liar.connect());
+        (void)house.sent();
+        liar.send_nothing(950);
+        for (int i = 0; i < 20; ++i) {
+            house.tick();
+            std::size_t bytes = 0;
+            for (const auto& datagram : house.sent()) {
+                bytes += datagram.size();
+                CHECK(is_sealed(liar.id, datagram));
+                CHECK(Liar::is_whole(datagram));
+            }
+            CHECK(bytes <= budget);
+        }
+    }
+}
+
+TEST_CASE(
+    "liars: a stream with a hole behind every byte is refused, and costs no more than its bytes") {
+    std::uint32_t offset = 1, taken = 0;
+    StreamReceiver in;
+    const std::byte one[1] = {};
+    bool is_taken = true;
+    while (is_taken && taken < 10'000) {
+        std::vector<std::byte> bytes(1'200);
+        BitWriter out(bytes);
+        for (int i = 0; i < 100; ++i, offset += 2) {
+            out.boolean(true);
+            out.u32(offset);
+            out.bits(1, 10);
+            out.bytes(one);
+        }
+        out.boolean(false);
+        BitReader reader(bytes);
+        is_taken = in.read(reader);
+        if (is_taken) in.accept();
+        taken += is_taken ? 100 : 0;
+    }
+    CHECK(taken >= 2'048);  // what an honest sender may need
+    CHECK(taken <= 4'096);
+}
+
+TEST_CASE("liars: a network is one host, also for those who move there") {
+    ServerDef def;
+    House house(def);
+    const auto in_network = [](std::uint16_t port) {
+        Address address = at(port);
+        address.host = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1};
+        address.host[15] = static_cast<std::uint8_t>(port);
+        return address;
+    };
+    std::uint32_t accepted = 0;
+    for (std::uint16_t port = 1; port <= 40; ++port)
+        accepted += Liar(house, in_network(port)).connect() ? 1 : 0;
+    CHECK(accepted == def.sessions_per_host_max);
+    // Others open sessions elsewhere, and prove that they are where there are enough already.
+    for (std::uint16_t port = 100; port < 110; ++port) {
+        Liar mover(house, at(port, 50));
+        REQUIRE(mover.connect());
+        const Address there = in_network(port);
+        mover.send_nothing(1, there);
+        REQUIRE(mover.prove(there, mover.id));
+    }
+    std::uint32_t there = 0;
+    for (const auto& session : house.server->data().sessions)
+        there += session->address.host[0] == 0x20 ? 1 : 0;
+    CHECK(there == def.sessions_per_host_max);
+    CHECK(house.server->drops().address_limit == 24 + 10);
+}
+
+TEST_CASE("liars: nobody calls before he has joined") {
+    House house;
+    Liar liar(house, at(1));
+    REQUIRE(liar.connect());
+    OutgoingRpc call;
+    call.rpc = house.is.shouts[0].id;
+    REQUIRE(house.is.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
+    RpcOutbox outbox;
+    REQUIRE(outbox.add(call));
+    const auto send_call = [&](BitWriter& out) {
+        out.boolean(false);  // no fragments, no digest, no commands
+        out.boolean(false);
+        out.varint(0);
+        const auto no_cost = [](const OutgoingRpc&) { return std::uint64_t{0}; };
+        (void)outbox.choose(house.is.schema, out.bits_left(), no_cost);
+        REQUIRE(outbox.write(house.is.schema, 1, out, [](const OutgoingRpc&) { return true; }) ==
+                1);
+        out.boolean(false);  // no inputs
+    };
+    liar.send(1, send_call, liar.address);
+    CHECK(house.server->data().sessions[0]->calls_in.counters().arrived == 0);
+    CHECK(liar.malformed() == 1);
+}
+
+namespace {
+
+/// Ticks for which a client is kept of whom somebody says that he hears everything, or nothing.
+std::uint32_t ticks_kept(bool hears, bool is_elsewhere) {
+    SmallWorld world(61, {});
+    world.add_client();
+    world.run(40);
+    REQUIRE(world.server->stats().observers_ready == 1);
+    Session& session = *world.server->data().sessions[0];
+    const std::uint64_t id = session.connection_id;
+    Address from = session.address;
+    if (is_elsewhere) from.host[3] = 77;
+    world.clients[0]->down->blackout = world.clients[0]->up->blackout = true;
+    world.run(3);
+    std::uint32_t ticks = 0;
+    for (; ticks < 400 && world.server->stats().sessions == 1; ++ticks) {
+        std::vector<std::byte> bytes(400);
+        BitWriter out(bytes);
+        out.bits(0, seal_bytes * 8);
+        out.u64(id);
+        out.u16(static_cast<std::uint16_t>(300 + ticks));
+        const std::uint32_t newest = session.link.next_sequence() - 1;
+        out.boolean(hears);
+        if (hears) {
+            const std::uint32_t before = newest - session.link.resolved();
+            out.u16(static_cast<std::uint16_t>(newest));
+            out.varint(before == 0 ? 0 : before - 1);
+            for (std::uint32_t i = 1; i < before; ++i) out.boolean(true);
+        }
+        out.u16(0);
+        bytes.resize(std::max(out.bytes_written(), challenge_bytes));
+        seal(PacketType::data, id, bytes);
+        world.server->receive(bytes, from, world.now);
+        world.run(1);
+    }
+    CHECK(world.server->drops().malformed_packet == 0);
+    return ticks;
+}
+
+}  // namespace
+
+TEST_CASE("liars: an address is sent nothing for ever because somebody elsewhere acknowledges it") {
+    const std::uint32_t allowed = ServerDef{}.session_timeout_ms / 1'000 * ServerDef{}.tick_hz;
+    CHECK(ticks_kept(true, false) == 400);
+    CHECK(ticks_kept(true, true) >= allowed - 10);
+    CHECK(ticks_kept(true, true) <= allowed + 10);
+}
+
+TEST_CASE("liars: who speaks, and says that nothing arrives, is not kept for ever") {
+    const std::uint32_t allowed = ServerDef{}.session_timeout_ms / 1'000 * ServerDef{}.tick_hz;
+    CHECK(ticks_kept(false, false) >= allowed - 10);
+    CHECK(ticks_kept(false, false) <= allowed + 10);
+}
+
+}  // namespace purview::test
