@@ -188,10 +188,10 @@ void ServerData::release_held(Session& session) {
     }
 }
 
-/// He is gone: nothing waits for him, and nobody is told that it waited in vain.
+/// He is gone: nothing waits for him, and nobody is told that it waited in vain. What now waits for
+/// nobody goes with what expires in this tick.
 void ServerData::forget_held(ObserverId observer) {
     for (HeldCall& held : calls.held) std::erase(held.observers, observer);
-    expire_held();
 }
 
 void ServerData::expire_held() {

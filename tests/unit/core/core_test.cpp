@@ -58,7 +58,8 @@ TEST_CASE(
     CHECK(pool.is_live(b));
 }
 
-TEST_CASE("core: an id never comes back: an index without generations left makes room for another") {
+TEST_CASE(
+    "core: an id never comes back: an index without generations left makes room for another") {
     IdPool pool(1, 3);
     std::vector<std::uint32_t> indices, generations;
     for (int i = 0; i < 5; ++i) {
