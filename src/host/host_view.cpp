@@ -100,6 +100,21 @@ void HostViewData::update() {
         if (!known.shown) known.waiting |= change.parts;
         return !known.shown;
     });
+    // As a remote client: leaves first, then parents before children.
+    const WorldData& world = server->world().data();
+    const auto rank = [&](const RelevanceEvent& event) {
+        std::uint32_t above = event.enter ? 1 : 0;
+        for (EntityId entity = event.entity;
+             event.enter && world.at_index(index_of(entity)) == entity; ++above) {
+            entity = world.group_parent_at(index_of(entity));
+            if (entity == EntityId::none) break;
+        }
+        return above;
+    };
+    std::stable_sort(events_.begin(), events_.end(),
+                     [&](const RelevanceEvent& left, const RelevanceEvent& right) {
+                         return rank(left) < rank(right);
+                     });
     for (const RelevanceEvent& event : events_) {
         Known& known = known_of(event.entity);
         known.shown = event.enter;

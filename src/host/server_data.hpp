@@ -190,6 +190,7 @@ class ServerData {
     void mark_closed(Session& session, CloseReason reason, bool tell);
     void queue(const Address& to, std::span<const std::byte> bytes);
     Session* session_by_connection(std::uint64_t connection_id) noexcept;
+    bool has_ended(std::uint64_t connection_id, std::uint32_t seconds);
 
     Game* game_;
     CookieJar cookies_;
@@ -198,6 +199,11 @@ class ServerData {
     std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
+    struct Ended {
+        std::uint64_t connection_id;
+        std::uint32_t seconds;
+    };
+    std::vector<Ended> ended_;  ///< as long as the cookie that began them is good, oldest first
     std::vector<Session*> closing_;  ///< ended by the next tick
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;

@@ -246,6 +246,10 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         return;
     }
     const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
+    if (!PURVIEW_GUARD(ended_once, !has_ended(id, seconds_of(now)))) {
+        ++drops.expired_cookie;  // an old packet, or all of a conversation once more
+        return;
+    }
     if (session_by_connection(id) == nullptr) {
         if (answer->schema_hash != 0 && answer->schema_hash != def.schema->hash()) {
             ++drops.wrong_schema;
@@ -481,8 +485,18 @@ void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
         queue(session.address, std::span<const std::byte>(bytes).first(size));
     }
     by_connection_.erase(session.connection_id);
+    ended_.push_back({session.connection_id, seconds_of(last_now_)});
     session.state = Session::State::closing;
     closing_.push_back(&session);
+}
+
+bool ServerData::has_ended(std::uint64_t connection_id, std::uint32_t seconds) {
+    const auto is_over = [&](const Ended& one) {
+        return seconds > one.seconds + CookieJar::lifetime_seconds;
+    };
+    ended_.erase(ended_.begin(), std::find_if_not(ended_.begin(), ended_.end(), is_over));
+    return std::any_of(ended_.begin(), ended_.end(),
+                       [&](const Ended& one) { return one.connection_id == connection_id; });
 }
 
 Session* ServerData::find_session(ObserverId observer) noexcept {

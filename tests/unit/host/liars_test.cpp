@@ -194,6 +194,39 @@ TEST_CASE(
     CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
 }
 
+TEST_CASE("liars: a conversation that is over does not take place once more") {
+    SmallWorld world(62, {});
+    world.add_client();
+    world.run(40);
+    Session& session = *world.server->data().sessions[0];
+    const Address from = session.address;
+    const std::uint64_t nonce = session.nonce;
+    const auto answer = [&] {
+        std::vector<std::byte> hello(hello_bytes);
+        (void)write(Hello{protocol_version, 0, nonce}, hello);
+        world.server->receive(hello, from, world.now);
+        OutgoingDatagram out;
+        std::vector<std::byte> bytes(hello_bytes);
+        while (world.server->next_datagram(out)) {
+            if (const auto challenge = read_challenge(out.bytes))
+                (void)write(Answer{0, nonce, challenge->cookie, 0}, bytes);
+        }
+        return bytes;
+    };
+    const std::vector<std::byte> heard = answer();  // by somebody on the way
+    world.clients[0]->up->blackout = world.clients[0]->down->blackout = true;
+    CHECK(world.server->close(session.observer, CloseReason::kicked) == Status::ok);
+    world.server->receive(heard, from, world.now);
+    CHECK(world.server->data().sessions.back()->state == Session::State::closing);
+    world.run(10);
+    world.server->receive(heard, from, world.now);
+    CHECK(world.server->stats().sessions == 0);
+    CHECK(world.server->drops().expired_cookie == 2);
+    world.run(CookieJar::lifetime_seconds * ServerDef{}.tick_hz + 20);
+    world.server->receive(answer(), from, world.now);  // by who has its address now
+    CHECK(world.server->stats().sessions == 1);
+}
+
 TEST_CASE("liars: who skips numbers does not make the answers longer for ever") {
     House house;
     Liar liar(house, at(1));

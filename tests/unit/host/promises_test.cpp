@@ -452,6 +452,27 @@ TEST_CASE("promises: a server's own player hears of no component that is for oth
     CHECK(presented.take() == "");
 }
 
+TEST_CASE("promises: a server's own player sees parents before children, too (M25 O1)") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    struct Presented final : HostPresentation {
+        void show(EntityId entity, Reason) override { shown.push_back(entity); }
+        void hide(EntityId, Reason) override {}
+        void changed(EntityId, ComponentId) override {}
+        std::vector<EntityId> shown;
+    } presented;
+    auto made = HostView::create(*stage.server, presented);
+    REQUIRE(made);
+    const EntityId crate = stage.spawn(is.boat, {10, 10, 0});
+    const EntityId deck = stage.spawn(is.boat, {10, 10, 0});
+    const EntityId ship = stage.spawn(is.boat, {10, 10, 0});
+    CHECK(stage.world().attach(deck, ship) == Status::ok);
+    CHECK(stage.world().attach(crate, deck) == Status::ok);
+    stage.step();
+    made->update();
+    CHECK(presented.shown == std::vector<EntityId>{ship, deck, crate});
+}
+
 TEST_CASE(
     "promises: after a long blackout a roster is told until it has arrived, and not for ever") {
     Schema schema;  // without audiences, which a shared section refuses
