@@ -3,6 +3,7 @@
 #include "scene/interest_file.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -42,7 +43,7 @@ class MapFile {
 "tilesets":[{"firstgid":1,"tilecount":2,"tileproperties":{"1":{"c":""}}}]})";
     }
     ~MapFile() { std::remove(path.c_str()); }
-    std::string path = "purview-test-interest-map.json";
+    std::string path = "purview-test-" + std::to_string(getpid()) + "-interest-map.json";
 };
 
 /// A schema with these kinds.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +19,9 @@ namespace {
 /// A file of this text that is gone at the end of the test.
 class TextFile {
   public:
-    TextFile(const std::string& name, const std::string& text) : path("purview-test-" + name) {
+    /// The process in its name: tests run side by side.
+    TextFile(const std::string& name, const std::string& text)
+        : path("purview-test-" + std::to_string(getpid()) + "-" + name) {
         std::ofstream(path, std::ios::binary) << text;
     }
     ~TextFile() { std::remove(path.c_str()); }
