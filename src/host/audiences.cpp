@@ -58,25 +58,49 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 
 }  // namespace
 
-std::uint32_t ServerData::told_parts(ObserverId observer, std::uint32_t index) const {
-    const KindLayout& layout = fields_.layout(world.data().kind_at(index));
-    std::uint32_t told = ~std::uint32_t{0};
-    if (layout.audience == 0) return told;
+/// told[i]: the parts of the entity indices[i] that the observer is told, a bit each.
+void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
+                             std::span<std::uint32_t> told) {
+    AudienceScratch& room = audience_;
+    const WorldData& data = world.data();
     const EntityId main = interest.main_entity(observer);
-    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
-        const AudienceDef& audience =
-            def.schema->components()[index_of(layout.parts[p].component)].audience;
-        bool its = true;
-        if (audience.type == AudienceType::custom) {
-            const EntityId entity = world.data().at_index(index);
-            std::uint8_t answer = 0;
-            audience.custom->decide(observer, {&entity, 1}, {&answer, 1});
-            its = answer != 0;
-        } else {
-            its = purview::is_told(audience, world.data(), index, observer, main);
+    const auto part_of = [&](std::uint32_t index, ComponentId component) {
+        const auto& parts = fields_.layout(data.kind_at(index)).parts;
+        std::size_t p = 0;
+        while (p < parts.size() && parts[p].component != component) ++p;
+        return p == parts.size() ? 0U : 1U << p;
+    };
+    std::fill(told.begin(), told.end(), told_all);
+    for (std::size_t c = 0; c < def.schema->components().size(); ++c) {
+        const ComponentId component{static_cast<std::uint16_t>(c)};
+        const AudienceDef& audience = def.schema->components()[c].audience;
+        if (audience.type == AudienceType::everyone || audience.type == AudienceType::in_turn)
+            continue;
+        room.asked.clear();
+        room.entities.clear();
+        for (std::uint32_t i = 0; i < indices.size(); ++i) {
+            const std::uint32_t part = part_of(indices[i], component);
+            if (part == 0) continue;
+            if (audience.type == AudienceType::custom) {
+                room.asked.push_back(i);
+                room.entities.push_back(data.at_index(indices[i]));
+            } else if (!is_told(audience, data, indices[i], observer, main)) {
+                told[i] &= ~part;
+            }
         }
-        if (!its) told &= ~(std::uint32_t{1} << p);
+        if (room.asked.empty()) continue;
+        room.answer.assign(room.asked.size(), 0);
+        audience.custom->decide(observer, room.entities, room.answer);
+        for (std::size_t k = 0; k < room.asked.size(); ++k) {
+            const std::uint32_t i = room.asked[k];
+            if (room.answer[k] == 0) told[i] &= ~part_of(indices[i], component);
+        }
     }
+}
+
+std::uint32_t ServerData::told_parts(ObserverId observer, std::uint32_t index) {
+    std::uint32_t told = told_all;
+    if (has_audiences_) decide_told(observer, {&index, 1}, {&told, 1});
     return told;
 }
 
@@ -87,11 +111,12 @@ void ServerData::note_owner_or_key(std::uint32_t index) {
 
 /// Of whom it may be another answer than in the last tick: who came, whose owner or key changed or
 /// whose kind has an audience of the game's own; all, if the observer is another one to them.
-void ServerData::list_audiences(Session& session, EntityId main) {
+void ServerData::list_audiences(Session& session) {
     const GhostTable& ghosts = session.ghosts;
+    const EntityId main = interest.main_entity(session.observer);
     AudienceScratch& room = audience_;
     room.lanes.clear();
-    room.told.clear();
+    room.indices.clear();
     const bool asks_all = main != session.audience_main ||
                           (main != EntityId::none && owner_or_key_changed_.test(index_of(main)));
     session.audience_main = main;
@@ -113,7 +138,7 @@ void ServerData::list_audiences(Session& session, EntityId main) {
         }
         for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t lane) {
             room.lanes.push_back(static_cast<LocalId>(lane));
-            room.told.push_back(told_all);
+            room.indices.push_back(ghosts.entity_index(static_cast<LocalId>(lane)));
         });
     }
 }
@@ -125,42 +150,10 @@ void ServerData::decide_audiences(Session& session) {
     }
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = audience_;
-    const EntityId main = interest.main_entity(session.observer);
-    list_audiences(session, main);
+    list_audiences(session);
     if (room.lanes.empty()) return;
-    const WorldData& data = world.data();
-    const auto part_of = [&](LocalId lane, ComponentId component) {
-        const auto& parts = fields_.layout(ghosts.kind(lane)).parts;
-        std::size_t p = 0;
-        while (p < parts.size() && parts[p].component != component) ++p;
-        return p == parts.size() ? 0U : 1U << p;
-    };
-    for (std::size_t c = 0; c < def.schema->components().size(); ++c) {
-        const ComponentId component{static_cast<std::uint16_t>(c)};
-        const AudienceDef& audience = def.schema->components()[c].audience;
-        if (audience.type == AudienceType::everyone || audience.type == AudienceType::in_turn)
-            continue;
-        room.asked.clear();
-        room.entities.clear();
-        for (std::uint32_t i = 0; i < room.lanes.size(); ++i) {
-            const EntityId entity = ghosts.entity(room.lanes[i]);
-            const std::uint32_t part = part_of(room.lanes[i], component);
-            if (part == 0) continue;
-            if (audience.type == AudienceType::custom) {
-                room.asked.push_back(i);
-                room.entities.push_back(entity);
-            } else if (!is_told(audience, data, index_of(entity), session.observer, main)) {
-                room.told[i] &= ~part;
-            }
-        }
-        if (room.asked.empty()) continue;
-        room.answer.assign(room.asked.size(), 0);
-        audience.custom->decide(session.observer, room.entities, room.answer);
-        for (std::size_t k = 0; k < room.asked.size(); ++k) {
-            if (room.answer[k] == 0)
-                room.told[room.asked[k]] &= ~part_of(room.lanes[room.asked[k]], component);
-        }
-    }
+    room.told.resize(room.lanes.size());
+    decide_told(session.observer, room.indices, room.told);
     for (std::size_t i = 0; i < room.lanes.size(); ++i) {
         const LocalId lane = room.lanes[i];
         if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(ghosts, lane, room.told[i]))

@@ -103,13 +103,7 @@ void HostViewData::update() {
     // As a remote client: leaves first, then parents before children.
     const WorldData& world = server->world().data();
     const auto rank = [&](const RelevanceEvent& event) {
-        std::uint32_t above = event.enter ? 1 : 0;
-        for (EntityId entity = event.entity;
-             event.enter && world.at_index(index_of(entity)) == entity; ++above) {
-            entity = world.group_parent_at(index_of(entity));
-            if (entity == EntityId::none) break;
-        }
-        return above;
+        return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
     };
     std::stable_sort(events_.begin(), events_.end(),
                      [&](const RelevanceEvent& left, const RelevanceEvent& right) {

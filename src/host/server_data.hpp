@@ -29,10 +29,11 @@ enum class Spoil : std::uint8_t { none, leak, stale, field, order };
 struct AudienceScratch {
     std::vector<std::uint64_t> again;  ///< lanes that are asked about, by mask
     std::vector<LocalId> lanes;
-    std::vector<std::uint32_t> told;   ///< [lanes]
-    std::vector<std::uint32_t> asked;  ///< indices into lanes
-    std::vector<EntityId> entities;    ///< [asked]
-    std::vector<std::uint8_t> answer;  ///< [asked]
+    std::vector<std::uint32_t> indices;  ///< [lanes] of their entities
+    std::vector<std::uint32_t> told;     ///< [lanes]
+    std::vector<std::uint32_t> asked;    ///< positions in lanes
+    std::vector<EntityId> entities;      ///< [asked]
+    std::vector<std::uint8_t> answer;    ///< [asked]
 };
 
 class ServerData {
@@ -57,7 +58,7 @@ class ServerData {
 
     Session* find_session(ObserverId observer) noexcept;
     /// Parts of the entity that the observer is told, if it is relevant to him, a bit each.
-    std::uint32_t told_parts(ObserverId observer, std::uint32_t index) const;
+    std::uint32_t told_parts(ObserverId observer, std::uint32_t index);
     const FieldStore& fields() const noexcept { return fields_; }
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
@@ -157,7 +158,9 @@ class ServerData {
     void give_up_sections(Session& session);
     void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
-    void list_audiences(Session& session, EntityId main);
+    void list_audiences(Session& session);
+    void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
+                     std::span<std::uint32_t> told);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
@@ -181,6 +184,7 @@ class ServerData {
     void queue_command(Session& session, std::span<const std::byte> command);
     bool read_messages(Session& session);
     void resolve(Session& session, DeliveryNotice notice, Micros now);
+    void challenge(const Address& to, std::uint64_t nonce, Micros now);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session);
     void run_join(Server& server, Session& session);
@@ -190,7 +194,6 @@ class ServerData {
     void mark_closed(Session& session, CloseReason reason, bool tell);
     void queue(const Address& to, std::span<const std::byte> bytes);
     Session* session_by_connection(std::uint64_t connection_id) noexcept;
-    bool has_ended(std::uint64_t connection_id, std::uint32_t seconds);
 
     Game* game_;
     CookieJar cookies_;
@@ -199,11 +202,6 @@ class ServerData {
     std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
-    struct Ended {
-        std::uint64_t connection_id;
-        std::uint32_t seconds;
-    };
-    std::vector<Ended> ended_;  ///< as long as the cookie that began them is good, oldest first
     std::vector<Session*> closing_;  ///< ended by the next tick
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Connections: hostile bytes end here. Nothing is stored before an address is proven; everything
+// Sessions: what their clients send, and how they begin and end. Hostile bytes end here: everything
 // read is checked and counted; a session that sends too much nonsense is closed, and nobody else
 // notices.
 #include <algorithm>
@@ -19,143 +19,10 @@ namespace {
 constexpr Micros micros_per_ms = 1000;
 /// Commands of one session that wait for the next tick.
 constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
-/// Less is not worth a packet.
-constexpr std::size_t room_bytes_min = 64;
-
-bool counts_as_connected(const Session& session) noexcept {
-    return session.state != Session::State::probe && session.state != Session::State::closing;
-}
-
-/// Whether they count as one: of IPv6 a host has a network of 64 bits to itself.
-bool is_same_host(const Address& left, const Address& right) noexcept {
-    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    const bool is_ipv4 = std::equal(mapped.begin(), mapped.end(), left.host.begin());
-    const std::ptrdiff_t bytes = is_ipv4 ? 16 : 8;
-    return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
-}
-
-/// A packet at least this often, so that the other side knows the tick and that we live.
-constexpr std::uint32_t silent_ticks_max = 10;
-/// The tick at least this often, however much else is sent: its low 16 bits are told, and the other
-/// side completes them by the last ones.
-constexpr Tick untold_ticks_max = 256;
-
-std::uint32_t seconds_of(Micros now) noexcept {
-    return static_cast<std::uint32_t>(now / 1'000'000);
-}
 
 }  // namespace
 
-// -- the way out --------------------------------------------------------------------------------
-
-void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
-    if (out_next_ == out_.size()) {
-        out_.clear();
-        out_bytes_.clear();
-        out_next_ = 0;
-    }
-    out_.push_back({to, out_bytes_.size(), bytes.size()});
-    out_bytes_.insert(out_bytes_.end(), bytes.begin(), bytes.end());
-}
-
-bool ServerData::next_datagram(OutgoingDatagram& out) {
-    if (out_next_ == out_.size()) return false;
-    const Queued& queued = out_[out_next_++];
-    out.to = queued.to;
-    out.bytes = std::span<const std::byte>(out_bytes_).subspan(queued.offset, queued.size);
-    return true;
-}
-
-ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
-                                             Micros now, bool must_send) {
-    const bool has_items = session.plan->next < session.plan->items.size() ||
-                           session.shared.has_sections() || session.calls_out.wants_to_send();
-    if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
-    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
-    BitWriter out(buffer);
-    out.bits(0, seal_bytes * 8);
-    const std::uint32_t sequence = session.link.write_header(out);
-    const std::uint64_t kept_bits = 16 + input_state_bits(session);
-    const bool has_fragments = out.bits_left() > kept_bits &&
-                               session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
-    out.boolean(false);
-    const bool joined = session.observer != ObserverId::none;
-    // Two bits close the snapshot and the calls.
-    const std::uint64_t closing_bits = 2 + input_state_bits(session);
-    const std::uint64_t room = out.bits_left() > closing_bits ? out.bits_left() - closing_bits : 0;
-    const std::uint64_t section_bits = std::min(room, session.shared.bits());
-    const std::uint64_t call_bits = choose_calls(session, room - section_bits);
-    if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
-                                   &session.shared, sequence, room + 1 - call_bits, out)) {
-        out.boolean(false);
-    } else {
-        session.told_tick = tick_number;
-        if (tap != nullptr) tap->packet_sent(session, session.ghosts.last_record());
-    }
-    const bool has_calls = write_calls(session, sequence, out);
-    if (joined) write_input_state(session, out);
-    PURVIEW_ASSERT(out.ok());
-    session.sent_at[sequence % session.sent_at.size()] = now;
-    session.sent_tick[sequence % session.sent_tick.size()] = tick_number;
-    seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
-    return {out.bytes_written(), has_fragments || has_calls};
-}
-
-void ServerData::encode_session(Session& session, Micros now) {
-    packet_.resize(datagram_bytes_max);
-    std::size_t budget = def.budget_bytes_per_tick;
-    bool sent = false;
-    session.plan->must_tell_tick = session.state == Session::State::joined &&
-                                   (session.silent_ticks >= silent_ticks_max ||
-                                    tick_number - session.told_tick >= untold_ticks_max);
-    for (;;) {
-        const std::size_t room =
-            PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
-        // What a packet has at least: its seal, a header that may tell of a thousand packets, and
-        // the bits that close its parts.
-        const std::uint64_t least_bits =
-            seal_bytes * 8 + session.link.header_bits_max() + 3 + input_state_bits(session);
-        if (room < room_bytes_min || room * 8 < least_bits) break;
-        const bool must_send =
-            !sent &&
-            (session.link.owes_acknowledgement() || session.plan->must_tell_tick ||
-             session.ghosts.motions().is_any_moving() || session.silent_ticks >= silent_ticks_max);
-        const std::size_t items_before = session.plan->next;
-        const auto [size, has_more] =
-            write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
-        if (size == 0) break;
-        PURVIEW_ASSERT(size <= budget);
-        budget -= size;
-        session.bytes_sent += size;
-        queue(session.address, std::span<const std::byte>(packet_).first(size));
-        sent = true;
-        session.plan->skip_taken();
-        if (session.plan->next == items_before && !has_more) break;
-    }
-    if (session.shared.has_sections()) give_up_sections(session);
-    session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
-}
-
-void ServerData::encode_probe(Session& session) {
-    packet_.resize(datagram_bytes_max);
-    for (std::uint32_t sequence = session.next_command;; ++sequence) {
-        BitWriter out(packet_);
-        // What a real packet has before its snapshot: seal, header with one status bit, no
-        // fragments.
-        out.bits(0, seal_bytes * 8);
-        out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
-        if (!write_snapshot(replication_input(), session.ghosts, *session.plan, nullptr, sequence,
-                            out.bits_left(), out)) {
-            session.next_command = sequence;
-            return;
-        }
-        session.bytes_sent += out.bytes_written();
-        session.ghosts.resolve(sequence, true);
-        session.plan->skip_taken();
-    }
-}
-
-// -- the way in ---------------------------------------------------------------------------------
+// -- what arrives -------------------------------------------------------------------------------
 
 void ServerData::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
     last_now_ = now;
@@ -181,122 +48,6 @@ void ServerData::receive(std::span<const std::byte> datagram, const Address& fro
             ++drops.unknown_type;
             return;
     }
-}
-
-void ServerData::refuse(const Address& to, std::uint64_t nonce, RefuseReason reason) {
-    std::array<std::byte, hello_bytes> bytes;
-    const Refuse refusal{nonce, reason, protocol_version};
-    queue(to, std::span<const std::byte>(bytes).first(write(refusal, bytes)));
-}
-
-void ServerData::receive_hello(std::span<const std::byte> datagram, const Address& from,
-                               Micros now) {
-    const auto hello = read_hello(datagram);
-    if (!hello) {
-        ++drops.malformed_handshake;
-        return;
-    }
-    if (!PURVIEW_GUARD(version, hello->version == protocol_version)) {
-        ++drops.wrong_version;
-        return refuse(from, hello->nonce, RefuseReason::version);
-    }
-    if (hello->schema_hash != 0 && hello->schema_hash != def.schema->hash()) {
-        ++drops.wrong_schema;
-        return refuse(from, hello->nonce, RefuseReason::schema);
-    }
-    if (shutting_down_) return refuse(from, hello->nonce, RefuseReason::shutting_down);
-    std::array<std::byte, hello_bytes> bytes;
-    const Challenge challenge{hello->nonce, cookies_.make(from, hello->nonce, seconds_of(now))};
-    const std::size_t size = write(challenge, bytes);
-    PURVIEW_ASSERT(size == challenge_bytes && size <= datagram.size());
-    queue(from, std::span<const std::byte>(bytes).first(size));
-}
-
-void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
-                                Micros now) {
-    const auto answer = read_answer(datagram);
-    if (!answer) {
-        ++drops.malformed_handshake;
-        return;
-    }
-    if (!PURVIEW_GUARD(cookie, cookies_.is_genuine(answer->cookie, from, answer->nonce))) {
-        ++drops.bad_cookie;
-        return;
-    }
-    if (!PURVIEW_GUARD(cookie_age, cookies_.is_fresh(answer->cookie, seconds_of(now)))) {
-        ++drops.expired_cookie;
-        return refuse(from, answer->nonce, RefuseReason::expired);
-    }
-    if (answer->connection_id != 0) {  // a known client has proven its new address
-        Session* session = session_by_connection(answer->connection_id);
-        if (session == nullptr) {
-            ++drops.unknown_connection;
-            return;
-        }
-        const auto same_host = static_cast<std::uint32_t>(
-            std::count_if(sessions.begin(), sessions.end(), [&](const auto& other) {
-                return other.get() != session && counts_as_connected(*other) &&
-                       is_same_host(other->address, from);
-            }));
-        if (!PURVIEW_GUARD(movers_of_host, same_host < def.sessions_per_host_max)) {
-            ++drops.address_limit;
-            return;
-        }
-        session->address = from;
-        return;
-    }
-    const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
-    if (!PURVIEW_GUARD(ended_once, !has_ended(id, seconds_of(now)))) {
-        ++drops.expired_cookie;  // an old packet, or all of a conversation once more
-        return;
-    }
-    if (session_by_connection(id) == nullptr) {
-        if (answer->schema_hash != 0 && answer->schema_hash != def.schema->hash()) {
-            ++drops.wrong_schema;
-            return refuse(from, answer->nonce, RefuseReason::schema);
-        }
-        if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
-        std::uint32_t connected = 0;
-        std::uint32_t same_host = 0;
-        for (const auto& other : sessions) {
-            if (!counts_as_connected(*other)) continue;
-            ++connected;
-            if (is_same_host(other->address, from)) ++same_host;
-        }
-        if (!PURVIEW_GUARD(sessions, connected < def.sessions_max)) {
-            ++drops.full;
-            return refuse(from, answer->nonce, RefuseReason::full);
-        }
-        if (!PURVIEW_GUARD(sessions_of_host, same_host < def.sessions_per_host_max)) {
-            ++drops.address_limit;
-            return refuse(from, answer->nonce, RefuseReason::address_limit);
-        }
-        auto session = std::make_unique<Session>();
-        session->address = from;
-        session->connection_id = id;
-        session->nonce = answer->nonce;
-        session->created = session->last_heard = session->last_delivered = now;
-        queue_welcome(*session);
-        by_connection_[id] = session.get();
-        sessions.push_back(std::move(session));
-    }
-    std::array<std::byte, hello_bytes> bytes;
-    queue(from, std::span<const std::byte>(bytes).first(write(Accept{answer->nonce, id}, bytes)));
-}
-
-void ServerData::queue_welcome(Session& session) {
-    std::vector<std::byte> bytes(message_bytes_max);
-    BitWriter out(bytes);
-    out.u8(static_cast<std::uint8_t>(ServerMessage::welcome));
-    out.u32(tick_number);
-    out.u16(static_cast<std::uint16_t>(def.tick_hz));
-    out.u64(def.schema->hash());
-    const std::string_view name = std::string_view(def.world_name).substr(0, 63);
-    out.u8(static_cast<std::uint8_t>(name.size()));
-    out.bytes(std::as_bytes(std::span(name.data(), name.size())));
-    write_schema(*def.schema, out);
-    PURVIEW_ASSERT(out.ok());
-    (void)session.stream_out.send(out.written());
 }
 
 Session* ServerData::session_by_connection(std::uint64_t connection_id) noexcept {
@@ -346,10 +97,7 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
     if (session->address == from) session->last_heard = now;
     if (!(session->address == from) && datagram.size() >= challenge_bytes) {
         // It speaks from a new address. Nothing goes there before the address is proven.
-        std::array<std::byte, hello_bytes> bytes;
-        const Challenge challenge{session->nonce,
-                                  cookies_.make(from, session->nonce, seconds_of(now))};
-        queue(from, std::span<const std::byte>(bytes).first(write(challenge, bytes)));
+        challenge(from, session->nonce, now);
     }
 }
 
@@ -485,18 +233,9 @@ void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
         queue(session.address, std::span<const std::byte>(bytes).first(size));
     }
     by_connection_.erase(session.connection_id);
-    ended_.push_back({session.connection_id, seconds_of(last_now_)});
+    cookies_.spend(session.connection_id, last_now_);
     session.state = Session::State::closing;
     closing_.push_back(&session);
-}
-
-bool ServerData::has_ended(std::uint64_t connection_id, std::uint32_t seconds) {
-    const auto is_over = [&](const Ended& one) {
-        return seconds > one.seconds + CookieJar::lifetime_seconds;
-    };
-    ended_.erase(ended_.begin(), std::find_if_not(ended_.begin(), ended_.end(), is_over));
-    return std::any_of(ended_.begin(), ended_.end(),
-                       [&](const Ended& one) { return one.connection_id == connection_id; });
 }
 
 Session* ServerData::find_session(ObserverId observer) noexcept {

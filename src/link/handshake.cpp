@@ -231,6 +231,14 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
 
 // -- cookies ------------------------------------------------------------------------------------
 
+namespace {
+
+std::uint32_t seconds_of(Micros now) noexcept {
+    return static_cast<std::uint32_t>(now / 1'000'000);
+}
+
+}  // namespace
+
 CookieJar::CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept : mac_(mac) {
     std::memcpy(key_.data(), key.data(), key.size());
 }
@@ -252,23 +260,23 @@ std::array<std::byte, 16> CookieJar::mac_of(std::string_view purpose, const Addr
     return mac;
 }
 
-Cookie CookieJar::make(const Address& from, std::uint64_t nonce,
-                       std::uint32_t seconds) const noexcept {
+Cookie CookieJar::make(const Address& from, std::uint64_t nonce, Micros now) const noexcept {
+    const std::uint32_t seconds = seconds_of(now);
     return {seconds, mac_of("cookie", from, nonce, seconds)};
 }
 
 bool CookieJar::is_genuine(const Cookie& cookie, const Address& from,
                            std::uint64_t nonce) const noexcept {
-    const Cookie expected = make(from, nonce, cookie.seconds);
+    const std::array<std::byte, 16> expected = mac_of("cookie", from, nonce, cookie.seconds);
     unsigned difference = 0;  // every byte is compared: the time taken tells nothing
-    for (std::size_t i = 0; i < expected.mac.size(); ++i) {
-        difference |= std::to_integer<unsigned>(expected.mac[i] ^ cookie.mac[i]);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        difference |= std::to_integer<unsigned>(expected[i] ^ cookie.mac[i]);
     }
     return difference == 0;
 }
 
-bool CookieJar::is_fresh(const Cookie& cookie, std::uint32_t seconds) const noexcept {
-    return seconds - cookie.seconds <= lifetime_seconds;
+bool CookieJar::is_fresh(const Cookie& cookie, Micros now) const noexcept {
+    return seconds_of(now) - cookie.seconds <= lifetime_seconds;
 }
 
 std::uint64_t CookieJar::connection_id(const Address& from, std::uint64_t nonce) const noexcept {
@@ -276,6 +284,25 @@ std::uint64_t CookieJar::connection_id(const Address& from, std::uint64_t nonce)
     std::uint64_t id = 0;
     std::memcpy(&id, mac.data(), sizeof id);
     return id == 0 || id == ~std::uint64_t{0} ? 1 : id;
+}
+
+void CookieJar::turn(Micros now) noexcept {
+    const std::uint32_t seconds = seconds_of(now), since = seconds - turned_seconds_;
+    if (since <= lifetime_seconds) return;
+    std::swap(spent_, spent_before_);
+    spent_.clear();
+    if (since > 2 * lifetime_seconds) spent_before_.clear();
+    turned_seconds_ = seconds;
+}
+
+void CookieJar::spend(std::uint64_t connection_id, Micros now) {
+    turn(now);
+    spent_[connection_id] = true;
+}
+
+bool CookieJar::is_spent(std::uint64_t connection_id, Micros now) noexcept {
+    turn(now);
+    return spent_.contains(connection_id) || spent_before_.contains(connection_id);
 }
 
 }  // namespace purview

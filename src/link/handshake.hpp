@@ -18,6 +18,8 @@
 #include <optional>
 #include <span>
 
+#include "core/flat_map.hpp"
+#include "purview/ids.hpp"
 #include "purview/link.hpp"
 
 namespace purview {
@@ -108,19 +110,28 @@ class CookieJar {
     static constexpr std::uint32_t lifetime_seconds = 10;
 
     CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept;
-    Cookie make(const Address& from, std::uint64_t nonce, std::uint32_t seconds) const noexcept;
+    Cookie make(const Address& from, std::uint64_t nonce, Micros now) const noexcept;
     bool is_genuine(const Cookie& cookie, const Address& from, std::uint64_t nonce) const noexcept;
-    bool is_fresh(const Cookie& cookie, std::uint32_t seconds) const noexcept;
+    bool is_fresh(const Cookie& cookie, Micros now) const noexcept;
     /// Of the address and the nonce, whatever the time: a repeated answer finds the same session.
     /// Never 0.
     std::uint64_t connection_id(const Address& from, std::uint64_t nonce) const noexcept;
+    /// The connection is over: a recording of how it began does not begin it once more, as long as
+    /// its cookie is good. Known for one to three times
+    /// as long.
+    void spend(std::uint64_t connection_id, Micros now);
+    bool is_spent(std::uint64_t connection_id, Micros now) noexcept;
 
   private:
+    void turn(Micros now) noexcept;
     std::array<std::byte, 16> mac_of(std::string_view purpose, const Address& from,
                                      std::uint64_t nonce, std::uint32_t seconds) const noexcept;
 
     std::array<std::byte, 32> key_{};
     MacFunction mac_;
+    // Those of the last lifetime of a cookie, and of the one before.
+    FlatMap<std::uint64_t, bool> spent_, spent_before_;
+    std::uint32_t turned_seconds_ = 0;
 };
 
 }  // namespace purview

@@ -222,9 +222,31 @@ TEST_CASE("liars: a conversation that is over does not take place once more") {
     world.server->receive(heard, from, world.now);
     CHECK(world.server->stats().sessions == 0);
     CHECK(world.server->drops().expired_cookie == 2);
-    world.run(CookieJar::lifetime_seconds * ServerDef{}.tick_hz + 20);
+    world.run(2 * CookieJar::lifetime_seconds * ServerDef{}.tick_hz + 20);
     world.server->receive(answer(), from, world.now);  // by who has its address now
     CHECK(world.server->stats().sessions == 1);
+}
+
+TEST_CASE("liars: who comes and goes between two ticks is not kept a thousand times") {
+    ServerDef def;
+    def.sessions_max = 4;
+    House house(def);
+    std::size_t refused = 0;
+    for (std::uint16_t i = 0; i < 1'000; ++i) {
+        Liar liar(house, at(i));
+        if (!liar.connect()) {
+            ++refused;
+            continue;
+        }
+        std::vector<std::byte> bytes(hello_bytes);
+        bytes.resize(write(Close{liar.id, CloseReason::left}, bytes));
+        house.server->receive(bytes, liar.address, house.now);
+    }
+    CHECK(house.server->data().sessions.size() == 4);
+    CHECK(refused == 996);
+    CHECK(house.server->drops().full == 996);
+    house.tick();
+    CHECK(Liar(house, at(2'000)).connect());
 }
 
 TEST_CASE("liars: who skips numbers does not make the answers longer for ever") {

@@ -231,22 +231,43 @@ TEST_CASE("link: handshake packets come back as they went, and no other bytes pa
 
 TEST_CASE("link: a cookie is good for its address, its nonce and its time only") {
     std::array<std::byte, 32> key{};
-    const CookieJar jar(key, &test_mac);
+    CookieJar jar(key, &test_mac);
     Address here;
     here.carrier = Address::Carrier::udp;
     here.port = 1000;
     Address there = here;
     there.port = 1001;
-    const Cookie cookie = jar.make(here, 5, 100);
+    const Cookie cookie = jar.make(here, 5, 100'000'000);
     CHECK(jar.is_genuine(cookie, here, 5));
     CHECK_FALSE(jar.is_genuine(cookie, there, 5));
     CHECK_FALSE(jar.is_genuine(cookie, here, 6));
     Cookie later = cookie;
     later.seconds = 101;
     CHECK_FALSE(jar.is_genuine(later, here, 5));
-    CHECK(jar.is_fresh(cookie, 110));
-    CHECK_FALSE(jar.is_fresh(cookie, 111));
-    CHECK_FALSE(jar.is_fresh(cookie, 99));
+    CHECK(jar.is_fresh(cookie, 110'999'999));
+    CHECK_FALSE(jar.is_fresh(cookie, 111'000'000));
+    CHECK_FALSE(jar.is_fresh(cookie, 99'999'999));
+}
+
+TEST_CASE("link: what a cookie began does not begin once more while the cookie is good") {
+    const std::array<std::byte, 32> key{};
+    CookieJar jar(key, &test_mac);
+    SplitMix random(8);
+    std::map<std::uint64_t, Micros> spent;
+    for (Micros now = 0; now < 200'000'000; now += random.below(400'000)) {
+        const std::uint64_t id = random.below(1'000) + 1;
+        if (const auto was = spent.find(id); was != spent.end()) {
+            if (now - was->second <= CookieJar::lifetime_seconds * 1'000'000ULL)
+                REQUIRE(jar.is_spent(id, now));
+            if (now - was->second > 3 * (CookieJar::lifetime_seconds + 1) * 1'000'000ULL)
+                REQUIRE_FALSE(jar.is_spent(id, now));
+        } else {
+            REQUIRE_FALSE(jar.is_spent(id, now));
+        }
+        jar.spend(id, now);
+        spent[id] = now;
+        if (random.chance(0.01F)) now += 25'000'000;
+    }
 }
 
 }  // namespace purview::test

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Strangers. Nothing is stored before an address is proven, and nothing that is longer than what
+// was received goes to one that is not.
+#include <algorithm>
+#include <array>
+
+#include "core/mutate.hpp"
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+#include "replication/schema_codec.hpp"
+
+namespace purview {
+
+namespace {
+
+bool counts_as_connected(const Session& session) noexcept {
+    return session.state != Session::State::probe && session.state != Session::State::closing;
+}
+
+/// Whether they count as one: of IPv6 a host has a network of 64 bits to itself.
+bool is_same_host(const Address& left, const Address& right) noexcept {
+    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    const bool is_ipv4 = std::equal(mapped.begin(), mapped.end(), left.host.begin());
+    const std::ptrdiff_t bytes = is_ipv4 ? 16 : 8;
+    return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
+}
+
+}  // namespace
+
+/// What asked for it is no shorter.
+void ServerData::challenge(const Address& to, std::uint64_t nonce, Micros now) {
+    std::array<std::byte, challenge_bytes> bytes;
+    const Challenge challenge{nonce, cookies_.make(to, nonce, now)};
+    queue(to, std::span<const std::byte>(bytes).first(write(challenge, bytes)));
+}
+
+void ServerData::refuse(const Address& to, std::uint64_t nonce, RefuseReason reason) {
+    std::array<std::byte, hello_bytes> bytes;
+    const Refuse refusal{nonce, reason, protocol_version};
+    queue(to, std::span<const std::byte>(bytes).first(write(refusal, bytes)));
+}
+
+void ServerData::receive_hello(std::span<const std::byte> datagram, const Address& from,
+                               Micros now) {
+    const auto hello = read_hello(datagram);
+    if (!hello) {
+        ++drops.malformed_handshake;
+        return;
+    }
+    if (!PURVIEW_GUARD(version, hello->version == protocol_version)) {
+        ++drops.wrong_version;
+        return refuse(from, hello->nonce, RefuseReason::version);
+    }
+    if (hello->schema_hash != 0 && hello->schema_hash != def.schema->hash()) {
+        ++drops.wrong_schema;
+        return refuse(from, hello->nonce, RefuseReason::schema);
+    }
+    if (shutting_down_) return refuse(from, hello->nonce, RefuseReason::shutting_down);
+    challenge(from, hello->nonce, now);
+}
+
+void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
+                                Micros now) {
+    const auto answer = read_answer(datagram);
+    if (!answer) {
+        ++drops.malformed_handshake;
+        return;
+    }
+    if (!PURVIEW_GUARD(cookie, cookies_.is_genuine(answer->cookie, from, answer->nonce))) {
+        ++drops.bad_cookie;
+        return;
+    }
+    if (!PURVIEW_GUARD(cookie_age, cookies_.is_fresh(answer->cookie, now))) {
+        ++drops.expired_cookie;
+        return refuse(from, answer->nonce, RefuseReason::expired);
+    }
+    if (answer->connection_id != 0) {  // a known client has proven its new address
+        Session* session = session_by_connection(answer->connection_id);
+        if (session == nullptr) {
+            ++drops.unknown_connection;
+            return;
+        }
+        const auto same_host = static_cast<std::uint32_t>(
+            std::count_if(sessions.begin(), sessions.end(), [&](const auto& other) {
+                return other.get() != session && counts_as_connected(*other) &&
+                       is_same_host(other->address, from);
+            }));
+        if (!PURVIEW_GUARD(movers_of_host, same_host < def.sessions_per_host_max)) {
+            ++drops.address_limit;
+            return;
+        }
+        session->address = from;
+        return;
+    }
+    const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
+    if (!PURVIEW_GUARD(ended_once, !cookies_.is_spent(id, now))) {
+        ++drops.expired_cookie;  // an old packet, or all of a conversation once more
+        return;
+    }
+    if (session_by_connection(id) == nullptr) {
+        if (answer->schema_hash != 0 && answer->schema_hash != def.schema->hash()) {
+            ++drops.wrong_schema;
+            return refuse(from, answer->nonce, RefuseReason::schema);
+        }
+        if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
+        std::uint32_t connected = 0;
+        std::uint32_t same_host = 0;
+        for (const auto& other : sessions) {
+            if (!counts_as_connected(*other)) continue;
+            ++connected;
+            if (is_same_host(other->address, from)) ++same_host;
+        }
+        // Those that come and go between two ticks go with the next one.
+        if (!PURVIEW_GUARD(sessions, connected < def.sessions_max) ||
+            !PURVIEW_GUARD(sessions_closing, closing_.size() < def.sessions_max)) {
+            ++drops.full;
+            return refuse(from, answer->nonce, RefuseReason::full);
+        }
+        if (!PURVIEW_GUARD(sessions_of_host, same_host < def.sessions_per_host_max)) {
+            ++drops.address_limit;
+            return refuse(from, answer->nonce, RefuseReason::address_limit);
+        }
+        auto session = std::make_unique<Session>();
+        session->address = from;
+        session->connection_id = id;
+        session->nonce = answer->nonce;
+        session->created = session->last_heard = session->last_delivered = now;
+        queue_welcome(*session);
+        by_connection_[id] = session.get();
+        sessions.push_back(std::move(session));
+    }
+    std::array<std::byte, hello_bytes> bytes;
+    queue(from, std::span<const std::byte>(bytes).first(write(Accept{answer->nonce, id}, bytes)));
+}
+
+void ServerData::queue_welcome(Session& session) {
+    std::vector<std::byte> bytes(message_bytes_max);
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ServerMessage::welcome));
+    out.u32(tick_number);
+    out.u16(static_cast<std::uint16_t>(def.tick_hz));
+    out.u64(def.schema->hash());
+    const std::string_view name = std::string_view(def.world_name).substr(0, 63);
+    out.u8(static_cast<std::uint8_t>(name.size()));
+    out.bytes(std::as_bytes(std::span(name.data(), name.size())));
+    write_schema(*def.schema, out);
+    PURVIEW_ASSERT(out.ok());
+    (void)session.stream_out.send(out.written());
+}
+
+}  // namespace purview

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What goes to clients: each tick, no more packets than the budget has bytes for.
+#include <algorithm>
+#include <array>
+
+#include "core/mutate.hpp"
+#include "host/server_data.hpp"
+#include "link/messages.hpp"
+
+namespace purview {
+
+namespace {
+
+/// Less is not worth a packet.
+constexpr std::size_t room_bytes_min = 64;
+
+/// A packet at least this often, so that the other side knows the tick and that we live.
+constexpr std::uint32_t silent_ticks_max = 10;
+/// The tick at least this often, however much else is sent: its low 16 bits are told, and the other
+/// side completes them by the last ones.
+constexpr Tick untold_ticks_max = 256;
+
+}  // namespace
+
+void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
+    if (out_next_ == out_.size()) {
+        out_.clear();
+        out_bytes_.clear();
+        out_next_ = 0;
+    }
+    out_.push_back({to, out_bytes_.size(), bytes.size()});
+    out_bytes_.insert(out_bytes_.end(), bytes.begin(), bytes.end());
+}
+
+bool ServerData::next_datagram(OutgoingDatagram& out) {
+    if (out_next_ == out_.size()) return false;
+    const Queued& queued = out_[out_next_++];
+    out.to = queued.to;
+    out.bytes = std::span<const std::byte>(out_bytes_).subspan(queued.offset, queued.size);
+    return true;
+}
+
+ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
+                                             Micros now, bool must_send) {
+    const bool has_items = session.plan->next < session.plan->items.size() ||
+                           session.shared.has_sections() || session.calls_out.wants_to_send();
+    if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
+    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
+    BitWriter out(buffer);
+    out.bits(0, seal_bytes * 8);
+    const std::uint32_t sequence = session.link.write_header(out);
+    const std::uint64_t kept_bits = 16 + input_state_bits(session);
+    const bool has_fragments = out.bits_left() > kept_bits &&
+                               session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
+    out.boolean(false);
+    const bool joined = session.observer != ObserverId::none;
+    // Two bits close the snapshot and the calls.
+    const std::uint64_t closing_bits = 2 + input_state_bits(session);
+    const std::uint64_t room = out.bits_left() > closing_bits ? out.bits_left() - closing_bits : 0;
+    const std::uint64_t section_bits = std::min(room, session.shared.bits());
+    const std::uint64_t call_bits = choose_calls(session, room - section_bits);
+    if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
+                                   &session.shared, sequence, room + 1 - call_bits, out)) {
+        out.boolean(false);
+    } else {
+        session.told_tick = tick_number;
+        if (tap != nullptr) tap->packet_sent(session, session.ghosts.last_record());
+    }
+    const bool has_calls = write_calls(session, sequence, out);
+    if (joined) write_input_state(session, out);
+    PURVIEW_ASSERT(out.ok());
+    session.sent_at[sequence % session.sent_at.size()] = now;
+    session.sent_tick[sequence % session.sent_tick.size()] = tick_number;
+    seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
+    return {out.bytes_written(), has_fragments || has_calls};
+}
+
+void ServerData::encode_session(Session& session, Micros now) {
+    packet_.resize(datagram_bytes_max);
+    std::size_t budget = def.budget_bytes_per_tick;
+    bool sent = false;
+    session.plan->must_tell_tick = session.state == Session::State::joined &&
+                                   (session.silent_ticks >= silent_ticks_max ||
+                                    tick_number - session.told_tick >= untold_ticks_max);
+    for (;;) {
+        const std::size_t room =
+            PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
+        // What a packet has at least: its seal, a header that may tell of a thousand packets, and
+        // the bits that close its parts.
+        const std::uint64_t least_bits =
+            seal_bytes * 8 + session.link.header_bits_max() + 3 + input_state_bits(session);
+        if (room < room_bytes_min || room * 8 < least_bits) break;
+        const bool must_send =
+            !sent &&
+            (session.link.owes_acknowledgement() || session.plan->must_tell_tick ||
+             session.ghosts.motions().is_any_moving() || session.silent_ticks >= silent_ticks_max);
+        const std::size_t items_before = session.plan->next;
+        const auto [size, has_more] =
+            write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
+        if (size == 0) break;
+        PURVIEW_ASSERT(size <= budget);
+        budget -= size;
+        session.bytes_sent += size;
+        queue(session.address, std::span<const std::byte>(packet_).first(size));
+        sent = true;
+        session.plan->skip_taken();
+        if (session.plan->next == items_before && !has_more) break;
+    }
+    if (session.shared.has_sections()) give_up_sections(session);
+    session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
+}
+
+void ServerData::encode_probe(Session& session) {
+    packet_.resize(datagram_bytes_max);
+    for (std::uint32_t sequence = session.next_command;; ++sequence) {
+        BitWriter out(packet_);
+        // What a real packet has before its snapshot: seal, header with one status bit, no
+        // fragments.
+        out.bits(0, seal_bytes * 8);
+        out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
+        if (!write_snapshot(replication_input(), session.ghosts, *session.plan, nullptr, sequence,
+                            out.bits_left(), out)) {
+            session.next_command = sequence;
+            return;
+        }
+        session.bytes_sent += out.bytes_written();
+        session.ghosts.resolve(sequence, true);
+        session.plan->skip_taken();
+    }
+}
+
+}  // namespace purview
