@@ -29,6 +29,11 @@ struct Address {
     std::uint32_t channel = 0;  ///< number of the connection, where the carrier has such
     friend bool operator==(const Address&, const Address&) = default;
 };
+/// IPv4, mapped: ::ffff:a.b.c.d.
+bool is_ipv4(const Address& address) noexcept;
+/// Whether limits for one host count them together: the same IPv4 address, or IPv6 addresses of one
+/// network of 64 bits, which a host has to itself. Whatever their ports and carriers.
+bool is_same_host(const Address& left, const Address& right) noexcept;
 
 /// Reasons travel as numbers; see PROTOCOL.md.
 enum class RefuseReason : std::uint8_t {

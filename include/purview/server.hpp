@@ -293,7 +293,8 @@ class Server {
     Result<ObserverId> add_probe();
 
     /// Who came to know of what with the last tick, and who does not any more; for every joined
-    /// observer. Valid until the next tick, whatever the game does in between.
+    /// observer, and first for those that are gone. Valid until the next tick, whatever the game
+    /// does in between.
     std::span<const ServerEvent> events() const noexcept;
     ServerStats stats() const;
     const DropCounters& drops() const noexcept;

@@ -58,7 +58,6 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 
 }  // namespace
 
-/// told[i]: the parts of the entity indices[i] that the observer is told, a bit each.
 void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
                              std::span<std::uint32_t> told) {
     AudienceScratch& room = audience_;
@@ -71,6 +70,7 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
         return p == parts.size() ? 0U : 1U << p;
     };
     std::fill(told.begin(), told.end(), told_all);
+    if (!has_audiences_ || told.empty()) return;
     for (std::size_t c = 0; c < def.schema->components().size(); ++c) {
         const ComponentId component{static_cast<std::uint16_t>(c)};
         const AudienceDef& audience = def.schema->components()[c].audience;
@@ -96,12 +96,6 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
             if (room.answer[k] == 0) told[i] &= ~part_of(indices[i], component);
         }
     }
-}
-
-std::uint32_t ServerData::told_parts(ObserverId observer, std::uint32_t index) {
-    std::uint32_t told = told_all;
-    if (has_audiences_) decide_told(observer, {&index, 1}, {&told, 1});
-    return told;
 }
 
 void ServerData::note_owner_or_key(std::uint32_t index) {

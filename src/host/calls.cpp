@@ -141,8 +141,8 @@ void ServerData::judge_for(Session& session, const WantedCall& wanted, bool cove
     ++report.sent;
 }
 
-/// One list for all observers of a call: its bounds are the entity's, so what is called about
-/// hidden entities cannot crowd out what an observer gets about others.
+/// One list for all observers of a call, bounded for each entity and in all: what is called about
+/// one hidden entity cannot crowd out what an observer gets about others (docs/limits.md).
 bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
     const Tick ends = wanted.made + def.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
     if (ends < tick_number) return false;
@@ -188,21 +188,34 @@ void ServerData::release_held(Session& session) {
     }
 }
 
-/// He is gone: nothing waits for him, and nobody is told that it waited in vain. What now waits for
-/// nobody goes with what expires in this tick.
-void ServerData::forget_held(ObserverId observer) {
-    for (HeldCall& held : calls.held) std::erase(held.observers, observer);
+template <class IsOver>
+void ServerData::drop_held(IsOver&& is_over) {
+    std::erase_if(calls.held, [&](HeldCall& held) {
+        if (!is_over(held)) return false;
+        std::uint32_t& about = calls.held_about[index_of(held.wanted.target)];
+        if (--about == 0) calls.held_about.erase(index_of(held.wanted.target));
+        return true;
+    });
+}
+
+/// Those that are gone, ascending: nothing waits for them, and nobody is told that it waited in
+/// vain.
+void ServerData::forget_held(std::span<const ObserverId> gone) {
+    if (gone.empty()) return;
+    drop_held([&](HeldCall& held) {
+        std::erase_if(held.observers, [&](ObserverId observer) {
+            return std::binary_search(gone.begin(), gone.end(), observer);
+        });
+        return held.observers.empty();
+    });
 }
 
 void ServerData::expire_held() {
-    std::erase_if(calls.held, [&](const HeldCall& held) {
+    drop_held([&](const HeldCall& held) {
         const bool over = tick_number >= held.ends || !world.is_alive(held.wanted.target);
-        if (!over && !held.observers.empty()) return false;
-        for (const ObserverId observer : held.observers) {
+        if (!over) return held.observers.empty();
+        for (const ObserverId observer : held.observers)
             cull_late(held.wanted.call, observer, CullReason::expired);
-        }
-        std::uint32_t& about = calls.held_about[index_of(held.wanted.target)];
-        if (--about == 0) calls.held_about.erase(index_of(held.wanted.target));
         return true;
     });
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "host/client_data.hpp"
+#include "host/timeout.hpp"
 #include "link/messages.hpp"
 
 namespace purview {
@@ -16,7 +17,6 @@ namespace purview {
 namespace {
 
 constexpr Micros handshake_every_us = 200'000;
-constexpr Micros micros_per_ms = 1000;
 /// A command rides in this many packets: two in a row must be lost to lose it.
 constexpr std::uint32_t command_repeats = 3;
 /// Of a grid.
@@ -304,7 +304,7 @@ void ClientData::tick(Micros now) {
         last_heard_ = now;
     }
     if (state == ClientState::connecting) {
-        if (now > *started_ && now - *started_ > def.connect_timeout_ms * micros_per_ms) {
+        if (is_over(*started_, now, def.connect_timeout_ms)) {
             state = ClientState::closed;
             close_reason = CloseReason::timeout;
             return;
@@ -318,7 +318,7 @@ void ClientData::tick(Micros now) {
         return queue(std::span<const std::byte>(bytes).first(size));
     }
     if (state != ClientState::joining && state != ClientState::joined) return;
-    if (now > last_heard_ && now - last_heard_ > def.session_timeout_ms * micros_per_ms) {
+    if (is_over(last_heard_, now, def.session_timeout_ms)) {
         state = ClientState::closed;
         close_reason = CloseReason::timeout;
         return;

@@ -59,9 +59,7 @@ void ServerData::apply_events(Session& session) {
         }
         const LocalId lane = ghosts.find(event.entity);
         const KindId kind = lane == no_local_id ? KindId{} : ghosts.kind(lane);
-        if (lane != no_local_id && lane / bits_per_word < session.first_view.size())
-            session.first_view[lane / bits_per_word] &=
-                ~(std::uint64_t{1} << (lane % bits_per_word));
+        if (lane < session.first_view.size()) session.first_view.reset(lane);
         const bool is_kept =
             ghosts.leave(lane, event.reason, keeping_of(session, lane, event.reason));
         tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
@@ -105,20 +103,16 @@ void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
 void ServerData::watch_first_view(Session& session) {
     if (session.state != Session::State::joined || session.view == Session::View::complete) return;
     const GhostTable& ghosts = session.ghosts;
+    Bitset& first = session.first_view;
     if (session.view == Session::View::none) {
-        for (std::size_t w = 0; w < ghosts.live().size(); ++w)
-            session.first_view.push_back(ghosts.live()[w]);
+        first.resize(ghosts.lane_end());
+        for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] = ghosts.live()[w];
         session.view = Session::View::loading;
     }
-    bool is_complete = true;
-    for (std::size_t w = 0; w < session.first_view.size(); ++w) {
-        // Who has left is not looked at again, even if his local id is another's by now.
-        session.first_view[w] &= ghosts.live()[w] & ~ghosts.held()[w];
-        is_complete &= session.first_view[w] == 0;
-    }
-    if (!is_complete) return;
+    for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] &= ~ghosts.held()[w];
+    if (!first.none()) return;
     session.view = Session::View::complete;
-    session.first_view = {};
+    first = {};
     const std::byte message{static_cast<std::uint8_t>(ServerMessage::view_complete)};
     (void)session.stream_out.send(std::span(&message, 1));
 }

@@ -19,14 +19,6 @@ bool counts_as_connected(const Session& session) noexcept {
     return session.state != Session::State::probe && session.state != Session::State::closing;
 }
 
-/// Whether they count as one: of IPv6 a host has a network of 64 bits to itself.
-bool is_same_host(const Address& left, const Address& right) noexcept {
-    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    const bool is_ipv4 = std::equal(mapped.begin(), mapped.end(), left.host.begin());
-    const std::ptrdiff_t bytes = is_ipv4 ? 16 : 8;
-    return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
-}
-
 }  // namespace
 
 /// What asked for it is no shorter.
@@ -61,6 +53,14 @@ void ServerData::receive_hello(std::span<const std::byte> datagram, const Addres
     challenge(from, hello->nonce, now);
 }
 
+std::uint32_t ServerData::sessions_of_host(const Address& host, const Session* except) const {
+    return static_cast<std::uint32_t>(
+        std::count_if(sessions.begin(), sessions.end(), [&](const auto& session) {
+            return session.get() != except && counts_as_connected(*session) &&
+                   is_same_host(session->address, host);
+        }));
+}
+
 void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
                                 Micros now) {
     const auto answer = read_answer(datagram);
@@ -82,12 +82,8 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             ++drops.unknown_connection;
             return;
         }
-        const auto same_host = static_cast<std::uint32_t>(
-            std::count_if(sessions.begin(), sessions.end(), [&](const auto& other) {
-                return other.get() != session && counts_as_connected(*other) &&
-                       is_same_host(other->address, from);
-            }));
-        if (!PURVIEW_GUARD(movers_of_host, same_host < def.sessions_per_host_max)) {
+        if (!PURVIEW_GUARD(movers_of_host,
+                           sessions_of_host(from, session) < def.sessions_per_host_max)) {
             ++drops.address_limit;
             return;
         }
@@ -105,20 +101,17 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             return refuse(from, answer->nonce, RefuseReason::schema);
         }
         if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
-        std::uint32_t connected = 0;
-        std::uint32_t same_host = 0;
-        for (const auto& other : sessions) {
-            if (!counts_as_connected(*other)) continue;
-            ++connected;
-            if (is_same_host(other->address, from)) ++same_host;
-        }
+        const auto connected = static_cast<std::uint32_t>(
+            std::count_if(sessions.begin(), sessions.end(),
+                          [](const auto& other) { return counts_as_connected(*other); }));
         // Those that come and go between two ticks go with the next one.
         if (!PURVIEW_GUARD(sessions, connected < def.sessions_max) ||
             !PURVIEW_GUARD(sessions_closing, closing_.size() < def.sessions_max)) {
             ++drops.full;
             return refuse(from, answer->nonce, RefuseReason::full);
         }
-        if (!PURVIEW_GUARD(sessions_of_host, same_host < def.sessions_per_host_max)) {
+        if (!PURVIEW_GUARD(sessions_of_host,
+                           sessions_of_host(from, nullptr) < def.sessions_per_host_max)) {
             ++drops.address_limit;
             return refuse(from, answer->nonce, RefuseReason::address_limit);
         }

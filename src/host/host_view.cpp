@@ -29,30 +29,34 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        bool listed = false;        ///< in withheld_
-        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden, or not told
+        std::uint32_t told = 0;     ///< parts, a bit each, as long as it is shown
+        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden, or are told now
     };
     Known& known_of(EntityId entity) {
         Known& known = known_[index_of(entity)];
-        if (known.entity != entity) known = {entity, false, false, 0};
+        if (known.entity != entity) known = {entity};
         return known;
     }
     void tell(EntityId entity, std::uint32_t parts);
-    void tell_what_may(EntityId entity, std::uint32_t parts);
+    void tell_waiting(EntityId entity, std::uint32_t parts);
     void note_changes();
+    void note_audiences();
+    void show_and_hide();
 
     FlatMap<std::uint32_t, Known> known_;  ///< by entity index
     struct Change {
         EntityId entity;
         std::uint32_t parts;
     };
-    std::vector<EntityId> withheld_;      ///< shown, with parts that wait
+    std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
     std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
     std::vector<Change> changes_;
+    std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
+    std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
 };
 
 void HostViewData::tell(EntityId entity, std::uint32_t parts) {
-    if (!server->world().is_alive(entity)) return;
+    if (parts == 0 || !server->world().is_alive(entity)) return;
     const KindId kind = server->world().kind_of(entity);
     for (const KindLayout::Part& part : server->data().fields().layout(kind).parts) {
         if ((parts & 1U) != 0) presentation->changed(entity, part.component);
@@ -60,14 +64,11 @@ void HostViewData::tell(EntityId entity, std::uint32_t parts) {
     }
 }
 
-/// What he may know now, as a remote client would; the rest waits until he may.
-void HostViewData::tell_what_may(EntityId entity, std::uint32_t parts) {
-    if (parts == 0 || !server->world().is_alive(entity)) return;
-    const std::uint32_t told = server->data().told_parts(observer, index_of(entity));
+/// Of these and of what waits, what he is told.
+void HostViewData::tell_waiting(EntityId entity, std::uint32_t parts) {
     Known& known = known_of(entity);
-    known.waiting = parts & ~told;
-    if (known.waiting != 0 && !std::exchange(known.listed, true)) withheld_.push_back(entity);
-    tell(entity, parts & told);
+    parts |= std::exchange(known.waiting, 0);
+    tell(entity, parts & known.told);
 }
 
 /// What this tick changed, by part.
@@ -90,18 +91,28 @@ void HostViewData::note_changes() {
     });
 }
 
-void HostViewData::update() {
+/// What he is told of those that are shown. A part that he was not told before comes whole, as to a
+/// remote client, whether it has changed or not.
+void HostViewData::note_audiences() {
+    std::erase_if(restricted_, [&](EntityId entity) {
+        return !server->world().is_alive(entity) || !is_shown(entity);
+    });
+    indices_.clear();
+    for (const EntityId entity : restricted_) indices_.push_back(index_of(entity));
+    told_.resize(indices_.size());
+    server->data().decide_told(observer, indices_, told_);
+    for (std::size_t i = 0; i < restricted_.size(); ++i) {
+        Known& known = known_of(restricted_[i]);
+        known.waiting |= told_[i] & ~known.told;
+        known.told = told_[i];
+    }
+}
+
+/// As a remote client: leaves first, then parents before children.
+void HostViewData::show_and_hide() {
+    const WorldData& world = server->world().data();
     const auto events = server->data().interest.events_of(observer);
     events_.assign(events.begin(), events.end());
-    note_changes();
-    // What was hidden until now gets its changes with the rest of those that waited.
-    std::erase_if(changes_, [&](const Change& change) {
-        Known& known = known_of(change.entity);
-        if (!known.shown) known.waiting |= change.parts;
-        return !known.shown;
-    });
-    // As a remote client: leaves first, then parents before children.
-    const WorldData& world = server->world().data();
     const auto rank = [&](const RelevanceEvent& event) {
         return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
     };
@@ -110,34 +121,44 @@ void HostViewData::update() {
                          return rank(left) < rank(right);
                      });
     for (const RelevanceEvent& event : events_) {
+        const bool is_alive = server->world().is_alive(event.entity);
         Known& known = known_of(event.entity);
-        known.shown = event.enter;
-        const std::uint32_t waiting = event.enter ? std::exchange(known.waiting, 0) : 0;
-        if (event.enter) {
-            presentation->show(event.entity, event.reason);
-            tell_what_may(event.entity, waiting);
-        } else {
-            presentation->hide(event.entity, event.reason);
-            if (!server->world().is_alive(event.entity)) known_.erase(index_of(event.entity));
+        const bool was_shown = std::exchange(known.shown, event.enter && is_alive);
+        if (!event.enter) {
+            if (was_shown) presentation->hide(event.entity, event.reason);
+            if (!is_alive) known_.erase(index_of(event.entity));
+            continue;
         }
+        if (!is_alive) continue;  // the presentation has just ended it
+        const std::uint32_t index = index_of(event.entity);
+        server->data().decide_told(observer, {&index, 1}, {&known.told, 1});
+        if (server->data().fields().layout(world.kind_at(index)).audience != 0)
+            restricted_.push_back(event.entity);
+        presentation->show(event.entity, event.reason);
+        tell_waiting(event.entity, 0);
     }
+}
+
+void HostViewData::update() {
+    note_changes();
+    // What was hidden until now gets its changes with the rest of those that waited.
+    std::erase_if(changes_, [&](const Change& change) {
+        Known& known = known_of(change.entity);
+        if (!known.shown) known.waiting |= change.parts;
+        return !known.shown;
+    });
+    show_and_hide();
+    note_audiences();
     for (const Change& change : changes_) {
         if (!server->world().is_alive(change.entity)) continue;
         Known& known = known_of(change.entity);
         if (known.shown) {
-            tell_what_may(change.entity, known.waiting | change.parts);
+            tell_waiting(change.entity, change.parts);
         } else {
             known.waiting |= change.parts;
         }
     }
-    std::erase_if(withheld_, [&](EntityId entity) {
-        const Known* known = known_.find(index_of(entity));
-        if (known == nullptr || known->entity != entity) return true;
-        if (known->shown) tell_what_may(entity, known->waiting);
-        Known& its = known_of(entity);
-        its.listed = its.shown && its.waiting != 0;
-        return !its.listed;
-    });
+    for (const EntityId entity : restricted_) tell_waiting(entity, 0);
 }
 
 HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}

@@ -163,9 +163,7 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
         ++counters.not_a_root;
         return;
     }
-    const InputGroups::Group& group = inputs.groups.group_of(command.entity, counters);
-    const std::uint64_t membership = known_membership(session, group);
-    if (!bind_group(session, group)) {
+    if (!bind_group(session, inputs.groups.group_of(command.entity, counters))) {
         ++counters.not_owned;
         return;
     }
@@ -187,17 +185,16 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
     SessionInputs& its = *session.inputs;
     // What it commanded before it heard of the last correction says nothing new.
     if (frame.corrections != its.corrections) return;
-    if (digest == command.digest && knows_membership(its, command.entity, membership)) return;
+    if (digest == command.digest && knows_membership(session, command.entity)) return;
     inputs.wrong.push_back(command.entity);
-    tell_membership(its, command.entity, membership);
 }
 
 /// What a correction says of who is in the group, as far as this client may know: that somebody
-/// hidden came or went must not show in whether it is sent.
-std::uint64_t ServerData::known_membership(const Session& session,
-                                           const InputGroups::Group& group) const noexcept {
+/// hidden came or went must not show in whether it is sent. 0: there is no such group any more.
+std::uint64_t ServerData::known_membership(const Session& session, EntityId root) {
+    if (!world.is_alive(root) || world.root_of(root) != root) return 0;
     std::uint64_t hash = 0;
-    for (const EntityId member : group.members) {
+    for (const EntityId member : inputs.groups.group_of(root, inputs.counters).members) {
         const LocalId lane = session.ghosts.find(member);
         if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
         const bool owned = world.data().owner_at(index_of(member)) == session.observer;
@@ -229,21 +226,21 @@ std::uint16_t ServerData::settle_group(const Session& session) {
     return static_cast<std::uint16_t>(digest);
 }
 
-bool ServerData::knows_membership(const SessionInputs& its, EntityId root,
-                                  std::uint64_t membership) noexcept {
-    return std::any_of(its.told.begin(), its.told.end(), [&](const SessionInputs::Told& told) {
-        return told.root == root && told.membership == membership;
-    });
+bool ServerData::knows_membership(const Session& session, EntityId root) {
+    const auto& told = session.inputs->told;
+    const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
+    const auto found = std::find_if(told.begin(), told.end(), of_it);
+    return found != told.end() && found->membership == known_membership(session, root);
 }
 
 /// The one that was told longest ago makes room.
-void ServerData::tell_membership(SessionInputs& its, EntityId root,
-                                 std::uint64_t membership) noexcept {
-    auto found = std::find_if(its.told.begin(), its.told.end(),
-                              [&](const SessionInputs::Told& told) { return told.root == root; });
-    if (found == its.told.end()) found = its.told.end() - 1;
-    std::move_backward(its.told.begin(), found, found + 1);
-    its.told.front() = {root, membership};
+void ServerData::note_membership(Session& session, EntityId root) {
+    auto& told = session.inputs->told;
+    const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
+    auto found = std::find_if(told.begin(), told.end(), of_it);
+    if (found == told.end()) --found;
+    std::move_backward(told.begin(), found, found + 1);
+    told.front() = {root, known_membership(session, root)};
 }
 
 /// All members that the client holds, in the order of input; of those that it owns the whole
@@ -283,6 +280,7 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
         }
     }
     if (!out.ok() || session.stream_out.send(out.written()) != Status::ok) return;
+    for (const EntityId root : inputs.wrong) note_membership(session, root);
     ++session.inputs->corrections;
     ++inputs.counters.corrections;
 }

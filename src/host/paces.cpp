@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // How urgent a ghost is to its observer, and how often he hears of it at most: strength, settings
-// of nodes, curves of kinds. Looked up anew for an eighth of the ghosts in each tick, and for those
-// that are new; not at all where nothing asks for it.
+// of nodes, curves of kinds. Looked up anew for an eighth of the ghosts in each tick, for those
+// that are new, and for all when the rules are; not at all where nothing asks for it.
 #include <algorithm>
+#include <utility>
 
 #include "host/server_data.hpp"
 
@@ -32,34 +33,26 @@ Keeping ServerData::keeping_of(const Session& session, LocalId lane, Reason reas
     return keeping;
 }
 
-/// The rules have none any more: what they said of ghosts that stay does not count.
-void ServerData::forget_settings(Session& session) {
-    GhostTable& ghosts = session.ghosts;
-    for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
-        for_each_bit(ghosts.live()[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            ghosts.set_weight(lane, def.schema->kinds()[index_of(ghosts.kind(lane))].urgency);
-            ghosts.set_pace(lane, GhostTable::usual_pace);
-        });
-    }
+void ServerData::note_settings() {
+    const auto& nodes = interest.rules().nodes;
+    has_settings_ = std::any_of(nodes.begin(), nodes.end(), [](const NodeDesc& node) {
+        return node.settings.every_ticks != 1 || node.settings.urgency != 1 ||
+               node.settings.leave != LeavePolicy::despawn;
+    });
 }
 
 void ServerData::set_paces(Session& session) {
     GhostTable& ghosts = session.ghosts;
-    const auto& nodes = interest.rules().nodes;
-    const bool has_settings = std::any_of(nodes.begin(), nodes.end(), [](const NodeDesc& node) {
-        return node.settings.every_ticks != 1 || node.settings.urgency != 1 ||
-               node.settings.leave != LeavePolicy::despawn;
-    });
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_strength = has_rates_ || session.last_plan.was_over_budget;
-    if (session.has_settings && !has_settings) forget_settings(session);
-    session.has_settings = has_settings;
-    if (!has_settings && !needs_strength) return;
+    const bool are_rules_new = std::exchange(session.rules_seen, rules_revision) != rules_revision;
+    if (!has_settings_ && !needs_strength && !are_rules_new) return;
     pace_.lanes.clear();
     pace_.entities.clear();
     static_assert(bits_per_word % paces_every_ticks == 0);
-    const std::uint64_t turn = every_eighth << ((0U - tick_number) % paces_every_ticks);
+    const std::uint64_t turn = are_rules_new
+                                   ? ~std::uint64_t{0}
+                                   : every_eighth << ((0U - tick_number) % paces_every_ticks);
     for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
         const std::uint64_t looked_up =
             ghosts.live()[w] & (turn | ghosts.needs_enter()[w] | ghosts.special()[w]);
@@ -79,7 +72,7 @@ void ServerData::set_paces(Session& session) {
         const LocalId lane = pace_.lanes[i];
         const float strength = pace_.strength[i];
         const NodeSettings settings =
-            has_settings ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
+            has_settings_ ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
         const KindDef& kind = def.schema->kinds()[index_of(ghosts.kind(lane))];
         ghosts.set_weight(lane,
                           kind.urgency * std::max(strength, strength_floor) * settings.urgency);

@@ -51,18 +51,21 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
-    const std::uint64_t kept_bits = 16 + input_state_bits(session);
+    // What is behind the fragments at least: their end, a snapshot, which may have to tell the
+    // tick, no calls, and what became of input.
+    const std::uint64_t snapshot_bits =
+        session.plan->must_tell_tick ? empty_snapshot_bits(fields_) : 1;
+    const std::uint64_t state_bits = 1 + input_state_bits(session);
+    const std::uint64_t kept_bits = 1 + snapshot_bits + state_bits;
     const bool has_fragments = out.bits_left() > kept_bits &&
                                session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
-    // Two bits close the snapshot and the calls.
-    const std::uint64_t closing_bits = 2 + input_state_bits(session);
-    const std::uint64_t room = out.bits_left() > closing_bits ? out.bits_left() - closing_bits : 0;
+    const std::uint64_t room = out.bits_left() - state_bits;
     const std::uint64_t section_bits = std::min(room, session.shared.bits());
     const std::uint64_t call_bits = choose_calls(session, room - section_bits);
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
-                                   &session.shared, sequence, room + 1 - call_bits, out)) {
+                                   &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);
     } else {
         session.told_tick = tick_number;
@@ -81,8 +84,10 @@ void ServerData::encode_session(Session& session, Micros now) {
     packet_.resize(datagram_bytes_max);
     std::size_t budget = def.budget_bytes_per_tick;
     bool sent = false;
+    const bool is_silent = session.silent_ticks >= silent_ticks_max;
+    // What moves as extrapolated is not told; in which tick it is, is.
     session.plan->must_tell_tick = session.state == Session::State::joined &&
-                                   (session.silent_ticks >= silent_ticks_max ||
+                                   (is_silent || session.ghosts.motions().is_any_moving() ||
                                     tick_number - session.told_tick >= untold_ticks_max);
     for (;;) {
         const std::size_t room =
@@ -92,10 +97,8 @@ void ServerData::encode_session(Session& session, Micros now) {
         const std::uint64_t least_bits =
             seal_bytes * 8 + session.link.header_bits_max() + 3 + input_state_bits(session);
         if (room < room_bytes_min || room * 8 < least_bits) break;
-        const bool must_send =
-            !sent &&
-            (session.link.owes_acknowledgement() || session.plan->must_tell_tick ||
-             session.ghosts.motions().is_any_moving() || session.silent_ticks >= silent_ticks_max);
+        const bool must_send = !sent && (is_silent || session.plan->must_tell_tick ||
+                                         session.link.owes_acknowledgement());
         const std::size_t items_before = session.plan->next;
         const auto [size, has_more] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);

@@ -84,6 +84,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
     if (std::find(by_bounds.begin(), by_bounds.end(), true) != by_bounds.end())
         world.data().keep_bounds(std::move(by_bounds));
     set_shared_nodes();
+    note_settings();
 }
 
 void ServerData::set_spoil(Spoil mode) {
@@ -101,6 +102,7 @@ Status ServerData::set_rules(const InterestRules& rules) {
     def.rules = interest.rules();
     ++rules_revision;
     set_shared_nodes();
+    note_settings();
     return Status::ok;
 }
 

@@ -57,8 +57,10 @@ class ServerData {
     Status set_rules(const InterestRules& rules);
 
     Session* find_session(ObserverId observer) noexcept;
-    /// Parts of the entity that the observer is told, if it is relevant to him, a bit each.
-    std::uint32_t told_parts(ObserverId observer, std::uint32_t index);
+    /// told[i]: the parts of the entity of indices[i] that the observer is told, if it is relevant
+    /// to him, a bit each.
+    void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
+                     std::span<std::uint32_t> told);
     const FieldStore& fields() const noexcept { return fields_; }
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
@@ -77,7 +79,6 @@ class ServerData {
     ReplicationTap* tap = nullptr;
     std::vector<std::unique_ptr<Session>> sessions;  ///< in order of acceptance
     std::vector<ServerEvent> events;                 ///< of the last tick
-    std::vector<ServerEvent> events_of_gone_;        ///< for the next, of sessions that have ended
 
   private:
     // The stages of a tick, in order.
@@ -104,7 +105,9 @@ class ServerData {
     void drop_left_calls(Session& session);
     void release_held(Session& session);
     void expire_held();
-    void forget_held(ObserverId observer);
+    template <class IsOver>
+    void drop_held(IsOver&& is_over);
+    void forget_held(std::span<const ObserverId> gone);
     void judge(const WantedCall& wanted, RpcReport& report);
     void judge_for(Session& session, const WantedCall& wanted, bool covered, RpcReport& report);
     bool hold(const WantedCall& wanted, ObserverId observer);
@@ -127,12 +130,9 @@ class ServerData {
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session);
-    std::uint64_t known_membership(const Session& session,
-                                   const InputGroups::Group& group) const noexcept;
-    static bool knows_membership(const SessionInputs& its, EntityId root,
-                                 std::uint64_t membership) noexcept;
-    static void tell_membership(SessionInputs& its, EntityId root,
-                                std::uint64_t membership) noexcept;
+    std::uint64_t known_membership(const Session& session, EntityId root);
+    bool knows_membership(const Session& session, EntityId root);
+    void note_membership(Session& session, EntityId root);
     void send_correction(Session& session, CommandTick tick);
     static void write_input_state(const Session& session, BitWriter& out);
     static std::uint64_t input_state_bits(const Session& session) noexcept;
@@ -150,7 +150,7 @@ class ServerData {
     void touch_references(Session& session);
     void tell_references(Session& session);
     void set_paces(Session& session);
-    void forget_settings(Session& session);
+    void note_settings();
     // sections.cpp: nodes in a shared mode
     void set_shared_nodes();
     void queue_cells(Session& session);
@@ -159,8 +159,6 @@ class ServerData {
     void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
     void list_audiences(Session& session);
-    void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
-                     std::span<std::uint32_t> told);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
@@ -184,6 +182,7 @@ class ServerData {
     void queue_command(Session& session, std::span<const std::byte> command);
     bool read_messages(Session& session);
     void resolve(Session& session, DeliveryNotice notice, Micros now);
+    std::uint32_t sessions_of_host(const Address& host, const Session* except) const;
     void challenge(const Address& to, std::uint64_t nonce, Micros now);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session);
@@ -202,7 +201,9 @@ class ServerData {
     std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
-    std::vector<Session*> closing_;  ///< ended by the next tick
+    std::vector<Session*> closing_;            ///< ended by the next tick
+    std::vector<ServerEvent> events_of_gone_;  ///< of the tick that has begun, of ended sessions
+    std::vector<ObserverId> gone_;             ///< scratch of receive_stage: observers of those
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;
     bool in_tick_ = false;
@@ -249,8 +250,9 @@ class ServerData {
         std::vector<LocalId> lanes;
         std::vector<EntityId> entities;
         std::vector<float> strength;
-    } pace_;                         ///< scratch
-    bool has_rates_ = false;         ///< some kind has a curve
+    } pace_;                     ///< scratch
+    bool has_rates_ = false;     ///< some kind has a curve
+    bool has_settings_ = false;  ///< some node says how often, how urgent or what becomes of copies
     std::vector<bool> takes_turns_;  ///< by KindId: it may be more than fits
     std::uint64_t split_updates_ = 0;
 

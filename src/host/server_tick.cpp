@@ -56,7 +56,7 @@ void ServerData::simulate(Server& server) {
 
 void ServerData::decide_interest() {
     interest.tick();
-    events.assign(events_of_gone_.begin(), events_of_gone_.end());
+    events.swap(events_of_gone_);
     events_of_gone_.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         prefetch_events(i);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "core/bitset.hpp"
 #include "core/prefetch.hpp"
 #include "host/server_inputs.hpp"
 #include "link/packet_link.hpp"
@@ -55,7 +56,7 @@ struct Session {
     GhostTable ghosts;
     EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
     LastPlan last_plan;
-    bool has_settings = false;     ///< of nodes, in the last tick (set_paces)
+    std::uint32_t rules_seen = 0;  ///< their revision, in the last tick (set_paces)
     SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
     SharedReader shared;
     RpcOutbox calls_out;
@@ -76,7 +77,7 @@ struct Session {
 
     /// Ghosts of its first tick that it may not have yet, a bit a lane; empty and no flag: all have
     /// arrived.
-    std::vector<std::uint64_t> first_view;
+    Bitset first_view;
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
 
     std::uint64_t bytes_sent = 0;
@@ -85,8 +86,9 @@ struct Session {
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint32_t rtt_us = 0;
-    std::array<Micros, 256> sent_at{};  ///< by packet number, for the round trip
-    std::array<Tick, 256> sent_tick{};
+    // By packet number, of those that are under way.
+    std::array<Micros, PacketLink::under_way_max> sent_at{};
+    std::array<Tick, PacketLink::under_way_max> sent_tick{};
     /// For an operator who watches: what the client held after each packet.
     bool keep_held_reports = false;
     std::vector<HeldReport> held_reports;

@@ -9,6 +9,7 @@
 
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
+#include "host/timeout.hpp"
 #include "link/messages.hpp"
 #include "replication/schema_codec.hpp"
 
@@ -16,7 +17,6 @@ namespace purview {
 
 namespace {
 
-constexpr Micros micros_per_ms = 1000;
 /// Commands of one session that wait for the next tick.
 constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
 
@@ -297,43 +297,48 @@ Result<ObserverId> ServerData::add_probe() {
 
 void ServerData::receive_stage(Server& server, Micros now) {
     last_now_ = now;
-    for (auto& session : sessions) {
-        switch (session->state) {
+    // The game may add a probe when it is called.
+    const std::size_t count = sessions.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        Session& session = *sessions[i];
+        switch (session.state) {
             case Session::State::probe:
             case Session::State::closing:
                 continue;
             case Session::State::accepted:
-                if (now > session->created &&
-                    now - session->created > def.join_timeout_ms * micros_per_ms) {
-                    mark_closed(*session, CloseReason::never_joined, true);
+                if (is_over(session.created, now, def.join_timeout_ms)) {
+                    mark_closed(session, CloseReason::never_joined, true);
                     continue;
                 }
                 break;
             case Session::State::joining:
-                run_join(server, *session);
+                run_join(server, session);
                 break;
             case Session::State::joined:
                 break;
         }
         // Who speaks, but says that nothing arrives, is not there either; all that left would be
         // kept for him.
-        const bool is_joined = session->state == Session::State::joined;
-        const Micros since =
-            PURVIEW_GUARD_OR(delivered,
-                             is_joined ? std::min(session->last_heard, session->last_delivered)
-                                       : session->last_heard,
-                             session->last_heard);
-        if (now > since && now - since > def.session_timeout_ms * micros_per_ms)
-            mark_closed(*session, CloseReason::timeout, true);
+        const bool is_joined = session.state == Session::State::joined;
+        const Micros since = PURVIEW_GUARD_OR(
+            delivered,
+            is_joined ? std::min(session.last_heard, session.last_delivered) : session.last_heard,
+            session.last_heard);
+        if (is_over(since, now, def.session_timeout_ms))
+            mark_closed(session, CloseReason::timeout, true);
     }
-    for (auto& session : sessions) {
-        if (session->state == Session::State::joined) run_commands(server, *session);
-        if (session->state == Session::State::joined) run_inputs(server, *session);
-        if (session->state == Session::State::joined) run_calls(server, *session);
+    for (std::size_t i = 0; i < count; ++i) {
+        Session& session = *sessions[i];
+        if (session.state == Session::State::joined) run_commands(server, session);
+        if (session.state == Session::State::joined) run_inputs(server, session);
+        if (session.state == Session::State::joined) run_calls(server, session);
     }
     // The game may close others when it is told of one.
+    gone_.clear();
     for (std::size_t i = 0; i < closing_.size(); ++i) end_session(server, *closing_[i]);
     closing_.clear();
+    std::sort(gone_.begin(), gone_.end());
+    forget_held(gone_);
     std::erase_if(sessions, [](const auto& s) { return s->state == Session::State::closing; });
 }
 
@@ -378,8 +383,8 @@ void ServerData::end_session(Server& server, Session& session) {
     if (tap != nullptr) tap->session_closed(session);
     tell_disconnected(session);
     game_->left(server, session.observer);
-    forget_held(session.observer);
     (void)interest.remove_observer(session.observer);
+    gone_.push_back(session.observer);
 }
 
 Tick ServerData::longest_wait_ticks(const Session& session) const {

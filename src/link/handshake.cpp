@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "link/handshake.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/hash.hpp"
@@ -9,6 +10,17 @@
 #include "wire/bit_writer.hpp"
 
 namespace purview {
+
+bool is_ipv4(const Address& address) noexcept {
+    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return std::equal(mapped.begin(), mapped.end(), address.host.begin());
+}
+
+bool is_same_host(const Address& left, const Address& right) noexcept {
+    if (is_ipv4(left) != is_ipv4(right)) return false;
+    const std::ptrdiff_t bytes = is_ipv4(left) ? 16 : 8;
+    return std::equal(left.host.begin(), left.host.begin() + bytes, right.host.begin());
+}
 
 std::string_view to_string(RefuseReason reason) noexcept {
     switch (reason) {

@@ -24,13 +24,6 @@ void map_ipv4(const in_addr& from, std::array<std::uint8_t, 16>& to) {
     std::memcpy(&to[12], &from, 4);
 }
 
-bool is_mapped_ipv4(const Address& address) {
-    for (int i = 0; i < 10; ++i) {
-        if (address.host[static_cast<std::size_t>(i)] != 0) return false;
-    }
-    return address.host[10] == 0xff && address.host[11] == 0xff;
-}
-
 Address from_system(const sockaddr_storage& system) {
     Address address;
     address.carrier = Address::Carrier::udp;
@@ -180,7 +173,7 @@ void UdpSocket::flush() {
         messages[i].msg_hdr.msg_iov = &parts[i];
         messages[i].msg_hdr.msg_iovlen = 1;
         if (!connected_) {
-            if (ipv6_ || is_mapped_ipv4(queued_[i].to)) {
+            if (ipv6_ || is_ipv4(queued_[i].to)) {
                 messages[i].msg_hdr.msg_namelen = to_system(queued_[i].to, ipv6_, names[i]);
             }
             messages[i].msg_hdr.msg_name = &names[i];
@@ -203,7 +196,7 @@ void UdpSocket::flush() {
 
 std::string to_text(const Address& address) {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (is_mapped_ipv4(address)) {
+    if (is_ipv4(address)) {
         inet_ntop(AF_INET, &address.host[12], text.data(), text.size());
         return std::string(text.data()) + ":" + std::to_string(address.port);
     }

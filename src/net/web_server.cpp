@@ -297,11 +297,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 bool WebServer::Data::has_room(const tcp::endpoint& from) const {
     if (connections.size() >= def.connections_max) return false;
-    std::array<std::uint8_t, 16> host{};
-    fill_host(from.address(), host);
-    std::uint32_t same = 0;
-    for (const auto& [number, connection] : connections)
-        same += connection->address().host == host ? 1 : 0;
+    Address address;
+    fill_host(from.address(), address.host);
+    const auto same = std::count_if(connections.begin(), connections.end(), [&](const auto& known) {
+        return is_same_host(known.second->address(), address);
+    });
     return same < def.connections_per_host_max;
 }
 

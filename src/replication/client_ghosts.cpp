@@ -231,37 +231,27 @@ void ClientGhosts::accept(Tick& newest) {
     ++counters_.snapshots;
 }
 
-/// Of what leaves, which is ascending: its ids may soon be others'.
-void ClientGhosts::forget_references(std::span<const Edit> leaves) {
-    if (!has_references_ || leaves.empty()) return;
-    const auto leaves_now = [&](LocalId ghost) {
-        const auto at =
-            std::lower_bound(leaves.begin(), leaves.end(), ghost,
-                             [](const Edit& edit, LocalId other) { return edit.ghost < other; });
-        return at != leaves.end() && at->ghost == ghost;
-    };
+/// Of what leaves: its ids may soon be others'.
+void ClientGhosts::forget_references() {
+    if (!has_references_) return;
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
         if (!has_copy(ghost)) continue;
         const KindLayout& its = layout(kind(ghost));
         for_each_bit(its.references, 0, [&](std::size_t f) {
             std::uint32_t& named = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
-            if (named != 0 && leaves_now(named - 1)) named = 0;
+            if (named != 0 && is_leaving(named - 1)) named = 0;
         });
     }
 }
 
-/// Whoever is below one of those that leave; looked for once for all of them.
-void ClientGhosts::find_orphans(std::span<const Edit> leaves) {
-    orphans_.clear();
-    if (leaves.empty()) return;
-    gone_.assign(ghosts_.size() / bits_per_word + 1, 0);
-    for (const Edit& edit : leaves)
-        gone_[edit.ghost / bits_per_word] |= std::uint64_t{1} << (edit.ghost % bits_per_word);
+/// Whoever stays below one of those that leave stays where he is.
+void ClientGhosts::detach_orphans() {
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
         const Ghost& its = ghosts_[ghost];
-        if (!its.held || its.parent == no_local_id || its.parent >= ghosts_.size()) continue;
-        if ((gone_[its.parent / bits_per_word] >> (its.parent % bits_per_word) & 1U) != 0)
-            orphans_.push_back(ghost);
+        if (!its.held || is_leaving(ghost)) continue;
+        if (its.parent == no_local_id || !is_held(its.parent) || !is_leaving(its.parent)) continue;
+        set_parent(ghost, no_local_id, its.updated);
+        are_links_new_ = true;
     }
 }
 
@@ -271,16 +261,8 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     if (!its.held && is_kept) return;  // it is kept already
     const bool was_shown = is_shown(ghost);
     if (its.held) {
-        for (const LocalId child : orphans_) {
-            if (!ghosts_[child].held || ghosts_[child].parent != ghost) continue;
-            set_parent(child, no_local_id, ghosts_[child].updated);
-            are_links_new_ = true;
-        }
         if (was_shown) --count_;
-        if (its.waits) {
-            std::erase(waiting_, ghost);
-            ignored_leaves_.push_back(ghost);
-        }
+        if (its.waits) ignored_leaves_.push_back(ghost);
         if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
             relations_.push_back({ghost, its.told_root, no_local_id, its.told_parent, no_local_id});
         }
@@ -402,7 +384,11 @@ void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     auto leaves_end = std::find_if(edits_.begin(), edits_.end(),
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
-    forget_references({edits_.begin(), leaves_end});
+    leaving_.resize(ghosts_.size());
+    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) {
+        if (edit->ghost < ghosts_.size()) leaving_.set(edit->ghost);
+    }
+    if (leaves_end != edits_.begin()) forget_references();
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
                                              [&](const Edit& e) { return has_copy(e.ghost); });
     counters_.ignored_items += static_cast<std::uint64_t>(leaves_end - known);
@@ -411,9 +397,15 @@ void ClientGhosts::apply(Tick tick) {
     std::stable_sort(edits_.begin(), known, [&](const Edit& a, const Edit& b) {
         return depth_of(a.ghost) > depth_of(b.ghost);
     });
-    find_orphans({edits_.begin(), known});
-    for (auto edit = edits_.begin(); edit != known; ++edit)
-        remove(edit->ghost, edit->reason, edit->policy);
+    if (known != edits_.begin()) {
+        detach_orphans();
+        for (auto edit = edits_.begin(); edit != known; ++edit)
+            remove(edit->ghost, edit->reason, edit->policy);
+        std::erase_if(waiting_, [&](LocalId ghost) { return is_leaving(ghost); });
+    }
+    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) {
+        if (edit->ghost < ghosts_.size()) leaving_.reset(edit->ghost);
+    }
 
     const auto enters_end = std::find_if(
         leaves_end, edits_.end(), [](const Edit& e) { return e.type == Edit::Type::update; });

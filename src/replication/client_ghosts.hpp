@@ -212,8 +212,11 @@ class ClientGhosts {
     void go_on(Tick tick);
     void note_place(LocalId ghost, Tick tick, bool rested);
     void stop_telling(const Edit& edit);
-    void forget_references(std::span<const Edit> leaves);
-    void find_orphans(std::span<const Edit> leaves);
+    bool is_leaving(LocalId ghost) const noexcept {
+        return ghost < leaving_.size() && leaving_.test(ghost);
+    }
+    void forget_references();
+    void detach_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
     void remove(LocalId ghost, Reason reason, LeavePolicy policy);
@@ -267,8 +270,7 @@ class ClientGhosts {
     bool are_links_new_ = false;
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
-    std::vector<LocalId> orphans_;     ///< scratch of apply
-    std::vector<std::uint64_t> gone_;  ///< scratch of find_orphans
+    Bitset leaving_;  ///< scratch of apply
     ClientGhostCounters counters_;
     std::uint32_t revision_ = 0;
 };

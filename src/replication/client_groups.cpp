@@ -57,18 +57,19 @@ void ClientGhosts::show(LocalId ghost) {
 /// Groups that are whole now, by what this packet says; and those that have waited too long.
 void ClientGhosts::show_waiting(Tick tick) {
     if (waiting_.empty()) return;
-    std::vector<LocalId> roots;
+    Bitset roots;
+    roots.resize(ghosts_.size());
     for (const Edit& edit : edits_) {
         const bool links = edit.type == Edit::Type::enter || edit.relink;
-        if (links && edit.whole && is_held(edit.ghost)) roots.push_back(root_of(edit.ghost));
+        if (links && edit.whole && is_held(edit.ghost)) roots.set(root_of(edit.ghost));
     }
     for (const LocalId ghost : waiting_) {
         if (tick - ghosts_[ghost].entered < wait_ticks_max) continue;
-        roots.push_back(root_of(ghost));
+        roots.set(root_of(ghost));
         ++counters_.waits_ended;
     }
     const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [&](LocalId ghost) {
-        return std::find(roots.begin(), roots.end(), root_of(ghost)) == roots.end();
+        return !roots.test(root_of(ghost));
     });
     std::vector<LocalId> shown(ready, waiting_.end());
     waiting_.erase(ready, waiting_.end());

@@ -40,7 +40,7 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
     slot.roster.clear();
     slot.roster_lanes.clear();
     slot.is_known = false;
-    slot.told_first = 0;
+    slot.told_in = 0;
 }
 
 /// Around another cell: of the new neighbourhood only what was not in the old one is new (P12).
@@ -98,7 +98,7 @@ void SharedReader::take_roster(Slot& slot) {
     slot.roster = slot.entities;
     slot.roster_lanes = slot.lanes;
     slot.is_known = false;
-    slot.told_first = 0;
+    slot.told_in = 0;
 }
 
 std::uint64_t SharedReader::roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
@@ -172,12 +172,9 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
         out.boolean(!slot.is_known);
         if (!slot.is_known) {
             write_roster(input, ghosts, slot, out);
-            // After so many in vain their fates are not waited for any more.
-            if (slot.told_first == 0 || sequence - slot.told_first >= 64) {
-                slot.told_first = sequence;
-                slot.told_in = 0;
-            }
-            slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
+            if (slot.told_in == 0) slot.told_first = sequence;
+            if (sequence - slot.told_first < 64)
+                slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
         }
         out.copy_bits(input.shared->bytes(copy.section), copy.section.bits);
         written_.push_back(copy.slot);
@@ -187,11 +184,11 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
 }
 
 void SharedReader::resolve(std::uint32_t sequence, bool delivered) noexcept {
-    if (!delivered) return;
     for (Slot& slot : slots_) {
         const std::uint32_t after = sequence - slot.told_first;
-        if (slot.told_first == 0 || after >= 64) continue;
-        slot.is_known |= (slot.told_in >> after & 1U) != 0;
+        if (after >= 64 || (slot.told_in >> after & 1U) == 0) continue;
+        slot.is_known |= delivered;
+        slot.told_in &= ~(std::uint64_t{1} << after);  // the last one in vain: from anew
     }
 }
 

@@ -71,8 +71,8 @@ class SharedReader {
         std::vector<LocalId> roster_lanes;
         bool is_roster = false;        ///< they are the same
         bool is_known = false;         ///< the client has it
-        std::uint32_t told_first = 0;  ///< the first packet with it; 0: none yet
-        std::uint64_t told_in = 0;     ///< bit i: packet told_first + i has it
+        std::uint32_t told_first = 0;  ///< the first packet with it whose fate is not known
+        std::uint64_t told_in = 0;     ///< bit i: packet told_first + i has it, with no fate yet
     };
     struct Copy {
         std::uint32_t slot;

@@ -321,12 +321,16 @@ std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTab
 
 }  // namespace
 
+std::uint64_t empty_snapshot_bits(const FieldStore& fields) noexcept {
+    return empty_bits + (fields.has_extrapolated() ? baseline_bits : 0);
+}
+
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
                     BitWriter& out) {
     const bool names_baseline = input.fields.has_extrapolated();
     const std::uint64_t baseline = names_baseline ? baseline_bits : 0;
-    if (capacity_bits < empty_bits + baseline) return false;
+    if (capacity_bits < empty_snapshot_bits(input.fields)) return false;
     Filling filling(capacity_bits - baseline, shared != nullptr ? shared->bits() : 0,
                     ghosts.lane_end());
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
@@ -338,12 +342,9 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     } else {
         take_what_fits(input, ghosts, plan, filling);
     }
-    // What moves as extrapolated is not told; in which tick it is, is.
-    const bool must_tell_tick =
-        plan.packet == 1 && (plan.must_tell_tick || ghosts.motions().is_any_moving());
     const bool is_empty = std::all_of(plan.chosen.begin(), plan.chosen.end(),
                                       [](const auto& chosen) { return chosen.empty(); });
-    if (is_empty && !has_sections && !must_tell_tick) return false;
+    if (is_empty && !has_sections && !(plan.packet == 1 && plan.must_tell_tick)) return false;
     const std::size_t begun = out.bits_written();
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);
     out.boolean(true);

@@ -141,6 +141,9 @@ void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts);
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan);
 
+/// Of a snapshot that says no more than which tick it is.
+std::uint64_t empty_snapshot_bits(const FieldStore& fields) noexcept;
+
 /// Writes a one bit and a snapshot, together at most `capacity_bits`, and notes what it holds in
 /// the ghost table under `sequence`. False, with nothing written, when the plan has nothing that
 /// fits. `shared`: goes along if all its planned sections fit; or null.

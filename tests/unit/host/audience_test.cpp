@@ -238,7 +238,7 @@ TEST_CASE("audience: what is all for one observer is not taken for all of anothe
     }
 }
 
-TEST_CASE("audience: one entity with a component for each of them, on a bad line (F22 F25 M26)") {
+TEST_CASE("audience: one entity with a component for each of them, on a bad line (F25)") {
     constexpr std::uint32_t clients = 3, soldiers = 3, parts = 4;
     constexpr std::array<AudienceType, parts> types{AudienceType::owner, AudienceType::others,
                                                     AudienceType::same_key, AudienceType::custom};
@@ -267,7 +267,7 @@ TEST_CASE("audience: one entity with a component for each of them, on a bad line
     SplitMix random(7);
     struct Soldier {
         EntityId id;
-        std::uint32_t owner = clients;  ///< or nouniform
+        std::uint32_t owner = clients;  ///< or none
         Uniform uniform{};
         std::array<std::int16_t, parts> now{};
     };

@@ -249,6 +249,31 @@ TEST_CASE("link: a cookie is good for its address, its nonce and its time only")
     CHECK_FALSE(jar.is_fresh(cookie, 99'999'999));
 }
 
+TEST_CASE("link: an IPv4 address is a host, and so is an IPv6 network of 64 bits") {
+    const auto ipv6 = [](std::uint8_t network, std::uint8_t host) {
+        Address address;
+        address.host[0] = network;
+        address.host[15] = host;
+        return address;
+    };
+    const auto ipv4 = [](std::uint8_t host) {
+        Address address;
+        address.host[10] = address.host[11] = 0xff;
+        address.host[15] = host;
+        return address;
+    };
+    Address elsewhere = ipv4(1);
+    elsewhere.port = 5;
+    elsewhere.carrier = Address::Carrier::udp;
+    CHECK(is_same_host(ipv4(1), elsewhere));
+    CHECK_FALSE(is_same_host(ipv4(1), ipv4(2)));
+    CHECK(is_same_host(ipv6(0x20, 1), ipv6(0x20, 2)));
+    CHECK_FALSE(is_same_host(ipv6(0x20, 1), ipv6(0x21, 1)));
+    const Address loopback = ipv6(0, 1);  // ::1, whose network is the mapped addresses', too
+    CHECK_FALSE(is_same_host(loopback, ipv4(1)));
+    CHECK_FALSE(is_same_host(ipv4(1), loopback));
+}
+
 TEST_CASE("link: what a cookie began does not begin once more while the cookie is good") {
     const std::array<std::byte, 32> key{};
     CookieJar jar(key, &test_mac);

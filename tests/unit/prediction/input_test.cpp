@@ -446,7 +446,7 @@ Driven drive(const std::function<void(InputFrame&)>& tamper,
 
 }  // namespace
 
-TEST_CASE("input: a group that a command names eight times is stepped once (O14)") {
+TEST_CASE("input: a group that a command names eight times is stepped once") {
     const auto nothing = [](World&, EntityId, EntityId, std::uint32_t) {};
     const Driven honest = drive([](InputFrame&) {}, nothing);
     const Driven lying = drive(
@@ -455,7 +455,7 @@ TEST_CASE("input: a group that a command names eight times is stepped once (O14)
         },
         nothing);
     CHECK(honest.metres > 10);
-    CHECK(lying.metres < honest.metres + 0.01);
+    CHECK(std::abs(lying.metres - honest.metres) < 0.01);
     CHECK(honest.counters.named_twice == 0);
     CHECK(lying.counters.named_twice > 1'000);
 }
