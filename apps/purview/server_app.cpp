@@ -230,7 +230,7 @@ std::string ServerApp::page_address() const {
     const bool ipv6 = host.find(':') != std::string::npos;
     std::string address =
         fmt::format("http://{}{}{}:{}/", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port());
-    if (!token.empty()) address += "?operator=" + token;
+    if (!token.empty()) address += "?operator=" + net::url_encoded(token);
     return address;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace purview::admin {
 
@@ -213,11 +214,10 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
     };
     std::vector<Near> near;
     const World& world = server_->world();
-    const bool y_is_up = server_->rules().axes == Axes::xz;
     world.for_each([&](EntityId entity) {
         if (!world.data().is_placed(index_of(entity))) return;
         const Vec3 place = world.place_of(entity);
-        const double distance = std::hypot(place.x - x, (y_is_up ? place.z : place.y) - y);
+        const double distance = std::hypot(place.x - x, across(place) - y);
         if (distance <= radius) near.push_back({distance, entity, place});
     });
     const std::size_t count = std::min(near.size(), entities_at_max);
@@ -238,7 +238,7 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
                             {"index", index_of(one.entity)},
                             {"kind", world.data().kind_def_at(index_of(one.entity)).name},
                             {"x", one.place.x},
-                            {"y", y_is_up ? one.place.z : one.place.y},
+                            {"y", across(one.place)},
                             {"observer", observer}});
     }
     answer(connection, {{"op", "at"}, {"entities", entities}});
@@ -285,13 +285,22 @@ EntityId OperatorChannel::find_entity(std::uint64_t id) const {
 }
 
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {
-    if (Session* old = server_->data().find_session(subscription.held)) {
-        old->keep_held_reports = false;
-        old->held_reports.clear();
-    }
-    subscription.held = observer;
-    if (Session* session = server_->data().find_session(observer))
-        session->keep_held_reports = true;
+    const ObserverId old = std::exchange(subscription.held, observer);
+    const auto keep = [&](ObserverId whom) {
+        Session* session = server_->data().find_session(whom);
+        if (session == nullptr) return;
+        session->keep_held_reports =
+            std::any_of(subscriptions_.begin(), subscriptions_.end(),
+                        [&](const auto& other) { return other.second.held == whom; });
+        if (!session->keep_held_reports) session->held_reports.clear();
+    };
+    keep(old);
+    keep(observer);
+}
+
+/// The second of the two axes that maps show.
+float OperatorChannel::across(Vec3 place) const noexcept {
+    return server_->rules().axes == Axes::xz ? place.z : place.y;
 }
 
 void OperatorChannel::closed(std::uint32_t connection) {
@@ -301,8 +310,8 @@ void OperatorChannel::closed(std::uint32_t connection) {
     subscriptions_.erase(found);
 }
 
-void OperatorChannel::send_held(std::uint32_t connection, Subscription& subscription) {
-    Session* session = server_->data().find_session(subscription.held);
+void OperatorChannel::send_held(std::uint32_t connection, const Subscription& subscription) {
+    const Session* session = server_->data().find_session(subscription.held);
     if (session == nullptr) return;
     for (const HeldReport& report : session->held_reports) {
         const json message = {{"op", "held"},
@@ -313,7 +322,6 @@ void OperatorChannel::send_held(std::uint32_t connection, Subscription& subscrip
                               {"leaves", report.unacknowledged_leaves}};
         answer(connection, message);
     }
-    session->held_reports.clear();
 }
 
 /// u8 type, u8[3] zero, u32 tick, u32 count, then per entity: f32 x, f32 y, u16 kind, u16 flags.
@@ -325,14 +333,15 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
     put(frame_, std::uint32_t{0});
     std::uint32_t count = 0;
     world.for_each([&](EntityId entity) {
+        if (!world.data().is_placed(index_of(entity))) return;
         const Vec3 at = world.place_of(entity);
+        const float y = across(at);
         if (count == truth_entities_max || at.x < subscription.rect[0] ||
-            at.y < subscription.rect[1] || at.x > subscription.rect[2] ||
-            at.y > subscription.rect[3]) {
+            y < subscription.rect[1] || at.x > subscription.rect[2] || y > subscription.rect[3]) {
             return;
         }
         put(frame_, at.x);
-        put(frame_, at.y);
+        put(frame_, y);
         put(frame_, static_cast<std::uint16_t>(world.kind_of(entity)));
         put(frame_, world.data().flags_at(index_of(entity)));
         ++count;
@@ -349,6 +358,7 @@ void OperatorChannel::tick_done() {
             send_truth(connection, subscription);
         }
     }
+    for (const auto& session : server_->data().sessions) session->held_reports.clear();
 }
 
 }  // namespace purview::admin

@@ -61,8 +61,9 @@ class OperatorChannel {
     /// To everybody who has asked for rules and does not know these.
     void tell_rules();
 
-    void send_held(std::uint32_t connection, Subscription& subscription);
+    void send_held(std::uint32_t connection, const Subscription& subscription);
     void send_truth(std::uint32_t connection, const Subscription& subscription);
+    float across(Vec3 place) const noexcept;
     void watch_held(Subscription& subscription, ObserverId observer);
     /// By full id, or by index alone; none when nobody has it.
     ObserverId find_observer(std::uint64_t id) const;

@@ -10,7 +10,8 @@ namespace purview::net {
 
 namespace {
 
-constexpr std::size_t datagrams_per_turn = 4096;
+/// Few: a flood must not keep the tick waiting.
+constexpr std::size_t datagrams_per_turn = 256;
 constexpr std::size_t ticks_kept = 1U << 16;
 /// Later than this many periods, ticks are skipped instead of run one after the other.
 constexpr Micros periods_late_max = 5;

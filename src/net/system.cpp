@@ -3,10 +3,12 @@
 #include "net/system.hpp"
 
 #include <sodium.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -84,6 +86,16 @@ void mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
 
 bool equal_in_constant_time(const std::string& a, const std::string& b) {
     return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::uint32_t raise_descriptor_limit() {
+    constexpr rlim_t plenty = 1U << 16;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+    rlimit wanted = limit;
+    wanted.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, plenty));
+    if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) limit = wanted;
+    return static_cast<std::uint32_t>(std::min(limit.rlim_cur, plenty));
 }
 
 std::string machine_description() {

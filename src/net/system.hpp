@@ -35,6 +35,9 @@ bool equal_in_constant_time(const std::string& a, const std::string& b);
 /// "AMD EPYC, 2 cores, Linux 6.1, g++ 12.2": what a figure was measured on.
 std::string machine_description();
 
+/// As many descriptors as the system lets this process have; how many these are.
+std::uint32_t raise_descriptor_limit();
+
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);
 /// Sets `*again` on SIGHUP: files are to be read again. Where it says that the terminal has gone

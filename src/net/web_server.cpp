@@ -2,9 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "net/web_server.hpp"
 
+#include <algorithm>
 #include <boost/asio.hpp>
 #include <boost/beast.hpp>
 #include <boost/beast/websocket.hpp>
+#include <cctype>
+#include <charconv>
 #include <cstring>
 #include <deque>
 #include <set>
@@ -29,9 +32,30 @@ constexpr std::size_t header_bytes_max = 8 * 1024;
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t operator_message_bytes_max = 64 * 1024;
+/// Who comes late listens for so long all the same; no longer, however much there is to hear.
+constexpr Micros listen_late_us = 2'000;
+/// Before the next connection is taken after one that the system had nothing left for.
+constexpr std::chrono::milliseconds accept_again_after{100};
+/// Descriptors that are left to files, other sockets and the loop itself.
+constexpr std::uint32_t descriptors_kept = 64;
 
 std::string_view view_of(beast::string_view text) {
     return {text.data(), text.size()};
+}
+
+/// %2F and the like as the bytes that they stand for.
+std::string decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned byte = 0;
+        const bool is_escaped =
+            text[i] == '%' && i + 2 < text.size() &&
+            std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr ==
+                text.data() + i + 3;
+        out += is_escaped ? static_cast<char>(byte) : text[i];
+        i += is_escaped ? 2 : 0;
+    }
+    return out;
 }
 
 /// The value of `key` in the query of a target such as /operator?token=abc.
@@ -43,7 +67,7 @@ std::string query_value(std::string_view target, std::string_view key) {
         const std::string_view pair = rest.substr(0, end);
         if (pair.size() > key.size() && pair.substr(0, key.size()) == key &&
             pair[key.size()] == '=') {
-            return std::string(pair.substr(key.size() + 1));
+            return decoded(pair.substr(key.size() + 1));
         }
         at = end == std::string_view::npos ? end : at + 1 + end;
     }
@@ -58,6 +82,18 @@ void fill_host(const asio::ip::address& from, std::array<std::uint8_t, 16>& to) 
 }
 
 }  // namespace
+
+std::string url_encoded(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF", plain = "-._~";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_plain =
+            (byte < 128 && std::isalnum(byte) != 0) || plain.find(c) != std::string_view::npos;
+        is_plain ? (out += c) : ((out += '%') += digits[byte >> 4U]) += digits[byte & 15U];
+    }
+    return out;
+}
 
 class Connection;
 
@@ -77,11 +113,12 @@ struct Watched {
 };
 
 struct WebServer::Data {
-    explicit Data(WebDef web_def) : def(std::move(web_def)), acceptor(io) {}
+    explicit Data(WebDef web_def) : def(std::move(web_def)), acceptor(io), accept_timer(io) {}
 
     WebDef def;
     asio::io_context io{1};
     tcp::acceptor acceptor;
+    asio::steady_timer accept_timer;
     std::uint16_t port = 0;
     std::map<std::string, WebResource> resources;
     std::map<std::uint32_t, std::shared_ptr<Connection>> connections;
@@ -176,17 +213,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
         respond(http::status::ok, found->second.content_type, found->second.body);
     }
 
+    /// `body` lives as long as the server.
     void respond(http::status status, const std::string& type, std::string_view body) {
-        auto response = std::make_shared<http::response<http::string_body>>(status, 11);
+        auto response = std::make_shared<http::response<http::span_body<const char>>>(status, 11);
         response->set(http::field::server, "purview");
         response->set(http::field::content_type, type);
         response->set(http::field::cache_control, "no-cache");
         response->set("X-Content-Type-Options", "nosniff");
         const bool keep_alive = parser_->get().keep_alive();
         response->keep_alive(keep_alive);
-        response->body() = std::string(body);
+        response->body() = {body.data(), body.size()};
         response->prepare_payload();
-        if (parser_->get().method() == http::verb::head) response->body().clear();
+        if (parser_->get().method() == http::verb::head) response->body() = {};
         http::async_write(
             stream_, *response,
             [self = shared_from_this(), response, keep_alive](error_code error, std::size_t) {
@@ -204,8 +242,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
         const auto host = request.find(http::field::host);
         if (host == request.end() || !server_.is_own_name(view_of(host->value()))) return false;
         const auto origin = request.find(http::field::origin);
-        return origin == request.end() ||
-               view_of(origin->value()) == "http://" + std::string(view_of(host->value()));
+        if (origin == request.end()) return true;
+        const std::string name(view_of(host->value()));
+        const std::string_view from = view_of(origin->value());
+        return from == "http://" + name || from == "https://" + name;  // behind a proxy with TLS
     }
 
     void upgrade(std::string_view path, std::string_view target) {
@@ -308,16 +348,22 @@ bool WebServer::Data::has_room(const tcp::endpoint& from) const {
 void WebServer::Data::accept() {
     acceptor.async_accept([this](error_code error, tcp::socket socket) {
         if (closing) return;
-        if (!error) {
-            error_code ignored;
-            if (has_room(socket.remote_endpoint(ignored))) {
-                const std::uint32_t number = next_number++;
-                auto connection = std::make_shared<Connection>(*this, std::move(socket), number);
-                connections[number] = connection;
-                connection->read_request();
-            } else {
-                ++counters.refused_connections;
-            }
+        if (error) {  // out of descriptors: at once it would fail again
+            ++counters.refused_connections;
+            accept_timer.expires_after(accept_again_after);
+            accept_timer.async_wait([this](error_code stopped) {
+                if (!stopped && !closing) accept();
+            });
+            return;
+        }
+        error_code ignored;
+        if (has_room(socket.remote_endpoint(ignored))) {
+            const std::uint32_t number = next_number++;
+            auto connection = std::make_shared<Connection>(*this, std::move(socket), number);
+            connections[number] = connection;
+            connection->read_request();
+        } else {
+            ++counters.refused_connections;
         }
         accept();
     });
@@ -345,6 +391,10 @@ std::string WebServer::open() {
                error.message();
     }
     data_->port = data_->acceptor.local_endpoint().port();
+    const std::uint32_t descriptors = raise_descriptor_limit();
+    data_->def.connections_max = std::min(
+        data_->def.connections_max,
+        descriptors > 2 * descriptors_kept ? descriptors - descriptors_kept : descriptors / 2);
     data_->accept();
     return {};
 }
@@ -380,11 +430,10 @@ void WebServer::watch(int descriptor, std::function<void()> readable) {
 
 void WebServer::wait_until(Micros deadline) {
     const Micros start = now();
-    if (start >= deadline) {
-        data_->io.poll();
-    } else {
-        data_->io.run_one_for(std::chrono::microseconds(deadline - start));
-        data_->io.poll();
+    if (start < deadline) data_->io.run_one_for(std::chrono::microseconds(deadline - start));
+    // One after the other: who always has more to say is not listened to for ever.
+    const Micros end = std::max(deadline, start + listen_late_us);
+    while (now() < end && data_->io.poll_one() > 0) {
     }
     data_->io.restart();
 }
@@ -394,6 +443,7 @@ void WebServer::close() {
     data_->closing = true;
     error_code error;
     data_->acceptor.close(error);
+    data_->accept_timer.cancel();
     for (auto& watched : data_->watched) watched->stream.close(error);
     auto connections = data_->connections;
     for (auto& [number, connection] : connections) connection->shut();

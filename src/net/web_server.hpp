@@ -20,12 +20,15 @@
 
 namespace purview::net {
 
+/// Letters, digits and -._~ as they are; every other byte as %2F.
+std::string url_encoded(std::string_view text);
+
 struct WebDef {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
     /// Must come with every operator connection; never empty unless the host is loopback.
     std::string operator_token;
-    std::uint32_t connections_max = 1024;
+    std::uint32_t connections_max = 1024;  ///< fewer where the system has no descriptors for them
     std::uint32_t connections_per_host_max = 64;
     std::uint32_t handshake_timeout_ms = 5'000;
 };
@@ -66,7 +69,9 @@ class WebServer {
 
     /// Also wakes wait_until.
     void watch(int descriptor, std::function<void()> readable);
-    /// Handles what is due and returns; waits for something to do until `deadline` (net::now).
+    /// Waits for something to do until `deadline` (net::now), and handles what is there until then,
+    /// one thing of each connection after the other; of what is left when the deadline has passed,
+    /// no more than takes 2 ms.
     void wait_until(Micros deadline);
     void close();
     const WebCounters& counters() const noexcept;

@@ -19,9 +19,10 @@ void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
 }
 
 std::uint32_t Border::number_of(const Address& address) {
-    const auto next = static_cast<std::uint32_t>(numbers_.size());
-    const auto [entry, is_new] = numbers_.emplace(address, next);
+    if (numbers_.size() == addresses_max) numbers_.clear();  // strangers: those who stay get others
+    const auto [entry, is_new] = numbers_.emplace(address, next_number_);
     if (is_new) {
+        ++next_number_;
         Bytes body;
         append_address(body, address);
         writer_->write(ChunkType::address, body.view());

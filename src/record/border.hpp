@@ -22,6 +22,8 @@ class Border {
     /// away again with null. A state is written once in `state_every_ticks`.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
     bool is_recording() const noexcept { return writer_ != nullptr; }
+    /// Addresses that are kept: no more than a bound, however many send.
+    std::size_t address_count() const noexcept { return numbers_.size(); }
 
     // As in Server.
     void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
@@ -44,7 +46,10 @@ class Border {
     Writer* writer_ = nullptr;
     std::uint32_t state_every_ticks_ = 1;
     bool drained_ = true;  ///< and nothing has happened since
+    /// Addresses whose numbers are known at a time: anybody can send from any.
+    static constexpr std::size_t addresses_max = 1U << 14;
     std::unordered_map<Address, std::uint32_t, AddressHash> numbers_;
+    std::uint32_t next_number_ = 0;
     Bytes body_;
 };
 

@@ -2,9 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "admin/operator_channel.hpp"
+#include "host/stage.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -274,6 +277,74 @@ TEST_CASE("operator: ids are numbers, indexes or decimal text, and come back as 
     CHECK(desk.ask({{"op", "explain"},
                     {"observer", (1ULL << 32U) + number},
                     {"entity", text}})["text"] == "there is no such observer");
+}
+
+TEST_CASE("operator: everybody who watches an observer hears what it held") {
+    Desk desk;
+    const auto number = static_cast<std::uint32_t>(desk.observer());
+    const std::string request = json({{"op", "held"}, {"observer", number}}).dump();
+    const auto reports_of = [&](std::uint32_t connection) {
+        return std::count_if(desk.said.begin(), desk.said.end(), [&](const auto& one) {
+            return one.first == connection && one.second["op"] == "held";
+        });
+    };
+    const auto run = [&] {
+        desk.said.clear();
+        for (int i = 0; i < 40; ++i) {
+            desk.world.step();
+            desk.channel->tick_done();
+        }
+    };
+    desk.channel->message(1, request);
+    desk.channel->message(2, request);
+    run();
+    CHECK(reports_of(1) > 10);
+    CHECK(reports_of(2) == reports_of(1));
+    desk.channel->closed(1);
+    run();
+    CHECK(reports_of(1) == 0);
+    CHECK(reports_of(2) > 10);
+    desk.channel->closed(2);
+    run();
+    CHECK(desk.world.server->data().find_session(desk.observer())->held_reports.empty());
+}
+
+TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a place") {
+    Schema schema;
+    const auto place = add_place(schema, -1024, 1024);
+    const KindId thing = schema.kind("thing", {place.id});
+    const Component<Body> mood =
+        schema.component<Body>("mood").integer("hp", &Body::hp, 0, 1000);
+    const KindId idea = schema.kind("idea", {mood.id});
+    ServerDef def;
+    def.rules.axes = Axes::xz;
+    def.rules.bounds_max = {1024, 0, 1024};
+    Stage stage(schema, 1, def);
+    stage.spawn(thing, {10, 5, 200});
+    for (int i = 0; i < 3; ++i) stage.spawn(idea);
+    stage.step();
+    std::string frame;
+    json said;
+    admin::OperatorChannel channel(
+        *stage.server, [&](std::uint32_t, std::string_view text, bool binary) {
+            binary ? (void)(frame = text) : (void)(said = json::parse(text));
+        });
+    const auto seen_in = [&](const json& rect) {
+        channel.message(1, json({{"op", "truth"}, {"on", true}, {"rect", rect}}).dump());
+        for (int i = 0; i < 4; ++i) {
+            stage.step();
+            channel.tick_done();
+        }
+        REQUIRE(frame.size() >= 12);
+        std::uint32_t count = 0;
+        std::memcpy(&count, frame.data() + 8, sizeof count);
+        return count;
+    };
+    CHECK(seen_in({0, 190, 20, 210}) == 1);
+    CHECK(seen_in({-1, -1, 20, 20}) == 0);
+    channel.message(1, R"({"op":"at","x":10,"y":200,"radius_m":1})");
+    REQUIRE(said["entities"].size() == 1);
+    CHECK(said["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
 }
 
 TEST_CASE("operator: whatever is sent, one answer or none comes back, and the server goes on") {

@@ -16,7 +16,7 @@ using record::ReplayResult;
 constexpr std::uint64_t seed = 5;
 
 /// 35 ticks of a small world with three clients, the last five at rest, and its end.
-std::string record_some() {
+std::string record_some(std::uint32_t strangers = 0) {
     Faults faults;
     faults.loss = 0.1F;
     SmallWorld world(seed, faults);
@@ -30,7 +30,15 @@ std::string record_some() {
     beginning.options["seed"] = "5";
     record::Writer writer(file, beginning);
     world.border->record_to(&writer, 3);
-    world.run(30);
+    world.run(20);
+    Address stranger;
+    stranger.carrier = Address::Carrier::udp;
+    for (std::uint32_t i = 0; i < strangers; ++i) {
+        stranger.channel = i;
+        world.border->receive(std::array<std::byte, 1>{}, stranger, world.now);
+        CHECK(world.border->address_count() <= 16'384);
+    }
+    world.run(10);
     world.border->note("freeze");
     world.game.frozen = true;
     world.run(5);
@@ -79,6 +87,12 @@ TEST_CASE("record: what was recorded is lived again, byte by byte and state by s
     CHECK(result.sent > 60);
     CHECK(result.received > 60);
     CHECK(result.states == 12);
+}
+
+TEST_CASE("record: strangers from forty thousand addresses are not kept, and lived again") {
+    const ReplayResult result = replay(record_some(40'000));
+    CHECK(result.outcome == ReplayResult::Outcome::same);
+    CHECK(result.received > 40'000);
 }
 
 TEST_CASE("record: the beginning comes back as it was written") {

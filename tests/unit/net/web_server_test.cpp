@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// HTTP and WebSocket as strangers use them: with plain sockets on loopback.
+#include "net/web_server.hpp"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/system.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// A TCP connection by hand; never blocks.
+class Stranger {
+  public:
+    explicit Stranger(std::uint16_t port)
+        : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(port);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        is_open_ = descriptor_ >= 0 &&
+                   ::connect(descriptor_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+    }
+    ~Stranger() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    Stranger(const Stranger&) = delete;
+    Stranger& operator=(const Stranger&) = delete;
+    bool is_open() const { return is_open_; }
+    std::size_t send(const std::string& bytes) {
+        const ssize_t sent =
+            ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    }
+    std::string receive() {
+        std::string bytes(1 << 16, '\0');
+        const ssize_t count = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+        return bytes;
+    }
+
+  private:
+    int descriptor_;
+    bool is_open_ = false;
+};
+
+/// What is answered to a request, all of it, while the server is given time.
+std::string answer_to(net::WebServer& server, const std::string& request) {
+    Stranger stranger(server.port());
+    REQUIRE(stranger.is_open());
+    CHECK(stranger.send(request) == request.size());
+    std::string all;
+    for (int i = 0; i < 50; ++i) {
+        server.wait_until(net::now() + 2'000);
+        all += stranger.receive();
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("web: whoever never stops asking does not keep the tick waiting") {
+    net::WebServer server({});
+    REQUIRE(server.open().empty());
+    server.serve("/", {"text/plain", "here"});
+    std::atomic<bool> is_over{false}, is_heard{false};
+    std::thread flood([&] {
+        Stranger stranger(server.port());
+        std::string requests;
+        for (int i = 0; i < 500; ++i) requests += "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
+        std::string left;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        while (!is_over && std::chrono::steady_clock::now() < end) {
+            if (left.empty()) left = requests;
+            left.erase(0, stranger.send(left));
+            if (!stranger.receive().empty()) is_heard = true;
+        }
+        is_over = true;
+    });
+    int turns = 0;
+    while (turns < 10 || (!is_heard && !is_over)) {
+        server.wait_until(net::now() + 20'000);
+        ++turns;
+    }
+    CHECK(is_heard);
+    CHECK_FALSE(is_over.exchange(true));  // each turn came to an end while it went on
+    flood.join();
+    CHECK(server.counters().requests > 100);
+    server.close();
+}
+
+TEST_CASE(
+    "web: without descriptors for more connections the server goes on, and takes them later") {
+    net::WebServer server({});
+    REQUIRE(server.open().empty());
+    server.serve("/", {"text/plain", "here"});
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    Stranger waiting(server.port());
+    std::vector<int> taken;
+    rlimit few = before;
+    few.rlim_cur = 40;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    for (int one = ::dup(0); one >= 0; one = ::dup(0)) taken.push_back(one);
+    for (int i = 0; i < 20; ++i) server.wait_until(net::now() + 1'000);
+    const auto refused = server.counters().refused_connections;
+    for (const int one : taken) ::close(one);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(refused >= 1);
+    CHECK(refused <= 3);  // not again and again
+    const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    CHECK(waiting.send(request) == request.size());
+    std::string answer;
+    for (int i = 0; i < 500 && answer.empty(); ++i) {
+        server.wait_until(net::now() + 2'000);
+        answer = waiting.receive();
+    }
+    CHECK(answer.find("200 OK") != std::string::npos);
+    server.close();
+}
+
+TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either") {
+    net::WebServer server({});
+    REQUIRE(server.open().empty());
+    const std::string body(100'000, 'b');
+    server.serve("/big", {"text/plain", body});
+    const std::string tail = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const std::string get = answer_to(server, "GET /big" + tail);
+    const std::string head = answer_to(server, "HEAD /big" + tail);
+    CHECK(head.find("Content-Length: 100000\r\n") != std::string::npos);
+    CHECK(get == head + body);
+    CHECK(answer_to(server, "GET /small" + tail).find("404") != std::string::npos);
+    server.close();
+}
+
+TEST_CASE("web: an operator's token may have any letters, and its page may be behind TLS") {
+    net::WebDef def;
+    def.operator_token = "a/b+c=d%";
+    net::WebServer server(def);
+    REQUIRE(server.open().empty());
+    const std::string host = "127.0.0.1:" + std::to_string(server.port());
+    const auto status = [&](const std::string& token, const std::string& origin) {
+        const std::string answer = answer_to(
+            server, "GET /operator?token=" + token + " HTTP/1.1\r\nHost: " + host +
+                        "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: " + origin +
+                        "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                        "Sec-WebSocket-Version: 13\r\n\r\n");
+        return answer.substr(0, answer.find("\r\n")).substr(9, 3);
+    };
+    CHECK(status("a%2Fb%2Bc%3Dd%25", "http://" + host) == "101");
+    CHECK(status("a/b+c=d%25", "https://" + host) == "101");
+    CHECK(status("a%2Fb%2Bc%3Dd", "http://" + host) == "403");
+    CHECK(status("a%2Fb%2Bc%3Dd%2", "http://" + host) == "403");
+    CHECK(status("a%2Fb%2Bc%3Dd%25", "http://else.where") == "403");
+    server.close();
+}
+
+}  // namespace purview::test
