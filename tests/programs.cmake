@@ -71,5 +71,9 @@ endforeach()
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
 endforeach()
+add_test(NAME "web: a client called at odd moments, without timers, with failing listeners, in another world"
+  COMMAND node ${browser}/client_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm ${program})
+set_tests_properties("web: a client called at odd moments, without timers, with failing listeners, in another world"
+  PROPERTIES TIMEOUT 120 LABELS browser)
 add_test(NAME "web: roots, relations and cells of the client in JavaScript (O42)"
   COMMAND node ${browser}/client_groups_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)

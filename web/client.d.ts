@@ -31,7 +31,10 @@ export interface ClientOptions {
   role?: "player" | "spectator";
   /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
   digestEvery?: number;
-  /** Between two turns: commands and acknowledgements go out; default 50. */
+  /**
+   * Between two turns: commands and acknowledgements go out; default 50. Where timers are late, as in a page in
+   * the background, a packet that arrives makes the turn that is due.
+   */
   turnMs?: number;
   /** For platforms without a global one. */
   WebSocket?: unknown;
@@ -90,6 +93,7 @@ export class PurviewClient {
   constructor(module: WebAssembly.Module, options: ClientOptions);
   /** Random name of the connection, 16 hexadecimal digits; set by `connect`. */
   nonce: string;
+  /** A listener that throws keeps nothing from the others; its error is reported as an uncaught one. */
   on(name: "state", listener: (state: ClientState) => void): () => void;
   /** "drop": a copy that was kept ends. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
@@ -98,8 +102,9 @@ export class PurviewClient {
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** Before what is due is sent. */
   on(name: "turn", listener: () => void): () => void;
-  /** A new connection with an empty world. */
+  /** A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts. */
   connect(): Promise<void>;
+  /** Ends the connection, or a `connect` that is under way. Nothing that came is told any more. */
   leave(): void;
   readonly state: ClientState;
   /** For a module with functions of its own beside those of purview.h. */

@@ -17,6 +17,8 @@ export const NO_GHOST = 0xffffffff;
 export const NO_CELL = 0xffffffff;
 
 const TURN_MS = 50;
+/** However rare the turns: the server closes a session that is silent for ten seconds. */
+const TURN_MS_MAX = 1000;
 const EVENT_WORDS = 5;
 const RELATION_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
@@ -33,9 +35,12 @@ export class PurviewClient {
   #options;
   #module;
   #exports;
+  #loading = null;
   #handle = 0;
   #socket = null;
   #timer = null;
+  #turnedAt = 0;
+  #attempt = 0;  // raised by connect() and leave(): an older connect() that still waits is void
   #listeners = new Map();
   #state = "closed";
   #names = null;
@@ -53,20 +58,22 @@ export class PurviewClient {
     return () => this.#listeners.get(name).delete(listener);
   }
 
-  /** A new connection with an empty world; an old one is left first. */
+  /** A new connection with an empty world; an old one is left first. Of several calls the last one counts. */
   async connect() {
     this.leave();
-    this.#exports ??= (await WebAssembly.instantiate(this.#module, this.#imports())).exports;
-    if (this.#handle === 0) this.#exports._initialize?.();
+    const attempt = this.#attempt;
+    this.#loading ??= this.#load();
+    await this.#loading;
+    if (attempt !== this.#attempt) return;
     const nonce = new Uint32Array(2);
     globalThis.crypto.getRandomValues(nonce);
-    if (this.#handle !== 0) this.#setState("connecting");  // whoever has a part of the old one lets go
     this.nonce = nonce[1].toString(16).padStart(8, "0") + nonce[0].toString(16).padStart(8, "0");
+    this.#setState("connecting");  // whoever has a part of the old one lets go
+    if (attempt !== this.#attempt) return;
     if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
                                                   this.#options.digestEvery);
     this.#names = null;
-    this.#setState("connecting");
     const socket = new this.#options.WebSocket(this.#options.url);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
@@ -79,7 +86,8 @@ export class PurviewClient {
 
   /** Says good-bye. */
   leave() {
-    if (this.#socket === null) return;
+    ++this.#attempt;
+    if (this.#state === "closed" || this.#state === "refused") return;
     if (this.#state === "joined" || this.#state === "joining") {
       this.#exports.pv_client_leave(this.#handle);
       this.#flush();
@@ -210,6 +218,17 @@ export class PurviewClient {
     return Object.fromEntries(names.map((name, i) => [name, values[i]]));
   }
 
+  async #load() {
+    try {
+      const { exports } = await WebAssembly.instantiate(this.#module, this.#imports());
+      exports._initialize?.();
+      this.#exports = exports;
+    } catch (error) {
+      this.#loading = null;  // the next connect() tries again
+      throw error;
+    }
+  }
+
   #imports() {
     // The module asks the system for nothing in normal operation; what the C library may name, fails.
     const refuse = new Proxy({}, { get: (_, name) => () => { throw new Error(`wasm asked for ${String(name)}`); } });
@@ -239,19 +258,32 @@ export class PurviewClient {
     if (bytes.length > 2048) return;
     this.#input(bytes);
     this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
-    this.#takeEvents();
-    this.#takeCalls();
+    if (!this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
     this.#flush();
     this.#followState();
+    // Timers of a page in the background are rare: what arrives is acknowledged without them.
+    const late = performance.now() - this.#turnedAt > Math.min(this.#options.turnMs, TURN_MS_MAX);
+    if (late || this.#state === "joining") this.#turn();
   }
 
   #turn() {
     if (this.#socket === null || this.#socket.readyState !== 1) return;
-    this.#emit("turn");
+    this.#turnedAt = performance.now();
+    if (!this.#tell([["turn"]])) return;
     this.#exports.pv_client_tick(this.#handle, performance.now());
-    this.#takeCalls();
+    if (!this.#tell(this.#takeCalls())) return;
     this.#flush();
     this.#followState();
+  }
+
+  /** News as [name, detail]; false when a listener has left, and then it is the last that is told. */
+  #tell(news) {
+    const socket = this.#socket;
+    for (const [name, detail] of news) {
+      this.#emit(name, detail);
+      if (this.#socket !== socket) return false;
+    }
+    return true;
   }
 
   #flush() {
@@ -266,12 +298,14 @@ export class PurviewClient {
   #takeEvents() {
     const events = this.#rows("pv_client_take_events", "pv_client_events", EVENT_WORDS);
     const relations = this.#rows("pv_client_relation_count", "pv_client_relations", RELATION_WORDS);
-    for (const [ghost, kind, enter, reason, copy] of events) {
-      const name = enter ? "enter" : COPIES[copy] === "dropped" ? "drop" : "leave";
-      this.#emit(name, { ghost, kind, reason: REASONS[reason] ?? "unknown", copy: COPIES[copy] });
-    }
-    for (const [ghost, oldRoot, newRoot, oldParent, newParent] of relations)
-      this.#emit("relation", { ghost, oldRoot, newRoot, oldParent, newParent });
+    return [
+      ...events.map(([ghost, kind, enter, reason, copy]) => {
+        const name = enter ? "enter" : COPIES[copy] === "dropped" ? "drop" : "leave";
+        return [name, { ghost, kind, reason: REASONS[reason] ?? "unknown", copy: COPIES[copy] }];
+      }),
+      ...relations.map(([ghost, oldRoot, newRoot, oldParent, newParent]) =>
+        ["relation", { ghost, oldRoot, newRoot, oldParent, newParent }]),
+    ];
   }
 
   /** An array of the module, copied: a listener may call anything. */
@@ -284,17 +318,17 @@ export class PurviewClient {
 
   #takeCalls() {
     const count = this.#exports.pv_client_take_calls(this.#handle);
-    if (count === 0) return;
+    if (count === 0) return [];
     const buffer = this.#exports.memory.buffer;
     const words = new Uint32Array(buffer, this.#exports.pv_client_calls(this.#handle), count * 4).slice();
     const all = new Float64Array(buffer, this.#exports.pv_client_call_values(this.#handle),
                                  words[count * 4 - 2] + words[count * 4 - 1]).slice();
     const { calls } = this.schema;
-    for (let i = 0; i < count; ++i) {
+    return Array.from({ length: count }, (_, i) => {
       const [rpc, ghost, first] = words.subarray(i * 4, i * 4 + 4);
       const values = Object.fromEntries(calls[rpc].arguments.map((name, a) => [name, all[first + a]]));
-      this.#emit("call", { name: calls[rpc].name, ghost, values });
-    }
+      return ["call", { name: calls[rpc].name, ghost, values }];
+    });
   }
 
   #followState() {
@@ -318,6 +352,14 @@ export class PurviewClient {
   }
 
   #emit(name, detail) {
-    for (const listener of this.#listeners.get(name) ?? []) listener(detail);
+    const state = this.#state;
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        listener(detail);
+      } catch (error) {
+        queueMicrotask(() => { throw error; });  // nobody else's loss, and an uncaught error as ever
+      }
+      if (this.#state !== state) return;  // the listener has left, and all have been told that
+    }
   }
 }

@@ -28,13 +28,16 @@ export const TEAM_RGB = TEAM_COLORS.map(rgb);
 /** Styles of a client's kinds, by number: {name, size, shape, rgb, color or team}. */
 export class KindStyles {
   #client;
+  #schema = null;
   #styles = [];
 
   constructor(client) { this.#client = client; }
 
   of(kind) {
-    if (this.#styles.length === 0) {
-      this.#styles = this.#client.schema.kinds.map((name) => {
+    const { schema } = this.#client;
+    if (schema !== this.#schema) {  // another after every join
+      this.#schema = schema;
+      this.#styles = schema.kinds.map((name) => {
         const style = KIND_STYLES[name] ?? OTHER_STYLE;
         return { ...style, rgb: rgb(style.color ?? "#ffffff"), name };
       });

@@ -11,17 +11,23 @@ import { Figures, showFigures } from "./figures.mjs";
 import { KindStyles } from "./kinds.mjs";
 import { OperatorPage } from "./operator_page.mjs";
 import { Pilot } from "./pilot.mjs";
+import { Reconnect } from "./reconnect.mjs";
 import { Scene } from "./scene.mjs";
 import { Tabs } from "./tabs.mjs";
 import { View } from "./view.mjs";
 import { Walk } from "./walk.mjs";
 import { WorldPanel } from "./world_panel.mjs";
 
-const RECONNECT_MS = 1000;
+async function readWorld() {
+  const response = await fetch("world.json", { cache: "no-store" });
+  if (!response.ok) throw new Error(`world.json: ${response.status}`);
+  return response.text();
+}
 
 const view = new View(byId("view"));
 const socketBase = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`;
-const world = await (await fetch("world.json")).json();
+const worldText = await readWorld();
+const world = JSON.parse(worldText);
 const network = new BadNetwork();
 const client = new PurviewClient(await loadPurview("vale_client.wasm"), { url: `${socketBase}/play`, turnMs: 20, WebSocket: network.WebSocket });
 const pilot = new Pilot(client, world.ground);
@@ -53,16 +59,17 @@ function banner(text) {
   byId("banner").hidden = text === "";
 }
 
+/** What is on the page was made for the world of `worldText`; a server that has started again may have another. */
+async function followWorld() {
+  const text = await readWorld().catch(() => worldText);  // the server has gone again: the next join asks again
+  if (text !== worldText) location.reload();
+}
+
+new Reconnect(client, banner);
 client.on("state", (state) => {
-  if (state === "joined") {
-    banner("");
-    void operator?.joined();
-  } else if (state === "refused") {
-    banner(`The server refused: ${client.refuseReason}`);
-  } else if (state === "closed") {
-    banner(`Connection lost (${client.closeReason}); trying again …`);
-    setTimeout(() => client.connect(), RECONNECT_MS);
-  }
+  if (state !== "joined") return;
+  void followWorld();
+  void operator?.joined();
 });
 
 // -- panels and pointer -------------------------------------------------------------------------------

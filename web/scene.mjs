@@ -22,6 +22,7 @@ export class Scene {
   #heard = 0;
   /** The server's tick at a time, as far as the arrival of snapshots tells. */
   #clock = { tick: 0, at: 0 };
+  #schema = null;
   #fields = { component: -1, team: -1, cloaked: -1 };
 
   constructor(client, view, styles, tickHz, pilot) {
@@ -36,7 +37,7 @@ export class Scene {
   draw(now, radii) {
     const [client, view, drawn] = [this.#client, this.#view, this.drawn];
     if (client.newestTick !== this.#heard) this.#hear(client.newestTick, now);
-    if (this.#fields.component < 0) this.#findFields();
+    if (client.schema !== this.#schema) this.#findFields(client.schema);
     const ghosts = this.#collect(now);
     const packet = client.newestPacket;
     const { ownGhost } = this.#pilot.state;
@@ -115,11 +116,10 @@ export class Scene {
     });
   }
 
-  #findFields() {
-    const { components } = this.#client.schema;
-    const component = components.findIndex((c) => c.name === "body");
-    if (component < 0) return;
-    const { fields } = components[component];
+  #findFields(schema) {
+    this.#schema = schema;
+    const component = schema.components.findIndex((c) => c.name === "body");
+    const { fields } = schema.components[component] ?? { fields: [] };
     this.#fields = { component, team: fields.indexOf("team"), cloaked: fields.indexOf("cloaked") };
   }
 }

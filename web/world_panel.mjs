@@ -17,7 +17,7 @@ export class WorldPanel {
   #history = [];
   #last;
   #chart;
-  #legendDone = false;
+  #schema = null;  // of the legend
 
   constructor(client, styles) {
     this.#client = client;
@@ -58,14 +58,15 @@ export class WorldPanel {
     byId("relevant").textContent = this.#client.ghostCount;
     byId("tick").textContent = this.#client.newestTick;
     this.#flushLog();
-    if (!this.#legendDone && this.#client.schema.kinds.length > 0) {
-      this.#legendDone = true;
-      this.#client.schema.kinds.forEach((name, kind) => {
+    const { schema } = this.#client;
+    if (schema !== this.#schema && schema.kinds.length > 0) {
+      this.#schema = schema;
+      byId("legend").replaceChildren(...schema.kinds.map((name, kind) => {
         const dot = document.createElement("i");
         const style = this.#styles.of(kind);
         dot.style.background = style.team ? "conic-gradient(#ff6b6b, #ffd43b, #69db7c, #4dabf7, #da77f2, #ff6b6b)" : style.color ?? "#fff";
-        byId("legend").append(make("span", {}, dot, name));
-      });
+        return make("span", {}, dot, name);
+      }));
     }
   }
 

@@ -2,29 +2,47 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "explain_command.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
 
+#include "scene/rule_text.hpp"
+
 namespace purview::app {
 
+namespace {
+
+using nlohmann::json;
+
+/// Throws where the answer is not one of a server of ours.
+int print_answer(const json& reply, bool as_json) {
+    if (reply.value("op", "") != "explain") {
+        spdlog::error("{}", scene::plain_text(reply.value("text", "no answer")));
+        return 1;
+    }
+    const std::string text =
+        as_json ? reply.dump(2) + "\n"
+                : fmt::format("observer {}, entity {}, tick {}: {}",
+                              reply.at("observer").get<unsigned>(),
+                              reply.at("index").get<unsigned>(), reply.at("tick").get<unsigned>(),
+                              scene::plain_text(reply.at("text").get<std::string>(), "\n"));
+    std::printf("%s", text.c_str());
+    return 0;
+}
+
+}  // namespace
+
 int run_explain(const ExplainOptions& options) {
-    using nlohmann::json;
     const json request = {
         {"op", "explain"}, {"observer", options.observer}, {"entity", options.entity}};
     const json reply = ask(options.at, request);
-    if (reply.value("op", "") != "explain") {
-        spdlog::error("{}", reply.value("text", "no answer"));
+    try {
+        return print_answer(reply, options.json);
+    } catch (const json::exception& error) {
+        spdlog::error("the server's answer is not understood: {}", scene::plain_text(error.what()));
         return 1;
     }
-    if (options.json) {
-        std::printf("%s\n", reply.dump(2).c_str());
-    } else {
-        std::printf("observer %u, entity %u, tick %u: %s", reply["observer"].get<unsigned>(),
-                    reply["index"].get<unsigned>(), reply["tick"].get<unsigned>(),
-                    reply["text"].get<std::string>().c_str());
-    }
-    return 0;
 }
 
 }  // namespace purview::app

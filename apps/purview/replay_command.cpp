@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 
 #include "record/replay.hpp"
+#include "scene/rule_text.hpp"
 
 namespace purview::app {
 
@@ -46,6 +49,13 @@ std::string use_options(const std::map<std::string, std::string>& recorded, Serv
     return {};
 }
 
+/// A recording may come from anywhere: by itself it has no say in which files are read.
+bool stays_here(const std::string& path) {
+    const std::filesystem::path steps(path);
+    return !steps.has_root_path() &&
+           std::none_of(steps.begin(), steps.end(), [](const auto& step) { return step == ".."; });
+}
+
 std::string do_note(ServerApp& app, std::string_view note) {
     if (note.substr(0, operator_prefix.size()) != operator_prefix) return "an unknown note";
     note.remove_prefix(operator_prefix.size());
@@ -79,7 +89,7 @@ int run_replay(const ReplayOptions& options) {
     constexpr int bad_file = 2;
     constexpr int differs = 3;
     const auto refuse = [&](const std::string& why) {
-        spdlog::error("{}: {}", options.path, why);
+        spdlog::error("{}: {}", options.path, scene::plain_text(why));
         return bad_file;
     };
     std::ifstream file(options.path, std::ios::binary);
@@ -92,7 +102,14 @@ int run_replay(const ReplayOptions& options) {
     ServeOptions serve;
     if (const auto wrong = use_options(beginning->options, serve); !wrong.empty())
         return refuse(wrong);
-    if (!options.world_path.empty()) serve.world_path = options.world_path;
+    if (!options.world_path.empty()) {
+        serve.world_path = options.world_path;
+    } else if (!stays_here(serve.world_path)) {
+        return refuse(
+            fmt::format("its world is '{}', which is not below this directory: say with "
+                        "--world, --map or --trace that it is meant",
+                        serve.world_path));
+    }
     std::string problem;
     const auto app = ServerApp::without_carriers(serve, beginning->secret, problem);
     if (app == nullptr) return refuse(problem);

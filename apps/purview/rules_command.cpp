@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "rules_command.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "admin/rule_json.hpp"
@@ -15,6 +17,9 @@ namespace {
 
 using nlohmann::json;
 
+/// Behind the last character of a step; nobody counts further for a server's sake.
+constexpr int column_max = static_cast<int>(scene::step_bytes_max) + 1;
+
 /// An error of the server, with the place in the file that it speaks of.
 std::string describe(const json& error, const scene::InterestEntry* file) {
     scene::Problem problem;
@@ -23,37 +28,58 @@ std::string describe(const json& error, const scene::InterestEntry* file) {
     problem.node = error.value("node", -1);
     problem.step = error.value("step", -1);
     problem.key = error.value("key", "");
-    problem.column = error.value("column", 0);
+    problem.column = std::clamp(error.value("column", 0), 0, column_max);
     return problem.node < 0 ? file->path + ": " + problem.text : file->describe(problem);
 }
 
-void print_warnings(const json& reply) {
+/// Each is a line, whatever is in it: what is printed can be a file of rules.
+std::string warnings_of(const json& reply) {
+    std::string out;
     for (const json& warning : reply.value("warnings", json::array()))
-        std::printf("# warning: %s\n", warning.get<std::string>().c_str());
+        out += "# warning: " + scene::plain_text(warning.get<std::string>()) + "\n";
+    return out;
 }
 
-void print_trial(const json& reply) {
-    std::printf("gains: %llu, losses: %llu\n", reply["gains"].get<unsigned long long>(),
-                reply["losses"].get<unsigned long long>());
-    const json& observers = reply["observers"];
-    if (!observers.empty()) std::printf("%12s %10s %10s\n", "observer", "gains", "losses");
+std::string trial_of(const json& reply) {
+    const auto count = [](const json& from, const char* key) {
+        return from.at(key).get<std::uint64_t>();
+    };
+    std::string out =
+        fmt::format("gains: {}, losses: {}\n", count(reply, "gains"), count(reply, "losses"));
+    const json& observers = reply.at("observers");
+    if (!observers.empty())
+        out += fmt::format("{:>12} {:>10} {:>10}\n", "observer", "gains", "losses");
     for (const json& one : observers) {
-        std::printf("%12u %10llu %10llu\n", one["observer"].get<unsigned>(),
-                    one["gains"].get<unsigned long long>(),
-                    one["losses"].get<unsigned long long>());
+        out += fmt::format("{:>12} {:>10} {:>10}\n", count(one, "observer"), count(one, "gains"),
+                           count(one, "losses"));
     }
-    print_warnings(reply);
+    return out + warnings_of(reply);
 }
 
-int print_rules(const json& reply) {
-    const auto nodes = admin::nodes_of(reply);
-    if (!nodes) {
-        spdlog::error("the server's answer is not understood: {}", nodes.problem());
+int not_understood(const std::string& why) {
+    spdlog::error("the server's answer is not understood: {}", scene::plain_text(why));
+    return 1;
+}
+
+/// Throws where the answer is not one of a server of ours.
+int print_answer(const json& reply, const scene::InterestEntry* file, bool as_json) {
+    const std::string op = reply.value("op", "error");
+    if (op == "error") {
+        spdlog::error("{}", scene::plain_text(describe(reply, file)));
         return 1;
     }
-    std::printf("# revision %u\n", reply.value("revision", 0U));
-    print_warnings(reply);
-    std::printf("%s", scene::print_toml(*nodes).c_str());
+    std::string out;
+    if (as_json) {
+        out = reply.dump(2) + "\n";
+    } else if (op == "rules") {
+        const auto nodes = admin::nodes_of(reply);
+        if (!nodes) return not_understood(nodes.problem());
+        out = fmt::format("# revision {}\n", reply.value("revision", 0U)) + warnings_of(reply) +
+              scene::print_toml(*nodes);
+    } else {
+        out = trial_of(reply);
+    }
+    std::printf("%s", out.c_str());
     return 0;
 }
 
@@ -81,17 +107,11 @@ int run_rules(const RulesOptions& options) {
             request["nodes"].push_back(admin::to_json(scene::with_defaults(node)));
     }
     const json reply = ask(options.at, request);
-    if (reply.value("op", "error") == "error") {
-        spdlog::error("{}", describe(reply, file ? &*file : nullptr));
-        return 1;
+    try {
+        return print_answer(reply, file ? &*file : nullptr, options.json);
+    } catch (const json::exception& error) {
+        return not_understood(error.what());
     }
-    if (options.json) {
-        std::printf("%s\n", reply.dump(2).c_str());
-        return 0;
-    }
-    if (reply["op"] == "rules") return print_rules(reply);
-    print_trial(reply);
-    return 0;
 }
 
 }  // namespace purview::app

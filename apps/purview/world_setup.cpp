@@ -140,6 +140,18 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     }
 }
 
+/// Empty, or by how much there is too much.
+std::string problem_of_size(const vale::Setup& setup) {
+    const ServerDef def;
+    const std::uint64_t begins = vale::entities_at_start(setup);
+    // Players of a recorded crowd are people of it.
+    const std::uint64_t players = setup.tracks.empty() ? def.sessions_max : 0;
+    if (begins + players <= def.entities_max) return {};
+    return fmt::format(
+        "{} entities, with cargo and carts, and room for {} players: a server holds {} in all",
+        begins, players, def.entities_max);
+}
+
 std::string page_json(const WorldSetup& world) {
     nlohmann::json radii = nlohmann::json::array();
     for (const NodeDesc& node : world.rules.nodes) {
@@ -217,6 +229,8 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
             return Problem{path + ": " + wrong};
     }
     if (world->file.trace) use_trace(world->file, setup);
+    if (const std::string wrong = problem_of_size(setup); !wrong.empty())
+        return Problem{path + ": " + wrong};
     world->schema = std::make_unique<vale::ValeSchema>(setup);
     if (world->schema->schema.status() != Status::ok) {
         return Problem{path + ": " + world->schema->schema.problem()};

@@ -17,7 +17,6 @@ using purview::World;
 
 namespace {
 
-constexpr std::size_t riders_count = 2;
 constexpr int damage = 10;
 
 /// Square of the way from a place to a segment.
@@ -39,7 +38,7 @@ void Carts::add(World& world, Vec3 place, float heading) {
     world.edit(*turret, schema_->gun)->rounds = 500;
     (void)world.attach(*turret, *cart);
     Cart made{*cart, *turret, {}, ObserverId::none};
-    for (std::size_t r = 0; r < riders_count; ++r) {
+    for (std::uint32_t r = 0; r < riders_count; ++r) {
         const auto rider = world.spawn(schema_->person, place);
         if (!rider) continue;
         world.edit(*rider, schema_->body)->hp = 100;

@@ -26,6 +26,10 @@ struct ShotCounters {
 
 class Carts {
   public:
+    static constexpr std::uint32_t riders_count = 2;
+    /// The cart, its turret, its riders.
+    static constexpr std::uint32_t members_count = 2 + riders_count;
+
     Carts(const Setup& setup, const ValeSchema& schema) : schema_(&schema), step_(setup, schema) {}
 
     void add(purview::World& world, purview::Vec3 place, float heading);

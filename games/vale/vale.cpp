@@ -17,8 +17,6 @@ using purview::World;
 
 namespace {
 
-constexpr float pi = 3.14159265F;
-
 std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
 }
@@ -28,6 +26,14 @@ float distance(Vec3 a, Vec3 b) {
 }
 
 }  // namespace
+
+std::uint64_t entities_at_start(const Setup& setup) noexcept {
+    std::uint64_t count = 0;
+    for (const SpawnSetup& spawn : setup.spawns)
+        count += spawn.count * (std::uint64_t{1} + setup.kinds[spawn.kind].cargo);
+    if (!setup.tracks.empty()) return count + setup.tracks.size();
+    return count + std::uint64_t{setup.carts} * Carts::members_count;
+}
 
 Vale::Vale(const Setup& setup, const ValeSchema& schema)
     : setup_(&setup),

@@ -31,6 +31,9 @@ struct View {
     std::vector<purview::Vec3> areas;
 };
 
+/// What a world is filled with, players apart: with cargo and carts, and all of a recorded crowd.
+std::uint64_t entities_at_start(const Setup& setup) noexcept;
+
 class Vale final : public purview::Game {
   public:
     /// Both must outlive the game.

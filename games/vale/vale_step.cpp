@@ -12,9 +12,6 @@ using purview::Vec3;
 
 namespace {
 
-constexpr float pi = 3.14159265F;
-constexpr float two_pi = 2 * pi;
-
 constexpr float speed_max_mps = 16;
 constexpr float reverse_max_mps = 5;
 constexpr float acceleration = 8;  ///< m/s2
@@ -30,12 +27,6 @@ float sine(float x) noexcept {
 }
 
 }  // namespace
-
-float wrap_angle(float angle) noexcept {
-    while (angle >= two_pi) angle -= two_pi;
-    while (angle < 0) angle += two_pi;
-    return angle;
-}
 
 std::array<float, 2> direction(float angle) noexcept {
     const auto sine_of = [](float a) {

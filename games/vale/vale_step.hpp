@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // How players and carts move by what their owners say: one function for the server and for clients
-// that predict. Numbers are the same everywhere: no function of the C library is asked.
+// that predict. Numbers are the same everywhere: of the C library only what is exact is asked.
 #pragma once
 
 #include <array>
 
+#include "angle.hpp"
 #include "purview/group_input.hpp"
 #include "vale_schema.hpp"
 
@@ -17,8 +18,6 @@ inline constexpr std::uint8_t cooldown_ticks = 6;
 
 /// {cos, sin} of an angle in radians, of any size that a vale has.
 std::array<float, 2> direction(float angle) noexcept;
-/// The same angle within 0..2 pi.
-float wrap_angle(float angle) noexcept;
 
 class ValeStep final : public purview::GroupStep {
   public:

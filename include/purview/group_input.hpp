@@ -159,6 +159,8 @@ struct InputCounters {
     std::uint64_t skipped = 0;    ///< command ticks that never came
     std::uint64_t repeated = 0;   ///< came again, waiting or consumed already: nothing new
     std::uint64_t corrections = 0;
+    /// Not sent: the state of the groups is more than a message holds (65,535 bytes).
+    std::uint64_t corrections_too_large = 0;
     std::uint64_t order_rebuilds = 0;  ///< orders of groups made anew
     std::uint64_t members_walked = 0;  ///< while making them
     // Refused:

@@ -103,7 +103,8 @@ class Prediction {
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_command()));
     }
-    /// After a command that is still remembered: at least a second of them (O41).
+    /// After a command that is still remembered: the last 96, more than a second at 60 Hz
+    /// and at least two fifths of one at any other rate (O41).
     template <class T>
     const T* state_at(GhostId member, Component<T> component, CommandTick tick) const noexcept {
         return static_cast<const T*>(read(member, component.id, tick));

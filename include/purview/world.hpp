@@ -100,7 +100,8 @@ class World {
     //    all the same, and cuts: its children are roots of groups of their own. -------------------
     /// Puts child (with its descendants) under parent, in one step. would_cycle; too_deep,
     /// too_large: of the group that would come of it; stale_id: nothing was changed. A child that
-    /// had another parent changes it.
+    /// had another parent changes it; one that has this parent stays as it is, with the policy that
+    /// was said first.
     Status attach(EntityId child, EntityId parent, OwnerPolicy owner = OwnerPolicy::automatic);
     /// With its descendants. not_found when it has no parent.
     Status detach(EntityId child);

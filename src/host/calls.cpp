@@ -334,6 +334,15 @@ void ServerData::resolve_callees(Session& session) {
     }
 }
 
+/// It was his until a moment ago: nobody is closed for what he could not know.
+bool ServerData::has_just_lost(const Session& session, EntityId entity) const noexcept {
+    const LocalId lane = entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
+    if (lane == no_local_id) return false;
+    if (session.ghosts.owned(lane)) return true;  // as of the last tick
+    if (session.ghosts.disowned_tick(lane) == 0) return false;
+    return tick_number - session.ghosts.disowned_tick(lane) <= rpc_refused_window_s * def.tick_hz;
+}
+
 /// Not answered: hidden and not there look the same. Whoever keeps doing it is closed.
 void ServerData::refuse_call(Session& session, std::uint64_t& counter) {
     ++counter;
@@ -373,6 +382,11 @@ void ServerData::run_calls(Server& server, Session& session) {
             rpc.desc.callers == RpcCallers::owner
                 ? world.owner_of(call.target) == session.observer
                 : rpc.desc.callers != RpcCallers::players || session.role == Role::player;
+        // He may not know yet that it is not his any more.
+        if (!may_call && has_just_lost(session, call.target)) {
+            ++calls.counters.gone;
+            continue;
+        }
         if (!PURVIEW_GUARD(caller, may_call)) {
             refuse_call(session, calls.counters.refused_caller);
             continue;

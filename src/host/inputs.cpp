@@ -16,7 +16,7 @@ namespace purview {
 
 namespace {
 
-constexpr std::size_t correction_bytes_max = 32'768;
+constexpr std::size_t correction_bytes_max = message_bytes_max;
 /// A view may be ahead of what is acknowledged: of a snapshot on its way, or extrapolated.
 constexpr Tick view_ahead_ticks_max = 4;
 
@@ -279,7 +279,11 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
             }
         }
     }
-    if (!out.ok() || session.stream_out.send(out.written()) != Status::ok) return;
+    if (!out.ok()) {
+        ++inputs.counters.corrections_too_large;
+        return;
+    }
+    if (session.stream_out.send(out.written()) != Status::ok) return;
     for (const EntityId root : inputs.wrong) note_membership(session, root);
     ++session.inputs->corrections;
     ++inputs.counters.corrections;

@@ -28,7 +28,9 @@ PredictionData::PredictionData(ClientData& made_client, const PredictionDef& mad
       def(made_def),
       past(*made_def.schema),
       commands(20, made_def.waiting_target),
-      view(20, made_def.view_delay_ticks) {}
+      view(20, made_def.view_delay_ticks) {
+    past.go_on_from(client->inputs.outbox.newest());
+}
 
 bool PredictionData::is_ready() const noexcept {
     return client->state == ClientState::joined && client->ghosts.has_value() &&
@@ -41,7 +43,8 @@ bool PredictionData::is_off(LocalId ghost) const noexcept {
     return ghost < off_.size() && off_.test(ghost);
 }
 
-void PredictionData::add_group(LocalId root) {
+/// If it is wanted now: one in which something of ours takes input, or else is predicted only.
+void PredictionData::add_group(LocalId root, bool with_input) {
     struct Tree {
         const PredictionData& its;
         std::span<const LocalId> children(LocalId member) const noexcept {
@@ -56,10 +59,15 @@ void PredictionData::add_group(LocalId root) {
     Group group{root, static_cast<std::uint32_t>(members_.size()), 0};
     append_group(root, Tree{*this}, def.order, members_);
     group.count = static_cast<std::uint32_t>(members_.size()) - group.first;
-    const auto begin = members_.begin() + group.first;
-    const bool owns_any =
-        std::any_of(begin, members_.end(), [&](LocalId m) { return client->ghosts->owned(m); });
-    if (owns_any && groups_.size() < command_groups_max) {
+    bool takes_input = false, is_predicted = false;
+    for (auto member = members_.begin() + group.first; member != members_.end(); ++member) {
+        if (!client->ghosts->owned(*member)) continue;
+        const KindId kind = client->ghosts->kind(*member);
+        takes_input |= def.schema->kinds()[index_of(kind)].input != InputId::none;
+        is_predicted |= !past.layout().parts(kind).empty();
+    }
+    const bool is_wanted = takes_input ? with_input : is_predicted && !with_input;
+    if (is_wanted && groups_.size() < command_groups_max) {
         groups_.push_back(group);
     } else {
         members_.resize(group.first);
@@ -86,8 +94,10 @@ void PredictionData::know_groups() {
     }
     members_.clear();
     groups_.clear();
-    for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
-        if (ghosts.is_held(ghost) && ghosts.depth_of(ghost) == 0) add_group(ghost);
+    for (const bool with_input : {true, false}) {
+        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
+            if (ghosts.is_held(ghost) && ghosts.depth_of(ghost) == 0) add_group(ghost, with_input);
+        }
     }
 }
 
@@ -198,6 +208,9 @@ Status PredictionData::set_part(GhostId member, InputId input, std::span<const s
     if (!client->ghosts->owned(member) || is_off(member)) return Status::refused;
     const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
     if (kind.input != input) return Status::bad_argument;
+    know_groups();
+    if (std::find(members_.begin(), members_.end(), member) == members_.end())
+        return Status::capacity;
     auto found = std::find_if(parts_.begin(), parts_.end(),
                               [&](const Part& its) { return its.member == member; });
     if (found == parts_.end()) {
@@ -291,7 +304,10 @@ Status PredictionData::run_tick() {
     if (!outbox.has_room()) return Status::capacity;
     know_groups();
     say(next_);
-    if (command_bits(*def.schema, next_) > command_bytes_max * 8) return Status::too_large;
+    if (command_bits(*def.schema, next_) > command_bytes_max * 8) {
+        parts_.clear();
+        return Status::too_large;
+    }
     --due_;
     PredictedFrame& frame = past.begin();
     fill(frame, next_);

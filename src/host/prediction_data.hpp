@@ -61,7 +61,7 @@ class PredictionData {
     };
 
     void know_groups();
-    void add_group(LocalId root);
+    void add_group(LocalId root, bool with_input);
     std::uint32_t hint_of(LocalId ghost) const noexcept {
         return ghost < order_hint_.size() ? order_hint_[ghost] : ~0U;
     }

@@ -118,7 +118,7 @@ Status RewindData::find(ObserverId observer, const History::Volume& volume, doub
         Vec3 place;
         if (!history_.place_at(entity, tick, place)) return;
         const Nearest nearest = nearest_of(volume, place);
-        if (nearest.distance_m > volume.radius_m) return;
+        if (!(nearest.distance_m <= volume.radius_m)) return;
         if (!PURVIEW_GUARD(rewound_own, !is_own(observer, entity))) return;
         if (!sees(observer, entity, tick)) return;
         const bool is_sphere = volume.from == volume.to;

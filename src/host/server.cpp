@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "host/server_data.hpp"
+#include "replication/client_ghosts.hpp"
 #include "replication/schema_codec.hpp"
 
 namespace purview {
@@ -133,7 +135,8 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     }
     if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||
         def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max ||
-        !(def.rewind.cell_m > 0)) {
+        !(def.rewind.cell_m > 0) || def.sessions_max > (1U << observer_index_bits) - 32 ||
+        def.group_depth_max > ClientGhosts::depth_max) {
         return Status::bad_configuration;
     }
     WorldDef world_def;
@@ -163,7 +166,9 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
             if (index_of(node) >= def.rules.nodes.size()) return Status::bad_configuration;
         }
         if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
-        if (!is_sound(def.schema->kinds()[k].rates)) return Status::bad_configuration;
+        const KindDef& kind = def.schema->kinds()[k];
+        if (!is_sound(kind.rates) || !(kind.urgency > 0) || !std::isfinite(kind.urgency))
+            return Status::bad_configuration;
         if (!fits_alone(*def.schema, KindId{static_cast<std::uint16_t>(k)},
                         def.budget_bytes_per_tick)) {
             return Status::too_large;

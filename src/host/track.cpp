@@ -68,7 +68,7 @@ void ServerData::track_facts() {
     for (const WorldOp& op : data.track_ops()) track_op(op);
     for (const GroupBounds::Change& change : data.take_bounds_changes())
         (void)interest.set_bounds(change.root, change.radius_m);  // refused: it is a member by now
-    for (const AttributeChange& change : data.attribute_changes()) {
+    for (const AttributeChange& change : data.track_attribute_changes()) {
         if (change.flag != FlagId::none) {
             (void)interest.set_flag(change.entity, change.flag, change.key != Key::none);
         } else if (change.domain != KeyDomain::none) {

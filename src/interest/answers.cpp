@@ -190,6 +190,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
 }
 
 void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const {
+    if (!is_finite(min) || !is_finite(max)) return;
     const Vec3 low = inner(min), high = inner(max);
     const bool three_d = table_.is_three_d();
     const auto inside = [&](Vec3 at) {
@@ -231,6 +232,7 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
 
 /// A thing without flags and keys at this place, judged by the steps that look at places.
 void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) const {
+    if (!is_finite(place)) return;
     BlockTable table(table_.is_three_d());
     table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
     (void)table.add_unplaced_layer();

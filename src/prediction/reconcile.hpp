@@ -100,6 +100,8 @@ class Reconciler {
     /// Null: not remembered (any more).
     const PredictedFrame* frame(CommandTick tick) const noexcept;
     PredictedFrame* frame(CommandTick tick) noexcept;
+    /// Commands up to this one are another's; before the first of its own.
+    void go_on_from(CommandTick newest) noexcept { newest_ = newest; }
     /// The next tick's, empty: to be filled with groups, members, parts and `before`.
     PredictedFrame& begin();
     /// Steps a frame's groups: from before and the parts to after.

@@ -110,7 +110,7 @@ class EncodeCache {
         ChangedFields changed{0, 0, 0};        ///< since no baseline yet
         FieldMask mask = 0;                    ///< of `update`
         EncodedFields update;                  ///< no bits: none yet
-        std::array<EncodedFields, 2> usual{};  ///< of all parts, of public ones; the same
+        std::array<EncodedFields, 2> usual{};  ///< the update of all parts, and of public ones
     };
     Last& last_of(std::uint32_t entity_index) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());

@@ -38,7 +38,8 @@ class FieldStore {
     /// By entity index: differs from last tick in a field (references aside) or in its parent.
     /// Spawned ones count.
     const Bitset& changed() const noexcept { return changed_; }
-    /// Of these, those that differ in what is told to everybody; empty where all is.
+    /// Of these, those that differ in what is told to who is nobody in particular; empty where no
+    /// kind has parts for some only.
     const Bitset& changed_in_public() const noexcept { return changed_in_public_; }
     const KindLayout& layout(KindId kind) const noexcept { return layouts_[index_of(kind)]; }
     /// The field's words; valid until the next diff.

@@ -200,6 +200,7 @@ void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {
     LaneSpecial& its = special_now(lane);
     its.owned = owned;
     its.meta = now;
+    if (!owned) its.disowned = now;
     want(lane, now);
 }
 

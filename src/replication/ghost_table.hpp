@@ -89,7 +89,7 @@ struct LaneWords {
     std::uint64_t ever_sent = 0;     ///< an enter of its entity has been sent, or its id named
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
-    std::uint64_t public_only = 0;   ///< of these: is told the public parts (KindLayout)
+    std::uint64_t public_only = 0;   ///< of `restricted`: is told the public parts (KindLayout)
     std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
     std::uint64_t shared = 0;        ///< sections have told of it since its baseline
     /// Of pending ones: waits since the tick that was gathered last, which is not written down.
@@ -148,6 +148,7 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick resumed = 0;
     Tick requested = 0;
     Tick gained_tick = 0;
+    Tick disowned = 0;  ///< when the observer ceased to own it; 0: he never did
     std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
     Reason leave_reason = Reason::left;
@@ -207,7 +208,7 @@ class GhostTable {
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
-    /// whole. `restricted`: the kind has parts that only some are told; others are public.
+    /// whole. `public_parts`: of its kind, those that most observers are told.
     void set_told(LocalId lane, std::uint32_t told, std::uint32_t public_parts, Tick now);
     void set_restricted(LocalId lane) noexcept { set(&LaneWords::restricted, lane); }
     /// More is to be told than fits: the rest waits until what is sent now has arrived.
@@ -311,6 +312,8 @@ class GhostTable {
         return blocks_[lane / bits_per_word].kind[lane % bits_per_word];
     }
     bool owned(LocalId lane) const noexcept { return special_[lane].owned; }
+    /// When the observer ceased to own it; 0: he never did.
+    Tick disowned_tick(LocalId lane) const noexcept { return special_[lane].disowned; }
     Reason leave_reason(LocalId lane) const noexcept { return special_[lane].leave_reason; }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
     LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }

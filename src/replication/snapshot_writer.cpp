@@ -50,17 +50,20 @@ bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept 
 
 bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
               const SnapshotPlan* plan) noexcept {
-    const WorldData& world = input.world;
-    if (world.members_at(index_of(root)) == 1 && plan != nullptr) return true;
+    // Who is alone as far as this observer knows is alone: whether others are there whom he does
+    // not see must not show.
     bool whole = true;
-    world.for_each_in_group(index_of(root), [&](EntityId member) {
-        const LocalId lane = whole ? ghosts.find(member) : no_local_id;
-        if (lane == no_local_id || is_present(ghosts, lane)) return;
+    unsigned known = 0;
+    input.world.for_each_in_group(index_of(root), [&](EntityId member) {
+        const LocalId lane = whole || known < 2 ? ghosts.find(member) : no_local_id;
+        if (lane == no_local_id) return;
+        ++known;
+        if (!whole || is_present(ghosts, lane)) return;
         const std::uint32_t at = plan == nullptr ? 0 : plan->item_of_lane[lane];
         whole = at != 0 && plan->items[at - 1].packet == plan->packet &&
                 makes_present(ghosts, plan->items[at - 1]);
     });
-    return whole;
+    return whole || (known == 1 && plan != nullptr);
 }
 
 namespace {

@@ -201,13 +201,10 @@ std::string InterestEntry::describe(const Problem& problem) const {
 
 Loaded<InterestEntry> parse_interest(const std::string& path, const std::string& text) {
     try {
-        const toml::table root = toml::parse(text, path);
+        const toml::table root = parse_toml(text, path);
         const toml::table* table = root["interest"].as_table();
         if (table == nullptr) return Problem{path + ": has no [interest]"};
         return read_interest(*table, path, text);
-    } catch (const toml::parse_error& error) {
-        return Problem{text_of(path, {error.source().begin.line, error.source().begin.column}) +
-                       ": " + std::string(error.description())};
     } catch (const WorldError& error) {
         return Problem{error.text};
     }

@@ -4,6 +4,7 @@
 // A thing read from a file, or what is wrong with the file, in words for its author.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,7 +38,10 @@ class Loaded {
     Problem problem_;
 };
 
-/// The whole file; a problem names it and the reason.
+/// Above any map of as many tiles as there may be.
+inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
+
+/// The whole of a regular file; a problem names it and the reason.
 Loaded<std::string> read_file(const std::string& path);
 
 }  // namespace purview::scene

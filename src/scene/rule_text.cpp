@@ -571,6 +571,8 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
         fail_key("name",
                  "a node's name has 1 to " + std::to_string(node_name_bytes_max) + " bytes");
     }
+    if (plain_text(text.name) != text.name)
+        fail_key("name", "a node's name has no control characters, such as line breaks");
     read_type(text, node);
     read_choice("members", text.members, node_members, node.members);
     read_choice("combine", text.combine, ops, node.combine);
@@ -653,6 +655,23 @@ std::string toml_text(const std::string& text) {
 }
 
 }  // namespace
+
+std::string plain_text(std::string_view text, std::string_view kept) {
+    constexpr const char* digits = "0123456789abcdef";
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+        const bool upper = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009f
+        if (!upper && ((byte >= 0x20 && byte != 0x7f) || kept.find(text[i]) != kept.npos)) {
+            out += text[i];
+            continue;
+        }
+        if (upper) byte = static_cast<unsigned char>(text[++i]);
+        out += std::string("\\u00") + digits[byte >> 4U] + digits[byte & 15U];
+    }
+    return out;
+}
 
 RuleNames names_of(const Schema& schema) {
     RuleNames names;

@@ -59,6 +59,10 @@ inline constexpr std::size_t node_name_bytes_max = 63;
 inline constexpr float rule_metres_max = 1e6F;
 inline constexpr float rule_side_min_m = 0.01F;  ///< of a cell
 
+/// For a terminal, or a line of a file: control characters other than those of `kept` as \u and
+/// four digits. Of texts that come from elsewhere, which would write what they like.
+std::string plain_text(std::string_view text, std::string_view kept = {});
+
 /// One step. A problem has the column of the word that is wrong.
 ///
 ///   add|subtract|require, then one of

@@ -30,6 +30,9 @@ inline std::string text_of(const std::string& path, FilePlace place) {
     return path + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
+/// Every text of ours is parsed here. Throws WorldError, whatever is wrong with it.
+toml::table parse_toml(const std::string& text, const std::string& path);
+
 /// A TOML table that must be understood whole: every key is asked for, or it is an error.
 class StrictTable {
   public:

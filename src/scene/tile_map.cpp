@@ -6,25 +6,40 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 namespace purview::scene {
 
 using nlohmann::json;
 
 Loaded<std::string> read_file(const std::string& path) {
+    const auto problem = [&](const std::string& why) {
+        return Problem{path + ": cannot be read: " + why};
+    };
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (error) return problem(error.message());
+    // A device or a pipe may have no end, or wait for ever.
+    if (!std::filesystem::is_regular_file(status)) return problem("it is not a regular file");
+    const auto size = std::filesystem::file_size(path, error);
+    if (error) return problem(error.message());
+    if (size > file_bytes_max) {
+        return problem("it has " + std::to_string(size) + " bytes, more than " +
+                       std::to_string(file_bytes_max));
+    }
     errno = 0;
     std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (in) text << in.rdbuf();
-    if (!in || in.bad()) {
-        return Problem{
-            path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "is it a file?")};
+    if (!in) return problem(errno != 0 ? std::strerror(errno) : "it cannot be opened");
+    std::string text(static_cast<std::size_t>(size), '\0');
+    in.read(text.data(), static_cast<std::streamsize>(size));
+    if (static_cast<std::uintmax_t>(in.gcount()) != size ||
+        in.peek() != std::ifstream::traits_type::eof()) {
+        return problem("it was read in part, or has changed meanwhile");
     }
-    return text.str();
+    return text;
 }
 
 long MapObject::number(const std::string& property, long otherwise) const {
@@ -39,6 +54,7 @@ namespace {
 
 constexpr std::uint32_t gid_mask = 0x1fffffffU;  // the upper bits say how a tile is turned
 constexpr std::size_t tiles_max = 64U << 20;
+constexpr std::uint32_t groups_depth_max = 32;  // nobody draws more; each is a call in a call
 
 struct Tileset {
     std::uint32_t first = 0;
@@ -51,8 +67,10 @@ struct MapError {
     std::string text;
 };
 
+/// Of a table or list nothing: nobody asks for one, and to print it is a call for each level.
 std::string text_of(const json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    if (value.is_string()) return value.get<std::string>();
+    return value.is_structured() ? std::string() : value.dump();
 }
 
 /// Properties in the old form {name: value} or the new one [{name, value}].
@@ -156,12 +174,13 @@ class MapReader {
         }
         const auto layers = root_.find("layers");
         if (layers == root_.end() || !layers->is_array()) throw MapError{"has no list 'layers'"};
-        for (std::size_t i = 0; i < layers->size(); ++i) read_layer((*layers)[i], i);
+        for (std::size_t i = 0; i < layers->size(); ++i) read_layer((*layers)[i], i, 0);
         return std::move(map_);
     }
 
   private:
-    void read_layer(const json& layer, std::size_t number) {
+    /// `depth`: groups around it.
+    void read_layer(const json& layer, std::size_t number, std::uint32_t depth) {
         if (!layer.is_object())
             throw MapError{"layer " + std::to_string(number + 1) + " is not a table"};
         const std::string name = string_of(layer, "name");
@@ -178,7 +197,11 @@ class MapReader {
             const auto inner = layer.find("layers");
             if (inner == layer.end() || !inner->is_array())
                 throw MapError{where + " has no list 'layers'"};
-            for (std::size_t i = 0; i < inner->size(); ++i) read_layer((*inner)[i], i);
+            if (depth == groups_depth_max) {
+                throw MapError{where + ": more than " + std::to_string(groups_depth_max) +
+                               " groups in one another"};
+            }
+            for (std::size_t i = 0; i < inner->size(); ++i) read_layer((*inner)[i], i, depth + 1);
             return;
         } else if (type != "imagelayer") {
             throw MapError{where + " has the unknown type '" + type + "'"};

@@ -13,6 +13,8 @@ namespace purview::scene {
 namespace {
 
 constexpr std::string_view header = "time,id,x,y,z,facing";
+/// Radians: of an angle that has been added up for hours a float still tells a hundredth.
+constexpr double facing_max = 100'000;
 
 struct Row {
     double time = 0;
@@ -42,6 +44,9 @@ std::string read_row(std::string_view line, Row& row) {
         if (!read_number(part[columns[i]], *values[i]) || !std::isfinite(*values[i])) {
             return "'" + std::string(part[columns[i]]) + "' is not a number";
         }
+    }
+    if (std::fabs(row.facing) > facing_max) {
+        return "facing must be -100000 to 100000 radians, not '" + std::string(part[5]) + "'";
     }
     return {};
 }

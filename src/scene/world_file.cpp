@@ -282,11 +282,7 @@ Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const In
 
 Loaded<WorldFile> parse_world_file(const std::string& path, const std::string& text) {
     try {
-        return read_world(toml::parse(text, path), path, text);
-    } catch (const toml::parse_error& error) {
-        return Problem{path + ":" + std::to_string(error.source().begin.line) + ":" +
-                       std::to_string(error.source().begin.column) + ": " +
-                       std::string(error.description())};
+        return read_world(parse_toml(text, path), path, text);
     } catch (const WorldError& error) {
         return Problem{error.text};
     }

@@ -31,14 +31,17 @@ void WorldData::settle_places() {
     if (place == ComponentId::none) return;
     columns_[index_of(place)].dirty.for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        if (!pool_.is_live(index)) return;
-        if (const Vec3 now = place_at(index); is_finite(now)) {
-            settled_places_[index] = now;
-        } else {
-            std::memcpy(component_at(index, place), &settled_places_[index], sizeof(Vec3));
-            ++bad_places_;
-        }
+        if (pool_.is_live(index)) settle_place(index);
     });
+}
+
+void WorldData::settle_place(std::uint32_t index) {
+    if (const Vec3 now = place_at(index); is_finite(now)) {
+        settled_places_[index] = now;
+    } else {
+        std::memcpy(component_at(index, schema().place()), &settled_places_[index], sizeof(Vec3));
+        ++bad_places_;
+    }
 }
 
 Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
@@ -84,8 +87,10 @@ void WorldData::keep_place(std::uint32_t index) {
     if (!has_relative_places_ || !kind_def_at(index).relative_place || !is_placed(index)) return;
     mark_dirty(index, schema().place());
     if (is_relative(index)) bring_along(index_of(entities_[index].parent));
+    settle_place(index);
     keep_orientation(index);
     if (!is_relative(index)) return;
+    settle_place(index_of(entities_[index].parent));
     locals_[index] = as_seen_from_parent(index);
     entities_[index].keeps_local = true;
 }
@@ -112,8 +117,9 @@ Status WorldData::set_local_place(EntityId entity, Vec3 place) {
     if (!is_relative(index)) return Status::bad_argument;
     const std::uint32_t above = index_of(entities_[index].parent);
     if (!frames_.empty()) frames_[above] = orientation_at(above);
-    locals_[index] = place;
     const Vec3 there = from_parent(index, place);
+    if (!is_finite(there)) return Status::bad_position;
+    locals_[index] = place;
     std::memcpy(component_at(index, schema().place()), &there, sizeof there);
     mark_dirty(index, schema().place());
     entities_[index].keeps_local = true;

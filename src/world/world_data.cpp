@@ -175,7 +175,6 @@ void WorldData::settle() {
     settle_places();
     settle_relative_places();
     settle_bounds();
-    attribute_changes_.clear();
     if (attribute_components_ == 0) return;
     const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
     for (std::size_t w = 0; w < words; ++w) {
@@ -199,12 +198,20 @@ std::span<const WorldOp> WorldData::track_ops() noexcept {
     return fresh;
 }
 
+std::span<const AttributeChange> WorldData::track_attribute_changes() noexcept {
+    const auto fresh =
+        std::span<const AttributeChange>(attribute_changes_).subspan(tracked_changes_);
+    tracked_changes_ = attribute_changes_.size();
+    return fresh;
+}
+
 void WorldData::clear_changes() {
     end_relations();
     ops_.clear();
     tracked_ops_ = 0;
     bounded_ops_ = 0;
     attribute_changes_.clear();
+    tracked_changes_ = 0;
     for (auto& column : columns_) column.dirty.clear_all();
     pool_.recycle();
 }

@@ -209,9 +209,12 @@ class WorldData {
     /// not finite. Entities whose spawn is not tracked yet are brought up to date without a change
     /// record (their spawn carries the values). May be called several times in a tick.
     void settle();
+    /// Of this tick.
     std::span<const AttributeChange> attribute_changes() const noexcept {
         return attribute_changes_;
     }
+    /// Those since the last call.
+    std::span<const AttributeChange> track_attribute_changes() noexcept;
     std::uint64_t bad_places() const noexcept { return bad_places_; }
     /// Ends the tick: the log is emptied and released indices may be used again.
     void clear_changes();
@@ -256,6 +259,7 @@ class WorldData {
     void settle_relative_places();
     bool is_written(std::uint32_t index) const noexcept;
     void settle_places();
+    void settle_place(std::uint32_t index);
     bool has_bounds(std::uint32_t root) const noexcept {
         return bounded_kinds_[index_of(entities_[root].kind)];
     }
@@ -299,6 +303,7 @@ class WorldData {
     std::vector<RelationEvent> relation_events_;
     RelationWork work_;
     std::vector<AttributeChange> attribute_changes_;
+    std::size_t tracked_changes_ = 0;  ///< of these
     std::size_t tracked_ops_ = 0;
     std::uint64_t next_spawn_number_ = 1;
     std::uint64_t bad_places_ = 0;

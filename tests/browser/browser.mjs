@@ -24,8 +24,8 @@ export async function until(what, probe, ms = 15000) {
 }
 
 /** A demo server of our own; ends by itself after three minutes whatever happens. */
-export async function startServer(binary, port = 0) {
-  const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "180"], { stdio: ["ignore", "ignore", "pipe"] });
+export async function startServer(binary, port = 0, ...more) {
+  const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "180", ...more], { stdio: ["ignore", "ignore", "pipe"] });
   let output = "";
   child.stderr.on("data", (data) => { output += data; });
   const address = await until("the server prints its address", () => {

@@ -4,9 +4,10 @@
 // The page in a real browser against a real server:
 //   node page_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
 // What WebGL is told to draw must be what the server knows this client to hold, twenty times while
-// it moves; and a restart of the server is survived.
+// it moves; and a restart of the server is survived, be it with another world.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until } from "./browser.mjs";
 
@@ -30,6 +31,17 @@ function spyOnWebGL() {
   };
 }
 
+/** A world with another place, other kinds and another name than the vale. */
+function writeOtherWorld(directory) {
+  const herd = (type) => ({ type, x: 0, y: 0, width: 800, height: 800, properties: { nb: "40" } });
+  const map = { width: 50, height: 50, tilewidth: 16, tileheight: 16, tilesets: [],
+                layers: [{ type: "objectgroup", name: "roaming", objects: [herd("apple"), herd("zebra")] }] };
+  writeFileSync(join(directory, "map.json"), JSON.stringify(map));
+  writeFileSync(join(directory, "world.toml"), 'name = "other"\n[map]\nfile = "map.json"\nmetres_per_tile = 4\n');
+  return join(directory, "world.toml");
+}
+
+const worlds = mkdtempSync(join(tmpdir(), "purview-worlds-"));
 let server = await startServer(binary);
 log(`server at port ${server.port}`);
 const browser = await openBrowser();
@@ -118,10 +130,31 @@ try {
   assert.notEqual(await page.evaluate(() => globalThis.purview.client.nonce), nonce);
   log("a restart of the server was survived");
 
+  // And comes back with another world: the page is made anew for it.
+  const shown = () => page.evaluate(() => ({
+    title: document.getElementById("world").textContent,
+    legend: [...document.querySelectorAll("#legend span")].map((kind) => kind.textContent),
+    kinds: globalThis.purview?.client.schema.kinds ?? [],
+    drawn: [...new Set(globalThis.purview?.drawn.ghosts.map((ghost) => ghost.kind))],
+  })).catch(() => ({ title: "", drawn: [] }));  // it is being loaded
+  assert.match((await shown()).title, /^vale /);
+  await stopServer(server);
+  server = await startServer(binary, server.port, "--world", writeOtherWorld(worlds), "--operator-token", new URL(server.address).searchParams.get("operator"));
+  await until("the page shows the other world", async () => {
+    const { title, drawn } = await shown();
+    return title.startsWith("other ") && drawn.includes("zebra");
+  }, 20000);
+  await sleep(500);
+  const other = await shown();
+  assert.deepEqual(other.legend, other.kinds);
+  assert.ok(other.drawn.every((kind) => other.kinds.includes(kind)), `drawn: ${other.drawn}`);
+  log("a restart with another world was followed");
+
   const serious = complaints.filter((text) => !/WebSocket|ERR_CONNECTION|403/.test(text));
   assert.deepEqual(serious, [], "the page complained");
 } finally {
   await browser.close();
   await stopServer(server);
+  rmSync(worlds, { recursive: true, force: true });
 }
 log("passed");

@@ -116,6 +116,52 @@ in_log() {
     cat "$dir/log"
     fail "the server does not say: $1"
 }
+# answer_with TEXT: a server that gives this answer to every question of an operator; sets port.
+answer_with() {
+    [ -z "$child" ] || kill "$child" 2>/dev/null || true
+    rm -f "$dir/odd"
+    python3 - "$1" "$dir/odd" <<'PY' &
+import base64, hashlib, os, socket, struct, sys
+text = sys.argv[1].encode()
+listener = socket.create_server(("127.0.0.1", 0))
+with open(sys.argv[2] + ".new", "w") as out:
+    out.write(str(listener.getsockname()[1]))
+os.rename(sys.argv[2] + ".new", sys.argv[2])
+while True:
+    client, _ = listener.accept()
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += client.recv(4096)
+    keys = [l.split(b":")[1].strip() for l in head.split(b"\r\n") if l.lower().startswith(b"sec-websocket-key:")]
+    accept = base64.b64encode(hashlib.sha1(keys[0] + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    client.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                   b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+    client.recv(4096)
+    size = bytes([len(text)]) if len(text) < 126 else struct.pack(">BH", 126, len(text))
+    client.sendall(b"\x81" + size + text)
+    client.settimeout(2)
+    try:
+        while client.recv(4096):
+            pass
+    except OSError:
+        pass
+    client.close()
+PY
+    child=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ -s "$dir/odd" ] && break
+        sleep 0.25
+    done
+    port=$(cat "$dir/odd")
+}
+# not_understood ANSWER ARGUMENT...: this question with that answer is an error, and no more.
+not_understood() {
+    answer_with "$1"
+    shift
+    run 1 "$@" --port "$port" --operator-token 0123456789abcdef
+    in_err "the server's answer is not understood: "
+    [ ! -s "$dir/out" ] || fail 'half an answer was printed'
+}
 make_trace() {
     awk 'BEGIN {
         print "time,id,x,y,z,facing"
@@ -167,17 +213,70 @@ case "$case_name" in
         sed 's/mode = "explicit"/nodes = ["far"]/' "$dir/six.toml" >"$dir/w.toml"
         run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
         in_err "w.toml:18:10: 'kinds.letter.nodes': no node 'far': there is 'near, not cloaked'"
+        # Keys in keys in keys.
+        { awk 'BEGIN { for (i = 0; i < 60000; ++i) printf "a."; print "a = 1" }'; cat "$dir/six.toml"; } >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err 'w.toml:1: a key has more than 16 parts'
+        # A name is one line.
+        sed 's/"near, not cloaked"/"near\\n[interest.sight]"/' "$dir/six.toml" >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err "w.toml:21:8: a node's name has no control characters"
+        # What has no end.
+        sed 's/six.json/\/dev\/null/' "$dir/six.toml" >"$dir/w.toml"
+        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+        in_err '/dev/null: cannot be read: it is not a regular file'
+        # A recording has no say in which files are read, unless they are below.
+        cd "$dir"
+        run 0 serve --world six.toml --port 0 --seconds 0.3 --record near.pvrec
+        run 0 replay near.pvrec
+        run 0 serve --world "$dir/six.toml" --port 0 --seconds 0.3 --record far.pvrec
+        run 2 replay far.pvrec
+        in_err "its world is '$dir/six.toml', which is not below this directory"
+        run 0 replay far.pvrec --world six.toml
+        mkdir below
+        cd below
+        run 0 serve --world ../six.toml --port 0 --seconds 0.3 --record up.pvrec
+        run 2 replay up.pvrec
+        in_err "its world is '../six.toml', which is not below this directory"
+        run 0 replay up.pvrec --world ../six.toml
         ;;
     bad_trace)
         printf 'time,id,x,y,z,facing\n2,1,0,0,0,0\n1,1,0,0,0,0\n' >"$dir/t.csv"
         run 1 demo --trace "$dir/t.csv" --port 0 --seconds 1
         in_err 't.csv:3: time goes back'
+        printf 'time,id,x,y,z,facing\n0,1,0,0,0,1.4e8\n1,1,1,1,0,1.4e8\n5,1,2,2,0,1.4e8\n' >"$dir/t.csv"
+        run 1 demo --trace "$dir/t.csv" --port 0 --seconds 1
+        in_err "t.csv:2: facing must be -100000 to 100000 radians, not '1.4e8'"
         ;;
     bad_map)
         make_map
         sed 's/objectgroup/nonsense/' "$dir/map.json" >"$dir/bad.json"
         run 1 demo --map "$dir/bad.json" --port 0 --seconds 1
         in_err "bad.json: layer 'roaming' has the unknown type 'nonsense'"
+        # crowd OBJECTS NUMBER: so many objects, each of which makes so many.
+        crowd() {
+            awk -v objects="$1" -v number="$2" 'BEGIN {
+                printf "{\"width\":10,\"height\":10,\"tilewidth\":16,\"tileheight\":16,\"tilesets\":[],\"layers\":[{\"name\":\"roaming\",\"type\":\"objectgroup\",\"objects\":["
+                for (i = 0; i < objects; ++i) printf "%s{\"type\":\"sheep\",\"x\":1,\"y\":1,\"width\":5,\"height\":5,\"properties\":{\"nb\":\"%d\"}}", (i ? "," : ""), number
+                printf "]}]}"
+            }' >"$dir/crowd.json"
+            printf '[map]\nfile = "crowd.json"\n' >"$dir/crowd.toml"
+        }
+        # Of 2^20 entities 4,096 are for players.
+        crowd 20 1000000
+        run 1 serve --world "$dir/crowd.toml" --port 0 --seconds 1
+        in_err 'crowd.toml: 20000000 entities, .* 4096 players: a server holds 1048576'
+        crowd 4296 1000000  # 1,032,704 in 32 bits
+        run 1 serve --world "$dir/crowd.toml" --port 0 --seconds 1
+        in_err 'crowd.toml: 4296000000 entities'
+        crowd 1 100000
+        printf '[kinds.sheep]\ncargo = 63\n' >>"$dir/crowd.toml"
+        run 1 serve --world "$dir/crowd.toml" --port 0 --seconds 1
+        in_err 'crowd.toml: 6400000 entities'
+        crowd 3 334827
+        printf '[players]\ncarts = 10000\n' >>"$dir/crowd.toml"
+        run 1 serve --world "$dir/crowd.toml" --port 0 --seconds 1
+        in_err 'crowd.toml: 1044481 entities'
         ;;
     port_in_use)
         "$program" serve --port 0 --seconds 60 >"$dir/first" 2>/dev/null &
@@ -250,6 +349,18 @@ PY
         in_out 'add: distance 3.0 of 60.0.* -> applies'
         in_out 'would show it: allow the pair'
         stop_six
+        # Whoever else answers there is understood, or is not.
+        for answer in '{"op":1}' '{"op":"explain"}' '{"op":"explain","observer":1,"index":[],"tick":3,"text":""}' \
+            '{"op":"explain","observer":1,"index":2,"tick":3,"text":4}' '{"op":"error","text":5}'; do
+            not_understood "$answer" explain --observer 0 --entity 0
+        done
+        answer_with '{"op":"explain","observer":1,"index":2,"tick":3,"text":"so\nand \u001b[2Jso\n"}'
+        run 0 explain --observer 0 --entity 0 --port "$port" --operator-token $token
+        in_out '^observer 1, entity 2, tick 3: so$'
+        in_out '^and \\u001b\[2Jso$'
+        answer_with '{"op":"error","text":"no\n\u001b[2J"}'
+        run 1 explain --observer 0 --entity 0 --port "$port" --operator-token $token
+        in_err 'no\\u000a\\u001b\[2J'
         ;;
     rules)
         make_six
@@ -313,6 +424,14 @@ PY
         in_log "six.toml:22:22: step \"add within 0\": '0' is not a number of metres.*; the rules stay as they are"
         rules 0
         in_out '^# revision 3$'
+        # A file that is no good in any other way changes nothing, either.
+        cp "$dir/six.toml" "$dir/six.kept"
+        awk 'BEGIN { for (i = 0; i < 60000; ++i) printf "a."; print "a = 1" }' >"$dir/six.toml"
+        kill -HUP "$child"
+        in_log 'six.toml:1: a key has more than 16 parts; the rules stay as they are'
+        cp "$dir/six.kept" "$dir/six.toml"
+        rules 0
+        in_out '^# revision 3$'
         stop_six
         sed -i 's/within 0/within 60/' "$dir/six.toml"
         # A terminal that goes away is no wish to read files.
@@ -351,6 +470,20 @@ PY
         in_err 'must be http://ADDRESS:PORT'
         run 2 rules --port 99999 --operator-token $token
         run 2 rules --port 1 --operator-token $token --try a --apply b
+        # Whoever else answers there is understood, or is not.
+        for answer in '{"op":1}' '{"op":"error","text":5}' '{"op":"try_rules"}' '{"op":"rules"}' \
+            '{"op":"rules","revision":1,"nodes":[],"warnings":[1]}' '{"op":"rules","revision":{},"nodes":[]}' \
+            '{"op":"rules","nodes":[{"name":7,"steps":[]}]}' \
+            '{"op":"try_rules","gains":1,"losses":2,"observers":[{}]}' \
+            '{"op":"try_rules","gains":1,"losses":2,"observers":[],"warnings":[{}]}'; do
+            not_understood "$answer" rules
+        done
+        not_understood '{"op":"error","about":"set_rules","text":"x","node":"y"}' rules --try "$dir/rules.toml"
+        # What is printed is a file of these rules, whatever a warning says.
+        answer_with '{"op":"rules","revision":1,"nodes":[{"name":"a\nb","steps":[]}],"warnings":["x\n[interest.sight]\u001b"]}'
+        run 0 rules --port "$port" --operator-token $token
+        in_out '^# warning: x\\u000a\[interest.sight\]\\u001b$'
+        in_out '^name = "a\\u000ab"$'
         ;;
     open_operator)
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1

@@ -313,8 +313,7 @@ TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a
     Schema schema;
     const auto place = add_place(schema, -1024, 1024);
     const KindId thing = schema.kind("thing", {place.id});
-    const Component<Body> mood =
-        schema.component<Body>("mood").integer("hp", &Body::hp, 0, 1000);
+    const Component<Body> mood = schema.component<Body>("mood").integer("hp", &Body::hp, 0, 1000);
     const KindId idea = schema.kind("idea", {mood.id});
     ServerDef def;
     def.rules.axes = Axes::xz;

@@ -52,6 +52,7 @@ class Stage final : public Game {
             while (server->next_datagram(out)) {
                 const std::uint32_t to = out.to.port - 1U;
                 bytes_to[to] += out.bytes.size();
+                hash_to[to] = hash_bytes(out.bytes, hash_to[to]);
                 largest_datagram = std::max(largest_datagram, out.bytes.size());
                 ++datagrams_to[to];
                 if (loses_all_to != to && !(loss > 0 && random.chance(loss)))
@@ -102,6 +103,7 @@ class Stage final : public Game {
     std::vector<std::unique_ptr<Client>> clients;
     std::vector<ObserverId> observers;  ///< [clients]
     std::uint64_t bytes_to[16] = {};
+    std::uint64_t hash_to[16] = {};  ///< of these bytes
     std::uint64_t datagrams_to[16] = {};
     std::size_t largest_datagram = 0;
     std::uint32_t loses_all_to = 99;  ///< this client hears nothing

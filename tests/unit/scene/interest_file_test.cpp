@@ -202,6 +202,45 @@ TEST_CASE("interest file: unknown keys, wrong types and limits have line and col
           std::string::npos);
 }
 
+TEST_CASE("interest file: a key has at most 16 parts, however they are written (N9)") {
+    const auto key = [](std::size_t parts, const std::string& part = "a") {
+        std::string text = part;
+        for (std::size_t i = 1; i < parts; ++i) text += "." + part;
+        return text;
+    };
+    const std::string good = "[interest]\n";
+    const auto deep = [&](const std::string& text) {
+        const auto interest = scene::parse_interest("r.toml", text + good);
+        CHECK_MESSAGE(!interest, text.substr(0, 200));
+        const auto end = interest.problem().find(": a key has more than 16 parts");
+        CHECK_MESSAGE(end != std::string::npos, text.substr(0, 200), interest.problem());
+        return interest.problem().substr(0, end);
+    };
+    CHECK(deep(good + key(60'000) + " = 1\n") == "r.toml:2");
+    CHECK(deep("x = 1\n\n[" + key(17) + "]\n") == "r.toml:3");
+    CHECK(deep("[[" + key(17) + "]]\n") == "r.toml:1");
+    CHECK(deep("x = { " + key(17) + " = 1 }\n") == "r.toml:1");
+    CHECK(deep(key(17, " \"b.\\\" #\" ") + " = 1\n") == "r.toml:1");
+    CHECK(deep(key(17, " 'c.\\'\t") + " = 1\n") == "r.toml:1");
+    // Behind texts of all sorts, wherever they end.
+    CHECK(deep("x = \"\"\"\n\\\"\"\" \"\"\"\"\"\n" + key(17) + " = 1\n") == "r.toml:3");
+    CHECK(deep("x = '''\n\" '' '''''\n" + key(17) + " = 1\n") == "r.toml:3");
+    CHECK(deep("x = ['', \"\", '\\', \"\\\\\"] # \"\n" + key(17) + " = 1\n") == "r.toml:2");
+
+    // These are no keys, or none too long.
+    const std::string dots = key(100);
+    for (const std::string& text :
+         {"x = \"" + dots + "\"\n", "x = '" + dots + "'\n", "x = '''\n" + dots + "'''\n",
+          "x = \"\"\"\n\\\"" + dots + "\"\"\"\n", "# " + dots + "\n", "x = 1 # " + dots + "\n",
+          "'" + dots + "' = 1\n", key(16) + " = 1\n", "x = [" + key(100, "1, 2") + "]\n"}) {
+        const auto interest = scene::parse_interest("r.toml", text + good);
+        CHECK_MESSAGE(interest, text, interest.problem());
+    }
+    // A world is read the same way.
+    CHECK(scene::parse_world_file("w.toml", key(60'000) + " = 1\n").problem() ==
+          "w.toml:1: a key has more than 16 parts");
+}
+
 TEST_CASE("interest file: what is printed as a file reads back (N9)") {
     const auto interest = scene::parse_interest(
         "r.toml", node("name = \"a \\\"b\\\" \\u0001\"\nrefresh = 'every 3'\nwiden_m = 0.1\n"

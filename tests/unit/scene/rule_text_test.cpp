@@ -148,8 +148,7 @@ class RandomRules {
     }
 
     NodeDesc node() {
-        constexpr const char* names[] = {"near", "a b", "\"quoted\" \\ 'so'", "\x01\t\n",
-                                         "\xc3\xa4"};
+        constexpr const char* names[] = {"near", "a b", "\"quoted\" \\ 'so'", "#=[]", "\xc3\xa4"};
         NodeDesc out;
         out.name = names[random_.below(5)] + std::to_string(count_++);
         out.type = NodeType{static_cast<std::uint8_t>(random_.below(2))};
@@ -456,6 +455,12 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
           "name/-1/0: a node's name has 1 to 63 bytes");
     CHECK(problem([](NodeText& t) { t.name = std::string(64, 'n'); }) ==
           "name/-1/0: a node's name has 1 to 63 bytes");
+    for (const char* name : {"x\n[interest.sight]\npredict = true\n#", "\x1b[2J", "\r", "\x7f",
+                             "\t", "\xc2\x80", "\xc2\x9f"}) {
+        CHECK(problem([&](NodeText& t) { t.name = name; }) ==
+              "name/-1/0: a node's name has no control characters, such as line breaks");
+    }
+    CHECK(problem([](NodeText& t) { t.name.push_back('\0'); }).find("name/-1/0: ") == 0);
     CHECK(problem([](NodeText& t) { t.type = "tree"; }) ==
           "type/-1/1: 'tree' is not everything, grid, dispatcher or custom");
     CHECK(problem([](NodeText& t) { t.type = "custom"; }) ==
@@ -494,6 +499,17 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
           }).find("/1/10: no flag 'x'") == 0);
     CHECK(problem([](NodeText& t) { t.steps.assign(33, "add owner"); }) ==
           "steps/-1/0: a node has at most 32 steps");
+}
+
+TEST_CASE("rule text: control characters of strangers are printed as numbers") {
+    using scene::plain_text;
+    const std::string plain = "n\xc3\xa4her, \xe2\x82\xac \xc2\xa0 \\ \" '";
+    CHECK(plain_text(plain) == plain);
+    CHECK(plain_text("x\n[sight]\r\t\x1b[0m\x7f") ==
+          "x\\u000a[sight]\\u000d\\u0009\\u001b[0m\\u007f");
+    CHECK(plain_text(std::string(1, '\0')) == "\\u0000");
+    CHECK(plain_text("\xc2\x80-\xc2\x9f-\xc2") == "\\u0080-\\u009f-\xc2");
+    CHECK(plain_text("a\nb\r\n", "\n") == "a\nb\\u000d\n");
 }
 
 TEST_CASE("rule text: of many nodes the wrong one is named, also when only the engine minds (N9)") {

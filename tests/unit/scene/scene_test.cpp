@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -109,6 +110,59 @@ TEST_CASE("scene: a broken map is an error that names the file and the layer") {
     CHECK(missing.problem().find("no-such-file.json: cannot be read: No such file") == 0);
 }
 
+TEST_CASE("scene: groups of layers stand in one another 32 deep, and no deeper") {
+    const auto nested = [](std::size_t depth) {
+        std::string groups = R"({"name":"x","type":"imagelayer"})";
+        for (std::size_t i = 0; i < depth; ++i)
+            groups = R"({"name":"g","type":"group","layers":[)" + groups + "]}";
+        return R"({"width":1,"height":1,"tilewidth":1,"tileheight":1,"layers":[)" + groups + "]}";
+    };
+    const TextFile good("good.json", nested(32));
+    const auto map = scene::load_tile_map(good.path, {});
+    REQUIRE_MESSAGE(map, map.problem());
+    CHECK(map->layers.back() == "x");
+    const TextFile bad("bad.json", nested(33));
+    CHECK(scene::load_tile_map(bad.path, {}).problem() ==
+          bad.path + ": layer 'g': more than 32 groups in one another");
+}
+
+TEST_CASE(
+    "scene: of properties only texts, numbers and yes or no are read, however deep others are") {
+    const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+    const TextFile file(
+        "map.json", with(old_map, R"({"nb":"3"})",
+                         R"({"nb":3,"on":true,"list":[1],"table":{"a":1},"deep":)" + deep + "}"));
+    const auto map = scene::load_tile_map(file.path, {});
+    REQUIRE_MESSAGE(map, map.problem());
+    auto properties = map->objects[0].properties;
+    CHECK(properties["nb"] == "3");
+    CHECK(properties["on"] == "true");
+    CHECK(properties["list"].empty());
+    CHECK(properties["table"].empty());
+    CHECK(properties["deep"].empty());
+}
+
+TEST_CASE("scene: what is read is a regular file of at most 256 MiB, and all of it") {
+    // A device that ends at once stands for those that never do.
+    CHECK(scene::read_file("/dev/null").problem() ==
+          "/dev/null: cannot be read: it is not a regular file");
+    CHECK(scene::read_file(".").problem() == ".: cannot be read: it is not a regular file");
+    const TextFile text("text", std::string("a\0b\n", 4));
+    const auto read = scene::read_file(text.path);
+    REQUIRE_MESSAGE(read, read.problem());
+    CHECK(*read == std::string("a\0b\n", 4));
+    const TextFile empty("empty", "");
+    CHECK(scene::read_file(empty.path));
+    std::filesystem::resize_file(text.path, scene::file_bytes_max + 1);  // with a hole
+    CHECK(scene::read_file(text.path).problem() ==
+          text.path + ": cannot be read: it has 268435457 bytes, more than 268435456");
+    // Whatever its size is said to be, there is more.
+    if (std::filesystem::exists("/proc/self/status")) {
+        CHECK(scene::read_file("/proc/self/status").problem() ==
+              "/proc/self/status: cannot be read: it was read in part, or has changed meanwhile");
+    }
+}
+
 TEST_CASE(
     "scene: P1 the map of the first seed loads with 96 areas of 34 x 20 tiles and 52 roaming "
     "monsters") {
@@ -172,6 +226,12 @@ TEST_CASE("scene: a trace says which line is wrong") {
     CHECK(problem(header + "1,one,0,0,0,0\n") == ":2: id must be a whole number");
     CHECK(problem(header + "1,1,0,0,0,0\n1,1,2,0,0,0\n") ==
           ":3: id 1 has two rows at the same time");
+    for (const char* facing : {"1e30", "-1e300", "1.4e8", "100000.1"}) {
+        CHECK(problem(header + "1,1,0,0,0," + facing + "\n") ==
+              ":2: facing must be -100000 to 100000 radians, not '" + std::string(facing) + "'");
+    }
+    const TextFile turned("turned.csv", header + "1,1,0,0,0,100000\n2,1,0,0,0,-100000\n");
+    CHECK(scene::load_trace(turned.path));
 }
 
 TEST_CASE(

@@ -72,7 +72,7 @@ TEST_CASE(
     const EntityId a = *world.spawn(schema.animal);
     world.edit(a, schema.body)->cloaked = true;
     world.data().settle();
-    CHECK(world.data().attribute_changes().empty());
+    CHECK(world.data().track_attribute_changes().empty());
     CHECK(world.data().flags_at(index_of(a)) == 1);
     (void)world.data().track_ops();
     world.data().clear_changes();
@@ -80,11 +80,12 @@ TEST_CASE(
     body->cloaked = false;
     body->team = 3;
     world.data().settle();
-    REQUIRE(world.data().attribute_changes().size() == 2);
-    CHECK(world.data().attribute_changes()[0].flag == schema.cloaked);
-    CHECK(world.data().attribute_changes()[1].key == Key{3});
+    const auto both = world.data().track_attribute_changes();
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].flag == schema.cloaked);
+    CHECK(both[1].key == Key{3});
     world.data().settle();
-    CHECK(world.data().attribute_changes().empty());
+    CHECK(world.data().track_attribute_changes().empty());
 }
 
 TEST_CASE(
@@ -119,7 +120,7 @@ TEST_CASE(
     const EntityId b = *world.spawn(stone);
     *world.edit(a, state) = {-7, 3'000'000'000, true, 36.6F};
     data.settle();
-    CHECK(data.attribute_changes().empty());  // its spawn carries them
+    CHECK(data.track_attribute_changes().empty());  // its spawn carries them
     CHECK(data.value_at(index_of(a), mood) == -7);
     CHECK(data.value_at(index_of(a), gold) == 3e9F);
     CHECK(data.value_at(index_of(a), awake) == 1);
@@ -131,12 +132,13 @@ TEST_CASE(
     world.edit(a, state)->heat = std::numeric_limits<float>::quiet_NaN();
     world.edit(a, state)->mood = 5;
     data.settle();
-    REQUIRE(data.attribute_changes().size() == 1);
-    CHECK(data.attribute_changes()[0].value == mood);
-    CHECK(data.attribute_changes()[0].number == 5);
+    const auto one = data.track_attribute_changes();
+    REQUIRE(one.size() == 1);
+    CHECK(one[0].value == mood);
+    CHECK(one[0].number == 5);
     CHECK(data.value_at(index_of(a), heat) == 36.6F);
     data.settle();
-    CHECK(data.attribute_changes().empty());
+    CHECK(data.track_attribute_changes().empty());
 }
 
 TEST_CASE("world: a schema has at most eight values, each with a name and a field of its own") {

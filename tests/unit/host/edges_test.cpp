@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// At the edges of what a game may say: places that are no numbers, owners that change while calls
+// are under way, groups of whom one is seen, configurations that are no sense.
+#include <cmath>
+#include <limits>
+
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+struct Vest {
+    std::uint16_t hp = 0;
+    bool cloaked = false;
+};
+
+struct EdgeSchema {
+    EdgeSchema() {
+        place = add_place(schema, 0, 1024);
+        vest = schema.component<Vest>("vest")
+                   .integer("hp", &Vest::hp, 0, 1000)
+                   .boolean("cloaked", &Vest::cloaked);
+        cloaked = schema.flag("cloaked", vest.id, "cloaked");
+        walker = schema.kind("walker", {place.id, vest.id});
+        boat = schema.kind("boat", {place.id});
+        schema.edit_kind(boat).relative_place = true;
+        RpcDesc desc;
+        desc.direction = RpcDirection::to_server;
+        desc.callers = RpcCallers::owner;
+        fire = schema.rpc<Vest>("fire", desc).integer("hp", &Vest::hp, 0, 1000);
+        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        def.rules.bounds_max = {1024, 1024, 0};
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Vest> vest;
+    FlagId cloaked{};
+    KindId walker{}, boat{};
+    Rpc<Vest> fire;
+    ServerDef def;
+};
+
+bool is_at(Vec3 place, float x, float y) {
+    return std::abs(place.x - x) < 0.1F && std::abs(place.y - y) < 0.1F;
+}
+
+}  // namespace
+
+TEST_CASE("edges: a place that is no number is put back, also where somebody is attached to it") {
+    for (const bool is_child : {false, true}) {
+        const EdgeSchema is;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
+        const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+        stage.step(3);
+        stage.world().edit(is_child ? man : ship, is.place)->at.x = not_a_number;
+        CHECK(stage.world().attach(man, ship) == Status::ok);
+        stage.step(3);
+        CHECK(is_at(stage.world().local_place_of(man), 5, 0));
+        CHECK(stage.world().move(ship, {200, 300, 0}) == Status::ok);
+        stage.step(3);
+        CHECK(is_at(stage.world().place_of(man), 205, 300));
+        const Tick now = stage.client().newest_tick();
+        CHECK(is_at(stage.client().place_of(stage.ghost(0, man), now), 205, 300));
+        CHECK(stage.server->stats().bad_places > 0);
+    }
+}
+
+TEST_CASE("edges: a place within its parent that would be nowhere in the world is refused") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
+    const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+    CHECK(stage.world().attach(man, ship) == Status::ok);
+    stage.step(3);
+    CHECK(stage.world().move(ship, {3e38F, 100, 0}) == Status::ok);
+    CHECK(stage.world().set_local_place(man, {3e38F, 0, 0}) == Status::bad_position);
+    CHECK(stage.world().set_local_place(man, {2, 0, 0}) == Status::ok);
+    CHECK(is_at(stage.world().local_place_of(man), 2, 0));
+}
+
+TEST_CASE("edges: who is asked about a place that is no number knows of nobody there") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    stage.step(3);
+    std::vector<ObserverId> observers;
+    std::vector<EntityId> entities;
+    for (const float bad : {not_a_number, std::numeric_limits<float>::infinity()}) {
+        stage.interest().observers_covering({bad, 0, 0}, observers);
+        stage.interest().entities_in({bad, bad, bad}, {1, 1, 1}, entities);
+        stage.interest().entities_in({0, 0, 0}, {bad, 1, 1}, entities);
+    }
+    CHECK(observers.empty());
+    CHECK(entities.empty());
+}
+
+TEST_CASE("edges: nobody is closed because a seat that was his is another's now") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seat = stage.spawn(is.walker, {1, 1, 0});
+    CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
+    stage.step(10);
+    const GhostId ghost = stage.ghost(0, seat);
+    // What he said in the meantime comes after the seat has been given away.
+    for (int round = 0; round < 40; ++round) {
+        CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
+        stage.step(5);
+        for (int i = 0; i < 5; ++i)
+            CHECK(stage.client(0).call(is.schema, is.fire, ghost, Vest{}) == Status::ok);
+        CHECK(stage.world().set_owner(seat, stage.observers[1]) == Status::ok);
+        stage.step(2);
+    }
+    CHECK(stage.client(0).state() == ClientState::joined);
+    CHECK(stage.server->rpc_counters().refused_caller == 0);
+    CHECK(stage.server->rpc_counters().gone > 100);
+    // Who never had it, or has known for long that he has not, is told nothing else, and counted.
+    stage.step(rpc_refused_window_s * ServerDef{}.tick_hz + 5);
+    CHECK(stage.client(0).call(is.schema, is.fire, ghost, Vest{}) != Status::stale_id);
+    stage.step(3);
+    CHECK(stage.server->rpc_counters().gone <= 40U * 5U);
+}
+
+TEST_CASE("edges: a member that is denied does not show in what is told of its group (O1 P14)") {
+    // All that goes to a client, with a crate that it must not know of on the cart, or without.
+    const auto told = [](bool has_crate, bool loses) {
+        const EdgeSchema is;
+        Stage stage(is.schema, 1, is.def);
+        stage.step(6);
+        stage.clients_every = 6;
+        const EntityId cart = stage.spawn(is.walker, {100, 100, 0});
+        const EntityId crate = stage.spawn(is.walker, {100, 100, 0});
+        CHECK(stage.interest().deny(stage.observers[0], crate, true) == Status::ok);
+        if (has_crate) CHECK(stage.world().attach(crate, cart) == Status::ok);
+        std::vector<std::uint64_t> bytes;
+        for (int t = 0; t < 30; ++t) {
+            // Its enter is under way, or lost, when there is more to tell of it.
+            if (t == 1) CHECK(stage.world().set_owner(cart, stage.observers[0]) == Status::ok);
+            stage.loses_all_to = loses && t == 0 ? 0 : 99;
+            stage.step();
+            bytes.push_back(stage.bytes_to[0]);
+            bytes.push_back(stage.hash_to[0]);
+        }
+        CHECK(stage.client().ghost_count() == 1);
+        return bytes;
+    };
+    for (const bool loses : {false, true}) CHECK(told(true, loses) == told(false, loses));
+}
+
+TEST_CASE("edges: who asks the server for its interest changes nothing of what is told") {
+    const auto bytes_of = [](bool asks) {
+        EdgeSchema is;
+        NodeDesc node;
+        node.name = "street";
+        node.type = NodeType::grid;
+        node.mode = NodeMode::read_many;
+        node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60})),
+                      subtract(flagged(is.cloaked))};
+        is.def.rules.nodes = {node};
+        Stage stage(is.schema, 2, is.def);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 20; ++i)
+            crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+        for (std::uint32_t i = 0; i < 2; ++i)
+            CHECK(stage.interest().set_main_entity(stage.observers[i], crowd[i]) == Status::ok);
+        stage.step(20);
+        stage.world().edit(crowd[5], is.vest)->cloaked = true;
+        if (asks) (void)stage.server->interest();
+        stage.step(5);
+        const ServerStats before = stage.server->stats();
+        for (int t = 0; t < 50; ++t) {
+            for (std::size_t i = 10; i < 20; ++i)
+                stage.world().edit(crowd[i], is.vest)->hp = static_cast<std::uint16_t>(t);
+            stage.step();
+        }
+        const ServerStats after = stage.server->stats();
+        CHECK(after.section_copies - before.section_copies > 90);
+        CHECK(after.sections_stripped == before.sections_stripped);
+        return stage.bytes_to[0];
+    };
+    CHECK(bytes_of(true) == bytes_of(false));
+}
+
+TEST_CASE("edges: configurations that cannot be kept are refused when a server is made") {
+    struct Nobody final : Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+    } game;
+    EdgeSchema is;
+    is.def.schema = &is.schema;
+    is.def.mac = &test_mac;
+    const auto made_with = [&](auto&& change) {
+        ServerDef def = is.def;
+        change(def);
+        return Server::create(def, game).has_value();
+    };
+    CHECK(made_with([](ServerDef&) {}));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = ~0U; }));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = 1U << 20; }));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.group_depth_max = 65; }));
+    for (const float bad : {0.0F, -1.0F, not_a_number, std::numeric_limits<float>::infinity()}) {
+        is.schema.edit_kind(is.walker).urgency = bad;
+        CHECK_FALSE(made_with([](ServerDef&) {}));
+    }
+}
+
+TEST_CASE("edges: a cone looks where it is told to, however long the direction is") {
+    const EdgeSchema is;
+    for (const float length : {1e-30F, 1.0F, 1e30F}) {
+        ServerDef def = is.def;
+        NodeDesc node;
+        node.name = "sight";
+        node.type = NodeType::grid;
+        node.steps = {add(in_area())};
+        def.rules.nodes = {node};
+        Stage stage(is.schema, 1, def);
+        const EntityId before = stage.spawn(is.walker, {120, 101, 0});
+        const EntityId behind = stage.spawn(is.walker, {80, 101, 0});
+        Area area;
+        area.shape = AreaShape::cone;
+        area.centre = {100, 101, 0};
+        area.radius_m = 50;
+        area.half_angle_deg = 30;
+        area.direction = {length, 0, 0};
+        CHECK(stage.interest().set_area(stage.observers[0], 1, area) == Status::ok);
+        stage.step(3);
+        CHECK(stage.interest().is_relevant(stage.observers[0], before));
+        CHECK_FALSE(stage.interest().is_relevant(stage.observers[0], behind));
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a player commands reaches his vehicle, whatever else is his and whatever he tried before.
+#include <map>
+
+#include "drive_world.hpp"
+#include "host/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+std::map<Status, int> counted(const std::vector<Status>& statuses) {
+    std::map<Status, int> count;
+    for (const Status status : statuses) ++count[status];
+    return count;
+}
+
+/// A vehicle that is told to drive on, and how far it comes in two seconds.
+struct Driver {
+    explicit Driver(DriveWorld& its_world) : world(its_world) {
+        vehicle = world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
+        world.run(20);
+        ghost = world.ghost(0, vehicle);
+        REQUIRE(ghost != no_ghost);
+        world.player().control = [this](DriveWorld::Player& player, CommandTick) {
+            (void)player.prediction->set_part(ghost, world.schema.drive, Drive{1, 0, false});
+        };
+    }
+    float metres() {
+        const float before = world.world().place_of(vehicle).x;
+        world.run(120);
+        return world.world().place_of(vehicle).x - before;
+    }
+    DriveWorld& world;
+    EntityId vehicle{};
+    GhostId ghost = no_ghost;
+};
+
+}  // namespace
+
+TEST_CASE("control: a player who owns much that takes no input drives all the same (O17)") {
+    const auto metres = [](KindId DriveSchema::*kind, int count) {
+        DriveWorld world(1);
+        for (int i = 0; i < count; ++i)
+            world.spawn(world.schema.*kind, {}, world.player().observer);
+        world.run(20);
+        Driver driver(world);
+        return driver.metres();
+    };
+    const float alone = metres(&DriveSchema::shell, 0);
+    CHECK(alone > 10);
+    CHECK(metres(&DriveSchema::shell, 20) == alone);    // nothing of it is predicted
+    CHECK(metres(&DriveSchema::jetpack, 20) == alone);  // predicted, but takes no input
+}
+
+TEST_CASE("control: a part for which a command has no room is refused when it is set") {
+    DriveWorld world(1);
+    for (std::uint32_t i = 0; i < command_groups_max; ++i)
+        world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
+    world.run(20);
+    Driver driver(world);
+    Status last = Status::ok;
+    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+        last = player.prediction->set_part(driver.ghost, world.schema.drive, Drive{1, 0, false});
+    };
+    world.run(20);
+    CHECK(last == Status::capacity);
+}
+
+TEST_CASE("control: a command that was too large is gone, and the next one is given") {
+    struct Wishes {
+        float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    };
+    Schema schema;
+    const auto place = add_place(schema, 0, 1024);
+    const Input<Wishes> wishes = schema.input<Wishes>("wishes")
+                                     .real("a", &Wishes::a)
+                                     .real("b", &Wishes::b)
+                                     .real("c", &Wishes::c)
+                                     .real("d", &Wishes::d)
+                                     .real("e", &Wishes::e)
+                                     .real("f", &Wishes::f)
+                                     .real("g", &Wishes::g)
+                                     .real("h", &Wishes::h);
+    const KindId kind = schema.kind("kind", {place.id});
+    schema.take_input(kind, wishes.id);
+    schema.predict(place.id);
+    Stage stage(schema, 1);
+    struct Still final : GroupStep {
+        void step(GroupState&, const GroupCommand&) override {}
+    } still;
+    PredictionDef def;
+    def.schema = &schema;
+    def.step = &still;
+    auto made = Prediction::create(stage.client(), def);
+    REQUIRE(made);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 8; ++i) {
+        all.push_back(stage.spawn(kind, {1, 1, 0}));
+        CHECK(stage.world().set_owner(all.back(), stage.observers[0]) == Status::ok);
+    }
+    stage.step(10);
+    const auto statuses_with = [&](std::size_t parts, int ticks) {
+        std::vector<Status> statuses;
+        for (int t = 0; t < ticks; ++t) {
+            for (unsigned due = made->ticks_due(stage.now); due > 0; --due) {
+                for (std::size_t i = 0; i < parts; ++i) {
+                    CHECK(made->set_part(stage.ghost(0, all[i]), wishes, Wishes{}) == Status::ok);
+                }
+                statuses.push_back(made->run_tick());
+            }
+            stage.step();
+        }
+        return counted(statuses);
+    };
+    CHECK(statuses_with(1, 50)[Status::ok] > 40);
+    CHECK(statuses_with(8, 3)[Status::too_large] >= 1);
+    auto after = statuses_with(1, 50);
+    CHECK(after[Status::ok] > 40);
+    CHECK(after[Status::too_large] == 0);
+}
+
+TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
+    DriveWorld world(1);
+    Driver driver(world);
+    const float before = driver.metres();
+    CHECK(before > 10);
+    PredictionDef def;
+    def.schema = &world.schema.schema;
+    def.step = world.player().step.get();
+    def.view_delay_ticks = 4;
+    auto made = Prediction::create(world.player().client, def);
+    REQUIRE(made);
+    *world.player().prediction = std::move(made).value();
+    world.player().statuses.clear();
+    const std::uint64_t repeated = world.server->input_counters().repeated;
+    CHECK(driver.metres() > before / 2);
+    CHECK(counted(world.player().statuses)[Status::ok] > 100);
+    world.run(60);
+    const float ahead = world.player().prediction->place_of(driver.ghost, world.now).x -
+                        world.world().place_of(driver.vehicle).x;
+    CHECK(std::abs(ahead) < 3);
+    CHECK(world.server->input_counters().repeated - repeated < 2'000);
+}
+
+}  // namespace purview::test

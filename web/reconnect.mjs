@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Connects again whenever a connection has ended: soon after a loss, ever later after refusals that may
+// pass, and not after the others.
+
+const SOON_MS = 1000;
+const WAIT_MS_MAX = 30_000;
+
+const REFUSALS = {
+  version: "This page is for another version of the server. Please reload it.",
+  schema: "This page is for another world than the server's. Please reload it.",
+  join: "The world does not let you in.",
+};
+const PASSING_REFUSALS = {
+  full: "The server is full",
+  address_limit: "Too many players come from your address",
+  expired: "Joining took too long",
+  shutting_down: "The server is shutting down",
+};
+
+export class Reconnect {
+  #client;
+  #say;
+  #timer;
+  #waitMs = SOON_MS;
+
+  /** `say(text)` tells whoever waits how it stands; "" once the client has joined. */
+  constructor(client, say) {
+    this.#client = client;
+    this.#say = say;
+    client.on("state", (state) => this.#follow(state));
+  }
+
+  #follow(state) {
+    clearTimeout(this.#timer);
+    if (state === "joined") {
+      this.#waitMs = SOON_MS;
+      this.#say("");
+    } else if (state === "closed") {
+      this.#say(`Connection lost (${this.#client.closeReason}); trying again …`);
+      this.#connectIn(SOON_MS);
+    } else if (state === "refused") {
+      this.#followRefusal(this.#client.refuseReason);
+    }
+  }
+
+  #followRefusal(reason) {
+    if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
+    this.#say(`${PASSING_REFUSALS[reason]}; trying again in ${this.#waitMs / 1000} s …`);
+    this.#connectIn(this.#waitMs);
+    this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
+  }
+
+  #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect(), ms); }
+}
