@@ -320,10 +320,9 @@ void ServerData::receive_stage(Server& server, Micros now) {
         // Who speaks, but says that nothing arrives, is not there either; all that left would be
         // kept for him.
         const bool is_joined = session.state == Session::State::joined;
-        const Micros since = PURVIEW_GUARD_OR(
-            delivered,
-            is_joined ? std::min(session.last_heard, session.last_delivered) : session.last_heard,
-            session.last_heard);
+        const Micros delivered = is_joined ? session.last_delivered : session.last_heard;
+        const Micros heard = session.last_heard;
+        const Micros since = PURVIEW_GUARD_OR(delivered, std::min(heard, delivered), heard);
         if (is_over(since, now, def.session_timeout_ms))
             mark_closed(session, CloseReason::timeout, true);
     }

@@ -139,7 +139,7 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
     const auto across = [&](float a) { return b0 + slope * (std::clamp(a, low, high) - a0); };
     const std::int32_t first_a = cell_coordinate(low - reach);
     const std::int32_t last_a = cell_coordinate(high + reach);
-    const double wide = double{static_cast<double>(last_a)} - first_a + 1;
+    const double wide = static_cast<double>(last_a) - first_a + 1;
     const double thick = 2 * double{reach} / cell_m_ + 2;
     if (!(wide * thick <= static_cast<double>(rows_.size()))) {  // not worth it
         for (std::uint32_t row = 0; row < rows_.size(); ++row) tell(row);
