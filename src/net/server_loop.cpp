@@ -55,7 +55,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
     Micros due = start + period_us_;
     while (!*stop && now() < end) {
         do {  // once at least: who is late must listen all the same
-            web_.wait_until(due);
+            web_.wait_until(due, period_us_ / 2);
         } while (!*stop && now() < due);
         const Micros watched = watching_ ? watching_() : 0;
         const Micros begin = now();

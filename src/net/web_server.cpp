@@ -32,8 +32,6 @@ constexpr std::size_t header_bytes_max = 8 * 1024;
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t operator_message_bytes_max = 64 * 1024;
-/// Who comes late listens for so long all the same; no longer, however much there is to hear.
-constexpr Micros listen_late_us = 2'000;
 /// Before the next connection is taken after one that the system had nothing left for.
 constexpr std::chrono::milliseconds accept_again_after{100};
 /// Descriptors that are left to files, other sockets and the loop itself.
@@ -428,11 +426,11 @@ void WebServer::watch(int descriptor, std::function<void()> readable) {
     data_->watched.back()->wait();
 }
 
-void WebServer::wait_until(Micros deadline) {
+void WebServer::wait_until(Micros deadline, Micros least_us) {
     const Micros start = now();
     if (start < deadline) data_->io.run_one_for(std::chrono::microseconds(deadline - start));
     // One after the other: who always has more to say is not listened to for ever.
-    const Micros end = std::max(deadline, start + listen_late_us);
+    const Micros end = std::max(deadline, start + least_us);
     while (now() < end && data_->io.poll_one() > 0) {
     }
     data_->io.restart();

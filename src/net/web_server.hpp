@@ -70,9 +70,9 @@ class WebServer {
     /// Also wakes wait_until.
     void watch(int descriptor, std::function<void()> readable);
     /// Waits for something to do until `deadline` (net::now), and handles what is there until then,
-    /// one thing of each connection after the other; of what is left when the deadline has passed,
-    /// no more than takes 2 ms.
-    void wait_until(Micros deadline);
+    /// one thing of each connection after the other. Of what is there when the deadline has passed,
+    /// no more than takes `least_us`: who is late listens all the same, but not for ever.
+    void wait_until(Micros deadline, Micros least_us = 2'000);
     void close();
     const WebCounters& counters() const noexcept;
 
