@@ -244,15 +244,15 @@ void ClientGhosts::forget_references() {
     }
 }
 
-/// Whoever stays below one of those that leave stays where he is.
-void ClientGhosts::detach_orphans() {
+/// Whoever stays below one of those that leave; looked for once for all of them.
+void ClientGhosts::find_orphans() {
+    orphans_.clear();
     for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
         const Ghost& its = ghosts_[ghost];
-        if (!its.held || is_leaving(ghost)) continue;
-        if (its.parent == no_local_id || !is_held(its.parent) || !is_leaving(its.parent)) continue;
-        set_parent(ghost, no_local_id, its.updated);
-        are_links_new_ = true;
+        if (!its.held || is_leaving(ghost) || its.parent == no_local_id) continue;
+        if (is_leaving(its.parent)) orphans_.push_back({its.parent, ghost});
     }
+    std::sort(orphans_.begin(), orphans_.end());
 }
 
 void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
@@ -261,6 +261,13 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     if (!its.held && is_kept) return;  // it is kept already
     const bool was_shown = is_shown(ghost);
     if (its.held) {
+        // In the order of the leaves: where one stays may depend on where those above it still are.
+        for (auto orphan =
+                 std::lower_bound(orphans_.begin(), orphans_.end(), std::pair{ghost, LocalId{0}});
+             orphan != orphans_.end() && orphan->first == ghost; ++orphan) {
+            set_parent(orphan->second, no_local_id, ghosts_[orphan->second].updated);
+            are_links_new_ = true;
+        }
         if (was_shown) --count_;
         if (its.waits) ignored_leaves_.push_back(ghost);
         if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
@@ -384,9 +391,10 @@ void ClientGhosts::apply(Tick tick) {
     // Leaves, children before parents: whoever has nobody below it in the list goes first.
     auto leaves_end = std::find_if(edits_.begin(), edits_.end(),
                                    [](const Edit& e) { return e.type != Edit::Type::leave; });
-    leaving_.resize(ghosts_.size());
+    // Also what was never here: something may name it.
     for (auto edit = edits_.begin(); edit != leaves_end; ++edit) {
-        if (edit->ghost < ghosts_.size()) leaving_.set(edit->ghost);
+        if (edit->ghost >= leaving_.size()) leaving_.resize(edit->ghost + bits_per_word);
+        leaving_.set(edit->ghost);
     }
     if (leaves_end != edits_.begin()) forget_references();
     const auto known = std::stable_partition(edits_.begin(), leaves_end,
@@ -398,14 +406,12 @@ void ClientGhosts::apply(Tick tick) {
         return depth_of(a.ghost) > depth_of(b.ghost);
     });
     if (known != edits_.begin()) {
-        detach_orphans();
+        find_orphans();
         for (auto edit = edits_.begin(); edit != known; ++edit)
             remove(edit->ghost, edit->reason, edit->policy);
         std::erase_if(waiting_, [&](LocalId ghost) { return is_leaving(ghost); });
     }
-    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) {
-        if (edit->ghost < ghosts_.size()) leaving_.reset(edit->ghost);
-    }
+    for (auto edit = edits_.begin(); edit != leaves_end; ++edit) leaving_.reset(edit->ghost);
 
     const auto enters_end = std::find_if(
         leaves_end, edits_.end(), [](const Edit& e) { return e.type == Edit::Type::update; });

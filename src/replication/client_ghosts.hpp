@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/bitset.hpp"
@@ -216,7 +217,7 @@ class ClientGhosts {
         return ghost < leaving_.size() && leaving_.test(ghost);
     }
     void forget_references();
-    void detach_orphans();
+    void find_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
     void remove(LocalId ghost, Reason reason, LeavePolicy policy);
@@ -270,7 +271,8 @@ class ClientGhosts {
     bool are_links_new_ = false;
     std::vector<GhostEvent> events_;
     std::vector<LocalId> ignored_leaves_;
-    Bitset leaving_;  ///< scratch of apply
+    Bitset leaving_;                                    ///< scratch of apply
+    std::vector<std::pair<LocalId, LocalId>> orphans_;  ///< scratch: {who leaves, child}, ascending
     ClientGhostCounters counters_;
     std::uint32_t revision_ = 0;
 };
