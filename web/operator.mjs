@@ -81,6 +81,12 @@ export class OperatorChannel {
   }
 
   #emit(name, detail) {
-    for (const listener of this.#listeners.get(name) ?? []) listener(detail);
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        listener(detail);
+      } catch (error) {
+        queueMicrotask(() => { throw error; });  // nobody else's loss, and an uncaught error as ever
+      }
+    }
   }
 }

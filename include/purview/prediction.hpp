@@ -103,8 +103,8 @@ class Prediction {
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_command()));
     }
-    /// After a command that is still remembered: the last 96, more than a second at 60 Hz
-    /// and at least two fifths of one at any other rate (O41).
+    /// After a command that is still remembered: the last 96, which are 1.6 s at
+    /// 60 Hz (O41).
     template <class T>
     const T* state_at(GhostId member, Component<T> component, CommandTick tick) const noexcept {
         return static_cast<const T*>(read(member, component.id, tick));

@@ -144,10 +144,9 @@ struct RpcCounters {
     std::uint64_t written = 0;   ///< into packets, repeats included
     std::uint64_t received = 0;  ///< of clients, given to the game
     // Of clients, dropped:
-    std::uint64_t refused_ghost = 0;   ///< it holds no such ghost: hidden or not there, the same
-    std::uint64_t refused_caller = 0;  ///< its role, or not the owner
-    std::uint64_t gone =
-        0;  ///< about an entity that has just left, or was just his; nobody's fault
+    std::uint64_t refused_ghost = 0;    ///< it holds no such ghost: hidden or not there, the same
+    std::uint64_t refused_caller = 0;   ///< its role, or not the owner
+    std::uint64_t gone = 0;             ///< of an entity that just left, or was just his: no fault
     std::uint64_t flooded = 0;          ///< more than rpc_waiting_max in one tick
     std::uint64_t sessions_closed = 0;  ///< because of rpc_refused_max
 };

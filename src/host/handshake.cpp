@@ -15,8 +15,10 @@ namespace purview {
 
 namespace {
 
-bool counts_as_connected(const Session& session) noexcept {
-    return session.state != Session::State::probe && session.state != Session::State::closing;
+/// Connected ones, or also those that the next tick ends.
+bool counts(const Session& session, bool with_closing) noexcept {
+    if (session.state == Session::State::closing) return with_closing;
+    return session.state != Session::State::probe;
 }
 
 }  // namespace
@@ -53,12 +55,15 @@ void ServerData::receive_hello(std::span<const std::byte> datagram, const Addres
     challenge(from, hello->nonce, now);
 }
 
-std::uint32_t ServerData::sessions_of_host(const Address& host, const Session* except) const {
-    return static_cast<std::uint32_t>(
-        std::count_if(sessions.begin(), sessions.end(), [&](const auto& session) {
-            return session.get() != except && counts_as_connected(*session) &&
-                   is_same_host(session->address, host);
-        }));
+ServerData::SessionCount ServerData::count_sessions(const Address& host, const Session* except,
+                                                    bool with_closing) const {
+    SessionCount count;
+    for (const auto& session : sessions) {
+        if (session.get() == except || !counts(*session, with_closing)) continue;
+        ++count.all;
+        count.of_host += is_same_host(session->address, host) ? 1 : 0;
+    }
+    return count;
 }
 
 void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
@@ -82,8 +87,8 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             ++drops.unknown_connection;
             return;
         }
-        if (!PURVIEW_GUARD(movers_of_host,
-                           sessions_of_host(from, session) < def.sessions_per_host_max)) {
+        if (!PURVIEW_GUARD(movers_of_host, count_sessions(from, session, false).of_host <
+                                               def.sessions_per_host_max)) {
             ++drops.address_limit;
             return;
         }
@@ -101,19 +106,22 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             return refuse(from, answer->nonce, RefuseReason::schema);
         }
         if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
-        const auto connected = static_cast<std::uint32_t>(
-            std::count_if(sessions.begin(), sessions.end(),
-                          [](const auto& other) { return counts_as_connected(*other); }));
-        // Those that come and go between two ticks go with the next one.
-        if (!PURVIEW_GUARD(sessions, connected < def.sessions_max) ||
-            !PURVIEW_GUARD(sessions_closing, closing_.size() < def.sessions_max)) {
+        const SessionCount connected = count_sessions(from, nullptr, false);
+        if (!PURVIEW_GUARD(sessions, connected.all < def.sessions_max)) {
             ++drops.full;
             return refuse(from, answer->nonce, RefuseReason::full);
         }
-        if (!PURVIEW_GUARD(sessions_of_host,
-                           sessions_of_host(from, nullptr) < def.sessions_per_host_max)) {
+        if (!PURVIEW_GUARD(sessions_of_host, connected.of_host < def.sessions_per_host_max)) {
             ++drops.address_limit;
             return refuse(from, answer->nonce, RefuseReason::address_limit);
+        }
+        // Of those that come and go between two ticks the rest waits for the next one: no refusal,
+        // the answer is repeated.
+        const SessionCount kept = count_sessions(from, nullptr, true);
+        if (!PURVIEW_GUARD(sessions_closing, kept.all < 2 * def.sessions_max &&
+                                                 kept.of_host < 2 * def.sessions_per_host_max)) {
+            ++drops.address_limit;
+            return;
         }
         auto session = std::make_unique<Session>();
         session->address = from;

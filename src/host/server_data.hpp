@@ -183,7 +183,12 @@ class ServerData {
     void queue_command(Session& session, std::span<const std::byte> command);
     bool read_messages(Session& session);
     void resolve(Session& session, DeliveryNotice notice, Micros now);
-    std::uint32_t sessions_of_host(const Address& host, const Session* except) const;
+    struct SessionCount {
+        std::uint64_t all = 0;
+        std::uint64_t of_host = 0;
+    };
+    SessionCount count_sessions(const Address& host, const Session* except,
+                                bool with_closing) const;
     void challenge(const Address& to, std::uint64_t nonce, Micros now);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session);

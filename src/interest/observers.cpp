@@ -261,8 +261,9 @@ Status InterestData::edit_more_observer_keys(ObserverId id, KeyDomain domain, Ke
 
 namespace {
 
-/// The same direction, with squares that are numbers.
-Vec3 scaled(Vec3 d) noexcept {
+/// The same direction along the axes that count, with squares that are numbers.
+Vec3 scaled(Vec3 d, bool flat) noexcept {
+    if (flat) d.z = 0;
     const float most = std::max({std::abs(d.x), std::abs(d.y), std::abs(d.z)});
     if (most == 0 || (most > 1e-9F && most < 1e9F)) return d;
     return {d.x / most, d.y / most, d.z / most};
@@ -276,8 +277,8 @@ Status InterestData::check_area(const Area& area) const noexcept {
     if (area.follow != EntityId::none && !is_known(area.follow)) return Status::stale_id;
     const bool round = area.shape == AreaShape::sphere || area.shape == AreaShape::cone;
     if (round && !(area.radius_m > 0 && std::isfinite(area.radius_m))) return Status::bad_argument;
-    const Vec3 half = inner(area.half_sides), d = scaled(inner(area.direction));
     const bool flat = !table_.is_three_d();
+    const Vec3 half = inner(area.half_sides), d = scaled(inner(area.direction), flat);
     if (area.shape == AreaShape::box && (half.x < 0 || half.y < 0 || (!flat && half.z < 0)))
         return Status::bad_argument;
     if (area.shape != AreaShape::cone) return Status::ok;
@@ -292,8 +293,9 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& give
     Area area = given;
     area.centre = inner(given.centre);
     area.half_sides = inner(given.half_sides);
-    Vec3 d = scaled(inner(given.direction));
-    if (!table_.is_three_d()) d.z = area.centre.z = area.half_sides.z = 0;
+    const bool flat = !table_.is_three_d();
+    const Vec3 d = scaled(inner(given.direction), flat);
+    if (flat) area.centre.z = area.half_sides.z = 0;
     float squared = d.x * d.x + d.y * d.y;
     if (table_.is_three_d()) squared = squared + d.z * d.z;
     const float length = std::sqrt(squared);

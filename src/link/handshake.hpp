@@ -117,8 +117,7 @@ class CookieJar {
     /// Never 0.
     std::uint64_t connection_id(const Address& from, std::uint64_t nonce) const noexcept;
     /// The connection is over: a recording of how it began does not begin it once more, as long as
-    /// its cookie is good. Known for one to three times
-    /// as long.
+    /// its cookie is good, and not more than three times as long.
     void spend(std::uint64_t connection_id, Micros now);
     bool is_spent(std::uint64_t connection_id, Micros now) noexcept;
 

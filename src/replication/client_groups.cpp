@@ -57,8 +57,7 @@ void ClientGhosts::show(LocalId ghost) {
 /// Groups that are whole now, by what this packet says; and those that have waited too long.
 void ClientGhosts::show_waiting(Tick tick) {
     if (waiting_.empty()) return;
-    Bitset roots;
-    roots.resize(ghosts_.size());
+    Bitset roots(ghosts_.size());
     for (const Edit& edit : edits_) {
         const bool links = edit.type == Edit::Type::enter || edit.relink;
         if (links && edit.whole && is_held(edit.ghost)) roots.set(root_of(edit.ghost));

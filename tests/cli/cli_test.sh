@@ -38,6 +38,11 @@ wait_for_server() {
 }
 in_err() { grep -q -- "$1" "$dir/err" || fail "standard error does not say: $1"; }
 in_out() { grep -q -- "$1" "$dir/out" || fail "standard output does not say: $1"; }
+# A world that does not start, and what is said.
+refused_world() {
+    run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
+    in_err "$1"
+}
 
 # A map and a trace of our own making, of the same formats as real ones.
 make_map() {
@@ -193,38 +198,29 @@ case "$case_name" in
         ;;
     bad_world)
         printf 'name = "x"\nspeed = 3\n' >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:2:1: unknown key 'speed'"
+        refused_world "w.toml:2:1: unknown key 'speed'"
         printf 'name = 7\n' >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:1:8: 'name' must be a text"
+        refused_world "w.toml:1:8: 'name' must be a text"
         run 1 serve --world "$dir/none.toml" --port 0 --seconds 1
         in_err 'none.toml: cannot be read: No such file'
         make_six
         sed 's/flag cloaked/flag shiny/' "$dir/six.toml" >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:22:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
+        refused_world "w.toml:22:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
         sed 's/flag cloaked/sight/' "$dir/six.toml" >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err 'w.toml:22:46: .*this world has no line of sight'
+        refused_world 'w.toml:22:46: .*this world has no line of sight'
         printf '[kinds.player]\nmotion = "rest"\n' | cat "$dir/six.toml" - >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:24:10: 'kinds.player.motion': the game has its own ways"
+        refused_world "w.toml:24:10: 'kinds.player.motion': the game has its own ways"
         sed 's/mode = "explicit"/nodes = ["far"]/' "$dir/six.toml" >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:18:10: 'kinds.letter.nodes': no node 'far': there is 'near, not cloaked'"
+        refused_world "w.toml:18:10: 'kinds.letter.nodes': no node 'far': there is 'near, not cloaked'"
         # Keys in keys in keys.
         { awk 'BEGIN { for (i = 0; i < 60000; ++i) printf "a."; print "a = 1" }'; cat "$dir/six.toml"; } >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err 'w.toml:1: a key has more than 16 parts'
+        refused_world 'w.toml:1: a key has more than 16 parts'
         # A name is one line.
         sed 's/"near, not cloaked"/"near\\n[interest.sight]"/' "$dir/six.toml" >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err "w.toml:21:8: a node's name has no control characters"
+        refused_world "w.toml:21:8: a node's name has no control characters"
         # What has no end.
         sed 's/six.json/\/dev\/null/' "$dir/six.toml" >"$dir/w.toml"
-        run 1 serve --world "$dir/w.toml" --port 0 --seconds 1
-        in_err '/dev/null: cannot be read: it is not a regular file'
+        refused_world '/dev/null: cannot be read: it is not a regular file'
         # A recording has no say in which files are read, unless they are below.
         cd "$dir"
         run 0 serve --world six.toml --port 0 --seconds 0.3 --record near.pvrec

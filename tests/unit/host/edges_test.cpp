@@ -229,7 +229,7 @@ TEST_CASE("edges: a cone looks where it is told to, however long the direction i
         area.centre = {100, 101, 0};
         area.radius_m = 50;
         area.half_angle_deg = 30;
-        area.direction = {length, 0, 0};
+        area.direction = {length, 0, 1e30F};  // what is above does not count here
         CHECK(stage.interest().set_area(stage.observers[0], 1, area) == Status::ok);
         stage.step(3);
         CHECK(stage.interest().is_relevant(stage.observers[0], before));

@@ -75,14 +75,18 @@ struct Party {
     explicit Party(std::uint32_t count) {
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
-        auto made = Server::create(is.def, game);
-        REQUIRE(made);
-        server = std::make_unique<Server>(std::move(made).value());
+        make_server();
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
             client.nonce = 500 + i;
             clients.push_back(std::make_unique<Client>(client));
         }
+    }
+    /// As the definition is by now.
+    void make_server() {
+        auto made = Server::create(is.def, game);
+        REQUIRE(made);
+        server = std::make_unique<Server>(std::move(made).value());
     }
     /// `early`: datagrams arrive so long after the time that ticks are told.
     void step(std::uint32_t ticks, Micros early = 0) {
@@ -362,9 +366,7 @@ TEST_CASE("promises: calls that are held for somebody end with him") {
         party.is.schema.rpc<Health>("wait", desc).integer("hp", &Health::hp, 0, 1000);
     party.is.def.kinds.resize(3);
     for (auto& kind : party.is.def.kinds) kind.mode = EntityMode::explicit_only;
-    auto made = Server::create(party.is.def, party.game);
-    REQUIRE(made);
-    party.server = std::make_unique<Server>(std::move(made).value());
+    party.make_server();
     party.step(10);
     REQUIRE(party.game.observers.size() == 2);
     const EntityId entity = *party.server->world().spawn(party.is.walker, {1, 1, 0});
@@ -391,9 +393,7 @@ TEST_CASE("promises: a game may add a probe when it is called") {
         for (int i = 0; i < 3; ++i) probes += server.add_probe() ? 1 : 0;
     };
     party.is.def.sessions_per_host_max = 100;
-    auto made = Server::create(party.is.def, party.game);
-    REQUIRE(made);
-    party.server = std::make_unique<Server>(std::move(made).value());
+    party.make_server();
     party.step(20);
     CHECK(party.game.observers.size() == 40);
     CHECK(probes == 120);
@@ -403,9 +403,7 @@ TEST_CASE("promises: a game may add a probe when it is called") {
 TEST_CASE("promises: a client knows the tick also while the game says more than the line carries") {
     Party party(1);
     party.is.def.budget_bytes_per_tick = 200;
-    auto made = Server::create(party.is.def, party.game);
-    REQUIRE(made);
-    party.server = std::make_unique<Server>(std::move(made).value());
+    party.make_server();
     party.step(20);
     REQUIRE(party.game.observers.size() == 1);
     const std::vector<std::byte> letter(1'000);
@@ -463,9 +461,7 @@ TEST_CASE("promises: the first view is complete, whatever comes and goes meanwhi
     Party party(1);
     party.is.def.budget_bytes_per_tick = 128;
     party.is.def.kinds = is.def.kinds;
-    auto made = Server::create(party.is.def, party.game);
-    REQUIRE(made);
-    party.server = std::make_unique<Server>(std::move(made).value());
+    party.make_server();
     Server& server = *party.server;
     std::vector<EntityId> crowd;
     for (int i = 0; i < 200; ++i)
