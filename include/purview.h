@@ -12,6 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* So that a shared library which our static one is linked into exports these. */
+#if defined(__GNUC__)
+#define PV_API __attribute__((visibility("default")))
+#else
+#define PV_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -65,93 +72,104 @@ typedef struct pv_stats {
 } pv_stats;
 
 /* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */
-pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
-                            uint32_t digest_every);
-void pv_client_destroy(pv_client* client);
+PV_API pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
+                                   uint32_t digest_every);
+PV_API void pv_client_destroy(pv_client* client);
 
 /* 2,048 bytes for what goes in: a datagram before pv_client_receive, a command before
  * pv_client_send_command. */
-uint8_t* pv_client_input(pv_client* client);
-void pv_client_receive(pv_client* client, uint32_t size, double now_ms);
+PV_API uint8_t* pv_client_input(pv_client* client);
+PV_API void pv_client_receive(pv_client* client, uint32_t size, double now_ms);
 /* Sends what is due; call it 20 to 60 times a second. */
-void pv_client_tick(pv_client* client, double now_ms);
+PV_API void pv_client_tick(pv_client* client, double now_ms);
 /* Size of the next datagram to send, 0: none; its bytes are at pv_client_output. */
-uint32_t pv_client_next_datagram(pv_client* client);
-const uint8_t* pv_client_output(const pv_client* client);
+PV_API uint32_t pv_client_next_datagram(pv_client* client);
+PV_API const uint8_t* pv_client_output(const pv_client* client);
 /* 1 when the command is under way. */
-uint32_t pv_client_send_command(pv_client* client, uint32_t size);
-void pv_client_leave(pv_client* client);
+PV_API uint32_t pv_client_send_command(pv_client* client, uint32_t size);
+PV_API void pv_client_leave(pv_client* client);
 
 /* 0 connecting, 1 joining, 2 joined, 3 refused, 4 closed. */
-uint32_t pv_client_state(const pv_client* client);
-uint32_t pv_client_refuse_reason(const pv_client* client);
-uint32_t pv_client_close_reason(const pv_client* client);
+PV_API uint32_t pv_client_state(const pv_client* client);
+PV_API uint32_t pv_client_refuse_reason(const pv_client* client);
+PV_API uint32_t pv_client_close_reason(const pv_client* client);
 
-uint32_t pv_client_tick_hz(const pv_client* client);
-uint32_t pv_client_newest_tick(const pv_client* client);
-uint32_t pv_client_newest_packet(const pv_client* client);
-uint32_t pv_client_ghost_count(const pv_client* client);
+PV_API uint32_t pv_client_tick_hz(const pv_client* client);
+PV_API uint32_t pv_client_newest_tick(const pv_client* client);
+PV_API uint32_t pv_client_newest_packet(const pv_client* client);
+PV_API uint32_t pv_client_ghost_count(const pv_client* client);
 /* Fills an array with all ghosts as of a tick that may lie between two; returns their number. */
-uint32_t pv_client_collect(pv_client* client, double tick);
-const pv_instance* pv_client_instances(const pv_client* client);
+PV_API uint32_t pv_client_collect(pv_client* client, double tick);
+PV_API const pv_instance* pv_client_instances(const pv_client* client);
 /* Events since the last call; returns their number. */
-uint32_t pv_client_take_events(pv_client* client);
-const pv_event* pv_client_events(const pv_client* client);
+PV_API uint32_t pv_client_take_events(pv_client* client);
+PV_API const pv_event* pv_client_events(const pv_client* client);
 /* Of the same time as the events taken last: one for each ghost and snapshot, to be looked at
  * behind them. */
-uint32_t pv_client_relation_count(const pv_client* client);
-const pv_relation* pv_client_relations(const pv_client* client);
+PV_API uint32_t pv_client_relation_count(const pv_client* client);
+PV_API const pv_relation* pv_client_relations(const pv_client* client);
 /* Of its group, itself for a root; PV_NO_GHOST for one that is not held. */
-uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost);
+PV_API uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost);
 /* Grids of nodes in a shared mode (docs/shared.md), and the cell of a ghost by its last place: the
  * same number as on the server. PV_NO_CELL: no such ghost or grid, or its place is in no cell. */
-uint32_t pv_client_cell_grid_count(const pv_client* client);
-uint32_t pv_client_cell_of(const pv_client* client, uint32_t ghost, uint32_t grid);
-const pv_stats* pv_client_stats(pv_client* client);
+PV_API uint32_t pv_client_cell_grid_count(const pv_client* client);
+PV_API uint32_t pv_client_cell_of(const pv_client* client, uint32_t ghost, uint32_t grid);
+PV_API const pv_stats* pv_client_stats(pv_client* client);
 /* 0 of a field that is no number. */
-double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
+PV_API double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component,
+                              uint32_t field);
 /* A text field: zero-terminated, any bytes but zeros; valid until the next call of anything. */
-const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component, uint32_t field);
+PV_API const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component,
+                                  uint32_t field);
 /* A rotation field: x, y, z, w, of length 1; valid until the next call of anything. */
-const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
-                                uint32_t field);
+PV_API const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
+                                       uint32_t field);
 /* How a ghost was turned at a tick, in the world, by the orientation of its kind: x, y, z, w, of
    length 1; valid until the next call of anything. */
-const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick);
+PV_API const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick);
 /* A reference field: a ghost that is held, or PV_NO_GHOST. */
-uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
-                             uint32_t field);
+PV_API uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
+                                    uint32_t field);
 /* 1: we are told the component, and its values are those of now. */
-uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component);
+PV_API uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component);
 /* How the copy of a ghost is kept that has left: 0 it is not, 1 frozen, 2 stale, 3 out of sight. */
-uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
+PV_API uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
 /* 1: everything that was relevant at the join has arrived. */
-uint32_t pv_client_is_view_complete(const pv_client* client);
+PV_API uint32_t pv_client_is_view_complete(const pv_client* client);
 
-/* Calls of the server since the last time, in order; returns their number. Take them after every
+/* Arguments that are no numbers, texts and rotations, are 0, and cannot be given.
+ * Calls of the server since the last time, in order; returns their number. Take them after every
  * pv_client_receive. */
-uint32_t pv_client_take_calls(pv_client* client);
-const pv_call* pv_client_calls(const pv_client* client);
-const double* pv_client_call_values(const pv_client* client);
+PV_API uint32_t pv_client_take_calls(pv_client* client);
+PV_API const pv_call* pv_client_calls(const pv_client* client);
+PV_API const double* pv_client_call_values(const pv_client* client);
 /* Calls the server with `count` arguments, as doubles at pv_client_input. ghost: PV_NO_GHOST for a
  * call that is about none. 1 when it is under way; else 0: no such call to the server or ghost, not
  * ours to make, or too many wait. */
-uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
+PV_API uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
+
+/* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message.
+ * Take them after every pv_client_receive. */
+PV_API uint32_t pv_client_next_message(pv_client* client);
+PV_API const uint8_t* pv_client_message(const pv_client* client);
+PV_API uint32_t pv_client_message_size(const pv_client* client);
 
 /* The schema, once it has arrived (state 2). Names are zero-terminated. */
-uint32_t pv_client_kind_count(const pv_client* client);
-const char* pv_client_kind_name(const pv_client* client, uint32_t kind);
-uint32_t pv_client_component_count(const pv_client* client);
-const char* pv_client_component_name(const pv_client* client, uint32_t component);
-uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
-const char* pv_client_field_name(const pv_client* client, uint32_t component, uint32_t field);
-uint32_t pv_client_rpc_count(const pv_client* client);
-const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);
+PV_API uint32_t pv_client_kind_count(const pv_client* client);
+PV_API const char* pv_client_kind_name(const pv_client* client, uint32_t kind);
+PV_API uint32_t pv_client_component_count(const pv_client* client);
+PV_API const char* pv_client_component_name(const pv_client* client, uint32_t component);
+PV_API uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
+PV_API const char* pv_client_field_name(const pv_client* client, uint32_t component,
+                                        uint32_t field);
+PV_API uint32_t pv_client_rpc_count(const pv_client* client);
+PV_API const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);
 /* 1: from clients to the server. */
-uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc);
-uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc);
-const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint32_t argument);
-const char* pv_client_world_name(const pv_client* client);
+PV_API uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc);
+PV_API uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc);
+PV_API const char* pv_client_argument_name(const pv_client* client, uint32_t rpc,
+                                           uint32_t argument);
+PV_API const char* pv_client_world_name(const pv_client* client);
 
 #ifdef __cplusplus
 }

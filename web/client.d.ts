@@ -66,7 +66,7 @@ export interface RemoteCall {
   name: string;
   /** What it is about, or NO_GHOST. */
   ghost: number;
-  /** Arguments by name. */
+  /** Arguments by name; 0 for texts and rotations, which this client does not read. */
   values: Record<string, number>;
 }
 
@@ -100,6 +100,8 @@ export class PurviewClient {
   /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
+  /** What the server's game has sent with `Server::send_message`, in order. */
+  on(name: "message", listener: (bytes: Uint8Array) => void): () => void;
   /** Before what is due is sent. */
   on(name: "turn", listener: () => void): () => void;
   /** A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts. */

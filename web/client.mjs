@@ -51,7 +51,7 @@ export class PurviewClient {
     this.#options = { role: "player", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "call", "turn". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "call", "message", "turn". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -260,7 +260,9 @@ export class PurviewClient {
     this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
     if (!this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
     this.#flush();
+    const socket = this.#socket;
     this.#followState();
+    if (this.#socket !== socket || !this.#tell(this.#takeMessages())) return;
     // Timers of a page in the background are rare: what arrives is acknowledged without them.
     const late = performance.now() - this.#turnedAt > Math.min(this.#options.turnMs, TURN_MS_MAX);
     if (late || this.#state === "joining") this.#turn();
@@ -329,6 +331,16 @@ export class PurviewClient {
       const values = Object.fromEntries(calls[rpc].arguments.map((name, a) => [name, all[first + a]]));
       return ["call", { name: calls[rpc].name, ghost, values }];
     });
+  }
+
+  #takeMessages() {
+    const messages = [];
+    while (this.#exports.pv_client_next_message(this.#handle) === 1) {
+      const at = this.#exports.pv_client_message(this.#handle);
+      const size = this.#exports.pv_client_message_size(this.#handle);
+      messages.push(["message", new Uint8Array(this.#exports.memory.buffer, at, size).slice()]);
+    }
+    return messages;
   }
 
   #followState() {

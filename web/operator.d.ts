@@ -12,8 +12,16 @@ export interface RuleNode {
   members?: string;
   combine?: string;
   refresh?: string;
+  /** How observers are told: docs/shared.md. */
+  mode?: string;
+  widen_m?: number;
+  lazy_leave?: boolean;
   /** Default true. */
   enabled?: boolean;
+  urgency?: number;
+  every_ticks?: number;
+  /** What becomes of the copy of an entity that leaves. */
+  leave?: string;
 }
 
 export interface Rules {

@@ -22,7 +22,6 @@ namespace purview::app {
 namespace {
 
 /// Bots that join per second and thread: a crowd at a gate, not a flood.
-constexpr std::uint32_t joins_per_second = 400;
 constexpr std::size_t datagrams_per_read = 4096;
 constexpr Micros publish_every_us = 200'000;
 constexpr Micros sample_every_us = 1'000'000;
@@ -233,7 +232,8 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
     const Micros start = net::now();
     const Micros period = 1'000'000 / options.send_hz;
     std::vector<Micros> due(bots.size());
-    for (std::size_t i = 0; i < bots.size(); ++i) due[i] = start + i * 1'000'000 / joins_per_second;
+    for (std::size_t i = 0; i < bots.size(); ++i)
+        due[i] = start + i * 1'000'000 / bots_joining_per_second;
     Micros publish_due = start;
     Micros sample_due = start;
     std::array<epoll_event, 256> events{};
@@ -265,6 +265,7 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
 }
 
 BotCrew::BotCrew(const BotOptions& options) : options_(options) {
+    (void)net::raise_descriptor_limit();
     const std::uint32_t threads = std::max(1U, options.threads);
     SplitMix random(options.seed);
     for (std::uint32_t t = 0; t < threads; ++t) {
@@ -313,6 +314,19 @@ void BotCrew::stop() {
     stop_ = true;
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+}
+
+std::size_t BotCrew::size() const {
+    std::size_t count = 0;
+    for (const auto& squad : squads_) count += squad->bots.size();
+    return count;
+}
+
+std::string BotCrew::trouble() const {
+    for (const auto& squad : squads_) {
+        if (!squad->trouble.empty()) return squad->trouble;
+    }
+    return {};
 }
 
 BotReport BotCrew::report() const {

@@ -40,6 +40,9 @@ struct BotOptions {
     const vale::Ground* ground = nullptr;
 };
 
+/// Of each thread; they do not come all at once.
+inline constexpr std::uint32_t bots_joining_per_second = 400;
+
 class BotCrew {
   public:
     explicit BotCrew(const BotOptions& options);
@@ -48,6 +51,9 @@ class BotCrew {
     void start();
     /// Says good-bye and ends the threads.
     void stop();
+    /// Bots that have a socket; of those that have none, why. Before start().
+    std::size_t size() const;
+    std::string trouble() const;
     /// As of the last completed turn; any thread.
     BotReport report() const;
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -15,7 +14,9 @@
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "net/thread_pool.hpp"
+#include "output.hpp"
 #include "proof.hpp"
+#include "replay_command.hpp"
 
 namespace purview::app {
 
@@ -24,9 +25,6 @@ using nlohmann::json;
 namespace {
 
 volatile bool stop_requested = false;
-
-/// Bots join within this time; what is judged is what comes after.
-constexpr double settle_seconds = 5;
 
 /// A server that waits longer than this share of the time for a processor shares its machine with
 /// others: that it is late says nothing about it. Its own bots and checks keep it waiting for half
@@ -43,15 +41,8 @@ double percentile(std::vector<float> values, double share) {
 
 bool write_report(const json& report, const std::string& path) {
     if (path.empty()) return true;
-    if (path == "-") {
-        std::cout << report.dump(2) << std::endl;
-        return true;
-    }
-    std::ofstream out(path);
-    out << report.dump(2) << "\n";
-    if (out.good()) return true;
-    spdlog::error("cannot write {}", path);
-    return false;
+    // Names and arguments may be any bytes.
+    return write_out(report.dump(2, ' ', false, json::error_handler_t::replace) + "\n", path);
 }
 
 /// The table goes where the JSON does not.
@@ -105,13 +96,18 @@ struct Mark {
 class Judge {
   public:
     Judge(ServerApp& app, const DemoOptions& options, std::uint32_t clients)
-        : app_(app), options_(options), clients_(clients) {}
+        : app_(app),
+          options_(options),
+          clients_(clients),
+          settle_seconds_(settle_seconds(options)),
+          next_sample_(settle_seconds_) {}
 
     void begin() { start_ = net::now(); }
 
+    double seconds() const { return static_cast<double>(net::now() - start_) / 1e6; }
     void after_tick() {
-        const double seconds = static_cast<double>(net::now() - start_) / 1e6;
-        if (seconds < settle_seconds) return;
+        const double seconds = this->seconds();
+        if (seconds < settle_seconds_) return;
         if (!settled_) {
             first_ = mark(seconds);
             settled_ = true;
@@ -182,7 +178,8 @@ class Judge {
     std::uint32_t clients_;
     Micros start_ = 0;
     bool settled_ = false;
-    double next_sample_ = settle_seconds;
+    double settle_seconds_;
+    double next_sample_;
     Mark first_;
     Mark last_;
     std::uint32_t clients_min_ = ~0U;
@@ -204,7 +201,7 @@ void Judge::require_driving(const BotReport& bots, double seconds, bool judges_p
     require("carts driven at the end", driven.driving, ">=", 0.5 * bots.drivers);
     require("shots", static_cast<double>(driven.shots), ">=", 0.2 * bots.drivers * seconds);
     // Bots that get no turn aim at what they saw long ago: then a slow build says nothing.
-    const double ought = app_.world->file.tick_hz * options_.serve.seconds;
+    const double ought = app_.world->file.tick_hz * seconds;
     const bool keeps_up = static_cast<double>(app_.loop->stats().ticks) >= 0.5 * ought;
     if (judges_pace || keeps_up) {
         require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
@@ -378,6 +375,10 @@ void announce(const ServerApp& app) {
 
 }  // namespace
 
+double settle_seconds(const DemoOptions& options) {
+    return std::max(5.0, 2.0 + static_cast<double>(options.bots.clients) / bots_joining_per_second);
+}
+
 int run_serve(const ServeOptions& options, const std::string& json_path) {
     std::string problem;
     auto app = ServerApp::open(options, problem);
@@ -406,19 +407,24 @@ int run_bots(const BotOptions& options, double seconds, const std::string& repor
              const std::vector<FailCondition>& fail_if) {
     net::stop_on_signals(&stop_requested);
     BotCrew crew(options);
+    if (crew.size() == 0) {
+        spdlog::error("{}", crew.trouble());
+        return 1;
+    }
     crew.start();
-    const Micros end = net::now() + static_cast<Micros>(seconds * 1e6);
+    const Micros begin = net::now();
+    const Micros end = begin + static_cast<Micros>(seconds * 1e6);
     BotReport report;
-    for (Micros told = net::now(); !stop_requested && net::now() < end;) {
+    for (Micros told = begin; !stop_requested && net::now() < end;) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         if (net::now() - told < 1'000'000) continue;
         told = net::now();
         report = crew.report();
-        spdlog::info("{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms",
-                     report.joined, report.clients, report.ghosts_mean,
-                     static_cast<double>(report.bytes_received) / 1000 /
-                         std::max(0.001, seconds - static_cast<double>(end - told) / 1e6),
-                     report.of(Sampled::rtt_ms).p50);
+        spdlog::info(
+            "{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms", report.joined,
+            report.clients, report.ghosts_mean,
+            static_cast<double>(report.bytes_received) * 1000 / static_cast<double>(told - begin),
+            report.of(Sampled::rtt_ms).p50);
     }
     report = crew.report();
     crew.stop();
@@ -465,13 +471,16 @@ int run_demo(DemoOptions options) {
             });
         proof->check_truth_apart(threads.executor());
         proof->set_clock(net::thread_cpu_now);
+        proof->set_asking([&app](ObserverId o) { app->border->note(state_note(o)); });
         app->loop->set_watching([&proof] { return proof->spent_us(); });
         if (!app->border->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
     }
     BotCrew crew(options.bots);
     NodeClient node;
     if (options.with_node) {
-        if (problem = node.start(*app, options.serve.seconds); !problem.empty()) {
+        constexpr double for_ever = 1e7;
+        const double seconds = options.serve.seconds > 0 ? options.serve.seconds : for_ever;
+        if (problem = node.start(*app, seconds); !problem.empty()) {
             spdlog::error("{}", problem);
             return 1;
         }
@@ -482,6 +491,12 @@ int run_demo(DemoOptions options) {
         app->border->tick(net::now());
         proof->check_tick();
     }
+    BotReport bots;
+    double seconds = 0;
+    app->loop->set_ending([&] {  // as they are before the server says good-bye
+        bots = crew.report();
+        seconds = judge.seconds();
+    });
     judge.begin();
     app->loop->run(&stop_requested, options.serve.seconds, [&] {
         if (options.check) {
@@ -492,18 +507,21 @@ int run_demo(DemoOptions options) {
     });
     json node_report = json::object();
     const int node_exit = options.with_node ? node.finish(node_report) : 0;
-    const BotReport bots = crew.report();
     crew.stop();
-    if (!app->finish_recording()) return 1;
+    const bool is_recorded = app->finish_recording();
     if (!options.check) {
-        if (!tell_bots(bots, json_of(bots), options.json_path)) return 1;
+        if (!tell_bots(bots, json_of(bots), options.json_path) || !is_recorded) return 1;
         return is_met(options.fail_if, bots) ? 3 : 0;
     }
+    if (seconds <= settle_seconds(options)) {
+        spdlog::error("stopped before there was anything to judge");
+        return 1;
+    }
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
-    json report = judge.finish(*proof, bots, options.serve.seconds, node_exit, node_report);
+    json report = judge.finish(*proof, bots, seconds, node_exit, node_report);
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
-    if (!tell_bots(bots, report, options.json_path)) return 1;
+    if (!tell_bots(bots, report, options.json_path) || !is_recorded) return 1;
     spdlog::info("{} digests and {} relevant sets checked, {} and {} wrong; {}",
                  proof->counters().digests_checked, proof->counters().truth_checked,
                  proof->counters().digest_mismatches, proof->counters().truth_mismatches,

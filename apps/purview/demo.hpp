@@ -24,6 +24,8 @@ struct DemoOptions {
     std::string command;     ///< as typed, for the report
 };
 
+/// In which all bots join; what is judged is what comes after.
+double settle_seconds(const DemoOptions& options);
 /// Exit code: 0 ok, 1 run time, 3 a check failed.
 int run_demo(DemoOptions options);
 int run_serve(const ServeOptions& options, const std::string& json_path);

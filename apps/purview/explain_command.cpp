@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <cstdio>
-
+#include "output.hpp"
 #include "scene/rule_text.hpp"
 
 namespace purview::app {
@@ -27,8 +26,7 @@ int print_answer(const json& reply, bool as_json) {
                               reply.at("observer").get<unsigned>(),
                               reply.at("index").get<unsigned>(), reply.at("tick").get<unsigned>(),
                               scene::plain_text(reply.at("text").get<std::string>(), "\n"));
-    std::printf("%s", text.c_str());
-    return 0;
+    return write_out(text) ? 0 : 1;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //
 // One program: purview serve | bots | demo | explain | rules | replay. Reports go to standard
 // output, messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -50,6 +51,18 @@ void use_world(const WorldChoice& choice, ServeOptions& options) {
                      : !choice.trace.empty() ? WorldSource::trace
                                              : WorldSource::toml;
     options.world_path = choice.toml + choice.map + choice.trace;
+}
+
+/// As CLI::Range, which takes what is no number.
+CLI::Validator number_between(double least, double most) {
+    return CLI::Validator(
+        [least, most](std::string& text) -> std::string {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most)
+                return {};
+            return "'" + text + "' is not in " + fmt::format("[{} - {}]", least, most);
+        },
+        fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
 /// "127.0.0.1:7780" or "[::1]:7780".
@@ -145,6 +158,20 @@ bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailC
     return wrong.empty();
 }
 
+/// As typed, but for secrets.
+std::string command_line(int argc, char** argv) {
+    constexpr std::string_view secret = "--operator-token";
+    std::string out = "purview";
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        out += " ";
+        out += argv[i - 1] == secret                     ? "..."
+               : word.substr(0, secret.size()) == secret ? secret
+                                                         : word;
+    }
+    return out;
+}
+
 constexpr int usage_error = 2;
 constexpr const char* record_help =
     "everything that reaches and leaves the server, for replay (docs/recording.md)";
@@ -187,7 +214,7 @@ int main(int argc, char** argv) {
                      "bytes per client and tick; default: as the world says")
         ->check(CLI::Range(128, 1 << 20));
     serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
-        ->check(CLI::Range(0.0, 1e7));
+        ->check(number_between(0, 1e7));
     serve_command->add_flag("--allow-jumps", serve.players_jump,
                             "players may be anywhere at once, as bots with a --movement want");
     serve_command->add_option("--record", serve.record_path, record_help);
@@ -205,11 +232,11 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 60'000))
         ->capture_default_str();
     bots_command->add_option("--seconds", bots_seconds)
-        ->check(CLI::Range(0.1, 1e6))
+        ->check(number_between(0.1, 1e6))
         ->capture_default_str();
     bots_command->add_option("--seed", bots.seed)->capture_default_str();
     bots_command->add_option("--loss", bots.loss, "share of datagrams lost, each way")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_between(0, 1))
         ->capture_default_str();
     bots_command->add_option("--jitter", bots.jitter_ms, "added delay, 0 to this many ms")
         ->check(CLI::Range(0, 10'000))
@@ -263,7 +290,7 @@ int main(int argc, char** argv) {
     demo_command
         ->add_option("--loss", demo.bots.loss,
                      "share of the bots' datagrams lost, each way; with --check 0.02")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(number_between(0, 1));
     demo_command->add_option("--jitter", demo.bots.jitter_ms, "ms")
         ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
@@ -273,7 +300,7 @@ int main(int argc, char** argv) {
                            "operators may read and try rules, but not set them");
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
     demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")
-        ->check(CLI::Range(0.0, 1e7));
+        ->check(number_between(0, 1e7));
     demo_command->add_flag("--check", demo.check,
                            "prove what every client holds; exit code 3 if something does not hold");
     demo_command->add_flag("!--no-pace", demo.judge_pace,
@@ -300,6 +327,10 @@ int main(int argc, char** argv) {
 
     if (*serve_command) {
         use_world(serve_world, serve);
+        if (!purview::net::is_numeric_address(serve.host)) {
+            spdlog::error("--host: '{}' is not a numeric address", serve.host);
+            return usage_error;
+        }
         if (!purview::net::is_loopback(serve.host) && !serve.no_operator &&
             serve.operator_token.size() < token_size_min) {
             spdlog::error(
@@ -341,8 +372,7 @@ int main(int argc, char** argv) {
         return run_replay(replay);
     }
     use_world(demo_world, demo.serve);
-    for (int i = 0; i < argc; ++i)
-        demo.command += (i == 0 ? "" : " ") + std::string(i == 0 ? "purview" : argv[i]);
+    demo.command = command_line(argc, argv);
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
         if (demo.serve.seconds == 0) demo.serve.seconds = 20;
@@ -351,6 +381,11 @@ int main(int argc, char** argv) {
         demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
+    if (demo.check && demo.serve.seconds <= settle_seconds(demo)) {
+        spdlog::error("--check: {} bots join in {} s: --seconds must be more", demo.bots.clients,
+                      settle_seconds(demo));
+        return usage_error;
+    }
     demo.serve.players_jump = demo.bots.movement != Movement::roam;
     return run_demo(demo);
 }

@@ -297,6 +297,7 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
                           std::to_string(sequence) + ", tick " +
                           std::to_string(server_->current_tick()) + "; its state is asked for");
         checker.keep_states();
+        if (asking_) asking_(session.observer);
         (void)server_->data().request_state(session.observer);
     }
 }

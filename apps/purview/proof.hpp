@@ -62,6 +62,8 @@ class Proof final : public ReplicationTap {
     void set_clock(Micros (*clock)()) { clock_ = clock; }
     /// How long the server's calls to the tap have taken so far, in microseconds.
     Micros spent_us() const noexcept { return spent_us_; }
+    /// Called before a client whose digest differs is asked for its whole state.
+    void set_asking(std::function<void(ObserverId)> asking) { asking_ = std::move(asking); }
     /// After every tick, before anything else happens to the server: world, relevant sets and
     /// ghosts are still those of the tick.
     void check_tick();
@@ -126,6 +128,7 @@ class Proof final : public ReplicationTap {
     std::vector<EntityId> last_roots_;
     ProofCounters counters_;
     std::vector<std::string> mismatches_;
+    std::function<void(ObserverId)> asking_;
     Micros (*clock_)() = nullptr;
     Micros spent_us_ = 0;
 };

@@ -17,6 +17,7 @@ namespace purview::app {
 
 namespace {
 
+constexpr std::string_view state_prefix = "state ";
 constexpr std::string_view operator_prefix = "operator ";
 
 const char* name_of(WorldSource source) {
@@ -57,6 +58,12 @@ bool stays_here(const std::string& path) {
 }
 
 std::string do_note(ServerApp& app, std::string_view note) {
+    if (note.substr(0, state_prefix.size()) == state_prefix) {
+        std::uint32_t observer = 0;
+        if (!read_number(note.substr(state_prefix.size()), observer)) return "a malformed note";
+        (void)app.server->data().request_state(ObserverId{observer});
+        return {};
+    }
     if (note.substr(0, operator_prefix.size()) != operator_prefix) return "an unknown note";
     note.remove_prefix(operator_prefix.size());
     const std::size_t space = note.find(' ');
@@ -79,6 +86,10 @@ std::map<std::string, std::string> options_of(const ServeOptions& options,
             {"sessions_per_host_max", std::to_string(options.sessions_per_host_max)},
             {"players_jump", options.players_jump ? "1" : "0"},
             {"rules_read_only", options.rules_read_only ? "1" : "0"}};
+}
+
+std::string state_note(ObserverId observer) {
+    return fmt::format("{}{}", state_prefix, static_cast<std::uint32_t>(observer));
 }
 
 std::string operator_note(std::uint32_t connection, std::string_view text) {

@@ -25,5 +25,7 @@ int run_replay(const ReplayOptions& options);
 std::map<std::string, std::string> options_of(const ServeOptions& options, const WorldSetup& world);
 /// What an operator asks, as a note: he may change rules.
 std::string operator_note(std::uint32_t connection, std::string_view text);
+/// That a client is asked for all that it holds.
+std::string state_note(ObserverId observer);
 
 }  // namespace purview::app

@@ -6,9 +6,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "admin/rule_json.hpp"
+#include "output.hpp"
 #include "scene/interest_file.hpp"
 
 namespace purview::app {
@@ -79,8 +79,7 @@ int print_answer(const json& reply, const scene::InterestEntry* file, bool as_js
     } else {
         out = trial_of(reply);
     }
-    std::printf("%s", out.c_str());
-    return 0;
+    return write_out(out) ? 0 : 1;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t players = 100, tick_hz = 30, ack_ticks = 2;
 constexpr float ring_m = 800, relevance_m = 200, speed_mps = 20, crowd_m = 20;
+constexpr std::uint32_t entities_max = 1024;
 constexpr float two_pi = 6.2831853F;
 
 struct Place {
@@ -55,65 +56,23 @@ struct PlayerSchema {
     KindId player{};
 };
 
-class OnePlace {
+/// What happens in it, whoever looks.
+class Life {
   public:
-    explicit OnePlace(float loss)
-        : straight_(schema_.schema,
-                    {relevance_m, ServerDef{}.budget_bytes_per_tick, ack_ticks, loss}),
-          blind_(schema_.schema, relevance_m),
-          random_(7) {
-        StageDef def;
-        def.server.schema = &schema_.schema;
-        def.server.tick_hz = tick_hz;
-        def.server.rules.bounds_min = {-1024, -1024, 0};
-        def.server.rules.bounds_max = {1024, 1024, 0};
-        def.server.rules.entities_expected = players;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(relevance_m))};
-        def.server.rules.nodes = {node};
-        def.server.entities_max = 1024;
-        def.clients = players;
-        def.watchers = 4;
-        def.loss = loss;
-        def.ack_ticks = ack_ticks;
-        Script script;
-        script.populate = [this](World& world) { populate(world); };
-        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
-            (void)server.world().set_owner(players_[c], o);
-            (void)server.interest().set_main_entity(o, players_[c]);
-        };
-        script.simulate = [this](Server& server, Tick) { run(server.world()); };
-        stage.emplace(def, std::move(script));
-        meter.emplace(schema_.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
-    }
-    /// Seconds until the last one is in the crowd.
-    static std::uint32_t ticks_to_run() {
-        return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
-    }
-    EncodeCost encode_straight() { return straight_.encode(stage->server().world(), players_); }
-    EncodeCost encode_blind() { return blind_.encode(stage->server().world(), players_, nullptr); }
-    /// Of the straight encoder, at rest.
-    Checked check_straight() { return straight_.check_at_rest(stage->server().world(), players_); }
+    explicit Life(const PlayerSchema& schema) : schema_(&schema), random_(7) {}
 
-    std::optional<Stage> stage;
-    std::optional<WireMeter> meter;
-
-  private:
     void populate(World& world) {
         for (std::uint32_t i = 0; i < players; ++i) {
             const float angle = two_pi * static_cast<float>(i) / players;
             const Vec3 at{std::cos(angle) * ring_m, std::sin(angle) * ring_m, 0};
-            players_.push_back(world.spawn(schema_.player, at).value());
+            players_.push_back(world.spawn(schema_->player, at).value());
         }
     }
     /// Towards the middle, each on a path of its own; there they run about.
-    void run(World& world) {
+    void live(World& world) {
         for (const EntityId player : players_) {
             Vec3 at = world.place_of(player);
-            Motion* motion = world.edit(player, schema_.motion);
+            Motion* motion = world.edit(player, schema_->motion);
             const bool is_there = std::hypot(at.x, at.y) < crowd_m;
             const float home = std::atan2(-at.y, -at.x);
             const float heading = is_there ? motion->yaw + random_.between(-0.5F, 0.5F)
@@ -129,12 +88,61 @@ class OnePlace {
             (void)world.move(player, at);
         }
     }
+    const std::vector<EntityId>& observers() const noexcept { return players_; }
+    /// Everything, always.
+    static const std::vector<bool>* changed() noexcept { return nullptr; }
 
-    PlayerSchema schema_;
-    StraightEncoder straight_;
-    BlindEncoder blind_;
+  private:
+    const PlayerSchema* schema_;
     SplitMix random_;
     std::vector<EntityId> players_;
+};
+
+struct OnePlace {
+    explicit OnePlace(float loss)
+        : life(schema),
+          straight({&schema.schema, entities_max}, life,
+                   StraightEncoder(schema.schema, {relevance_m, ServerDef{}.budget_bytes_per_tick,
+                                                   ack_ticks, loss})),
+          blind({&schema.schema, entities_max}, life, BlindEncoder(schema.schema, relevance_m)) {
+        StageDef def;
+        def.server.schema = &schema.schema;
+        def.server.tick_hz = tick_hz;
+        def.server.rules.bounds_min = {-1024, -1024, 0};
+        def.server.rules.bounds_max = {1024, 1024, 0};
+        def.server.rules.entities_expected = players;
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {add(within(relevance_m))};
+        def.server.rules.nodes = {node};
+        def.server.entities_max = entities_max;
+        def.clients = players;
+        def.watchers = 4;
+        def.loss = loss;
+        def.ack_ticks = ack_ticks;
+        Script script;
+        script.populate = [this](World& world) { life.populate(world); };
+        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
+            (void)server.world().set_owner(life.observers()[c], o);
+            (void)server.interest().set_main_entity(o, life.observers()[c]);
+        };
+        script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
+        stage.emplace(def, std::move(script));
+        meter.emplace(schema.schema);
+        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+    }
+    /// Until the last one is in the crowd.
+    static std::uint32_t ticks_to_run() {
+        return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
+    }
+
+    PlayerSchema schema;
+    Life life;
+    std::optional<Stage> stage;
+    std::optional<WireMeter> meter;
+    OtherSide<Life, StraightEncoder> straight;
+    OtherSide<Life, BlindEncoder> blind;
 };
 
 }  // namespace
@@ -150,18 +158,16 @@ void scene_one_place(Report& report, const Options& options) {
         Meter ours, straight, blind;
     };
     const auto round = [&](std::uint32_t ticks, Meters& meters) {
-        for (Meter* meter : {&meters.ours, &meters.straight, &meters.blind}) meter->begin_round();
-        for (std::uint32_t i = 0; i < ticks; ++i) {  // A B A B
-            meters.ours.add(scene.stage->step());
-            meters.straight.add(scene.encode_straight());
-            meters.blind.add(scene.encode_blind());
-        }
+        meters.ours.begin_round();
+        for (std::uint32_t i = 0; i < ticks; ++i) meters.ours.add(scene.stage->step());
+        scene.straight.turn(ticks, meters.straight);
+        scene.blind.turn(ticks, meters.blind);
     };
     Checked checked;
     const auto rows = [&](const std::string& name, std::uint32_t rounds, std::uint32_t ticks) {
         Meters meters;
         scene.meter->reset();
-        for (std::uint32_t r = 0; r < rounds; ++r) {
+        for (std::uint32_t r = 0; r < rounds; ++r) {  // A B A B
             say_progress(name, "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
             round(ticks, meters);
         }
@@ -171,7 +177,7 @@ void scene_one_place(Report& report, const Options& options) {
                               meters.straight.row(name, "straight", players),
                               meters.blind.row(name, "blind", players)};
         made[0].checked = checked;
-        made[1].checked = scene.check_straight();
+        made[1].checked = scene.straight.check_at_rest();
         add_rows(report, made);
     };
     rows("one place, running", 3, OnePlace::ticks_to_run() / 3);

@@ -39,7 +39,8 @@ StraightEncoder::StraightEncoder(const Schema& schema, const Def& def)
     }
 }
 
-EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityId>& observers) {
+EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityId>& observers,
+                                   const std::vector<bool>*) {
     const Stopwatch watch;
     ++tick_;
     observers_.resize(observers.size());

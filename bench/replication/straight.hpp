@@ -11,6 +11,8 @@
 #include "core/hash.hpp"
 #include "purview/world.hpp"
 #include "replication/check.hpp"
+#include "replication/report.hpp"
+#include "world/world_data.hpp"
 
 namespace purview::bench {
 
@@ -37,8 +39,10 @@ class StraightEncoder {
     StraightEncoder(const Schema& schema, const Def& def);
 
     /// One tick for all observers, who stand on these entities: the same ones in every call. The
-    /// bytes are those of all, with a sequence number and the tick before each observer's.
-    EncodeCost encode(const World& world, const std::vector<EntityId>& observers);
+    /// bytes are those of all, with a sequence number and the tick before each observer's. What has
+    /// changed it does not ask.
+    EncodeCost encode(const World& world, const std::vector<EntityId>& observers,
+                      const std::vector<bool>* changed = nullptr);
     /// Encodes the world as it stands until nothing is left to tell. Pairs should then be near and
     /// told as they are, or far and gone.
     Checked check_at_rest(const World& world, const std::vector<EntityId>& observers);
@@ -100,6 +104,31 @@ class BlindEncoder {
     float range_m_;
     std::vector<Listed> list_;
     std::vector<std::byte> out_;
+};
+
+/// An encoder, and the same game as ours in a world of its own: sides run in turn, a round each,
+/// and none empties another's caches within one.
+template <class Life, class Encoder>
+class OtherSide {
+  public:
+    OtherSide(const WorldDef& def, const Life& life, Encoder encoder)
+        : world_(World::create(def).value()), life_(life), encoder_(std::move(encoder)) {
+        life_.populate(world_);
+    }
+    void turn(std::uint32_t ticks, Meter& meter) {
+        meter.begin_round();
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            life_.live(world_);
+            meter.add(encoder_.encode(world_, life_.observers(), life_.changed()));
+            world_.data().clear_changes();
+        }
+    }
+    Checked check_at_rest() { return encoder_.check_at_rest(world_, life_.observers()); }
+
+  private:
+    World world_;
+    Life life_;
+    Encoder encoder_;
 };
 
 }  // namespace purview::bench

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Areas of interest: regions that belong to an observer, any number, each under a key of the
-// caller's (BEHAVIOURS F4-F6, F26, F27). `KernelType::area` asks who is inside.
+// caller's (F4-F6, F26, F27 of docs/coverage.md). `KernelType::area` asks who is inside.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The cells of a neighbourhood as numbers (BEHAVIOURS P1-P3, P22, P28): row by row from 0 on.
+// The cells of a neighbourhood as numbers (P1-P3, P22, P28): row by row from 0 on.
 #pragma once
 
 #include <cstdint>

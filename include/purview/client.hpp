@@ -85,6 +85,11 @@ struct ReceivedRpc {
     std::span<const std::uint32_t> words;  ///< for read_rpc
 };
 
+/// Messages of the server's game that have arrived and that the program has not taken, and their
+/// bytes; then the oldest are dropped.
+inline constexpr std::size_t messages_received_max = 1'024;
+inline constexpr std::size_t messages_received_bytes = 1U << 20;
+
 struct ClientStats {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
@@ -96,8 +101,9 @@ struct ClientStats {
     std::uint64_t order_violations = 0;   ///< a child came without its parent
     std::uint32_t rtt_us = 0;             ///< smoothed; 0: not known yet
     std::uint64_t calls_received = 0;
-    std::uint64_t calls_waited = 0;   ///< came before their ghosts
-    std::uint64_t calls_dropped = 0;  ///< whose ghosts did not come, or that nobody took
+    std::uint64_t calls_waited = 0;      ///< came before their ghosts
+    std::uint64_t calls_dropped = 0;     ///< whose ghosts did not come, or that nobody took
+    std::uint64_t messages_dropped = 0;  ///< that nobody took
 };
 
 class ClientData;  // src/host
@@ -124,7 +130,8 @@ class Client {
     /// One command for the game, at most command_bytes_max: sent with the next tick and repeated in
     /// the packets after it, so that a single loss does not lose it.
     Status send_command(std::span<const std::byte> data);
-    /// A message of the server's game, in order; false when there is none.
+    /// A message of the server's game (Server::send_message), in order; false when there is none,
+    /// or the join is not through yet. The bytes are valid until the next call of this.
     bool next_message(std::span<const std::byte>& out);
 
     // -- calls; docs/rpc.md ---------------------------------------------------------------------

@@ -140,8 +140,8 @@ class GroupStep {
 /// How the server takes commands; part of ServerDef.
 struct InputSettings {
     InputOrder order = InputOrder::depth_first;
-    /// Commands that wait at the server while all is well: what jitter may eat, 1..16. Clients
-    /// speed up or slow down to keep it.
+    /// Commands that wait at the server while all is well: what jitter may eat, 1 to `lead_max`.
+    /// Clients speed up or slow down to keep it.
     std::uint32_t waiting_target = 2;
     /// Commands beyond one a tick that a client may make up for ticks without one, at most.
     std::uint32_t catch_up_max = 4;

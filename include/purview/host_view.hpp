@@ -35,8 +35,8 @@ class HostViewData;  // src/host
 class HostView {
   public:
     /// An observer of the server's own, under the server's rules: set its main entity, areas and
-    /// pairs as for any other. `server` and `presentation` outlive it. The status: see
-    /// InterestManager::add_observer.
+    /// pairs as for any other. `server` and `presentation` outlive it, and are not moved
+    /// meanwhile. The status: see InterestManager::add_observer.
     static Result<HostView> create(Server& server, HostPresentation& presentation);
     HostView(HostView&&) noexcept;
     HostView& operator=(HostView&&) noexcept;

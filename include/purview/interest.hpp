@@ -82,6 +82,8 @@ struct EntityDef {
 struct KindInterest {
     std::vector<NodeId> nodes;  ///< bound to them; none: the default node's (NodeMembers::unbound)
     /// Without a node it is relevant to nobody, instead of belonging to the default node (N42).
+    /// Nodes that take everything (NodeMembers::all) take it all the same; what no node may show
+    /// is EntityMode::explicit_only.
     bool never_default = false;
     EntityMode mode = EntityMode::nodes;  ///< where the entity's own is `nodes`
     bool owner_sees = true;               ///< false: owning it shows nothing (stage 3 is skipped)
@@ -113,6 +115,9 @@ enum class WindowUpdate : std::uint8_t {
     push = 2,       ///< every mover looks up the observers to whom its move matters
 };
 
+/// The most that InterestDef::areas_max may be.
+inline constexpr std::uint32_t observer_areas_max = 63;
+
 struct InterestDef {
     InterestRules rules;
     std::uint32_t flag_count = 0;   ///< at most 16
@@ -124,7 +129,8 @@ struct InterestDef {
     std::vector<std::string> value_names;
     std::vector<KindInterest> kinds;  ///< by KindId
     std::uint32_t observers_max = 65'536;
-    /// Areas of interest of one observer, the place of its main entity not counted; at most 63.
+    /// Areas of interest of one observer, the place of its main entity not counted; at most
+    /// observer_areas_max.
     std::uint32_t areas_max = 16;
     /// set_area replaces whatever other area there is (Fusion's shared mode).
     bool single_area = false;

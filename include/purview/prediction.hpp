@@ -98,7 +98,8 @@ class Prediction {
     // -- own groups -----------------------------------------------------------------------------
     /// Owned by us, and predicted after the newest command.
     bool is_predicted(GhostId member) const noexcept;
-    /// The predicted value after the newest command; null: not predicted.
+    /// The value after the newest command: predicted, or, of others' members of our groups, as last
+    /// heard (see is_predicted); null: in none of our groups.
     template <class T>
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_command()));

@@ -4,7 +4,8 @@
 // Rules as plain data: what a world file or a program says about interest. The interest engine
 // compiles them; the truth check reads the same text with other eyes. One `InterestRules` holds
 // nodes (which entities, and where to look for them); each node holds steps that count in order
-// (Unity RFC 0015; BEHAVIOURS N13-N18, N48).
+// (Unity RFC 0015; N13-N18, N48 of
+// docs/coverage.md).
 #pragma once
 
 #include <cstdint>
@@ -69,7 +70,7 @@ struct CellShape {
 
 /// Line of sight: what is asked of the SightTest, and what holds when it was not asked.
 struct SightDef {
-    std::uint32_t tests_per_tick = 64;  ///< for one observer; what does not fit waits its turn
+    std::uint32_t tests_per_tick = 64;  ///< entities, for one observer; the rest waits its turn
     std::uint32_t grace_ticks = 20;     ///< an answer holds no longer, at least 2
     bool shown_when_unknown = false;    ///< what is said of whoever was not tested in time
     bool predict = false;               ///< also from and to where both will be (set_lookahead)

@@ -342,7 +342,7 @@ class ComponentBuilder {
     ComponentBuilder& ranged(std::string_view name, float T::*member, float min, float max) {
         return add(name, member, FieldType::ranged, {min, max, 0});
     }
-    /// 32 bits; off by less than a quarter of a degree. What has no length is no rotation at all.
+    /// 32 bits; off by at most 0.28 of a degree. What has no length is no rotation at all.
     ComponentBuilder& rotation(std::string_view name, Rotation T::*member) {
         return add(name, member, FieldType::rotation, {});
     }

@@ -40,12 +40,13 @@ struct JoinRequest {
 };
 
 /// The game's code. Called inside Server::tick, on its thread, in the order of declaration. All may
-/// edit the world and call Server::interest(); none may call Server::tick or receive.
+/// edit the world and call Server::interest(); none may call Server::tick or receive, or throw.
 class Game {
   public:
     virtual ~Game() = default;
     /// A client wants in. True: the observer becomes ready when this returns; set its main entity
-    /// or area here. False: it is told "refused" and closed.
+    /// or area here; send_message, call_one and close know it already. False: it is told "refused"
+    /// and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
     virtual void left(Server& server, ObserverId observer) = 0;
@@ -84,6 +85,12 @@ struct ServerDef {
     /// By KindId: bindings to nodes of `rules`, mode, range; those that are missing have none.
     std::vector<KindInterest> kinds;
     InterestLevel level = InterestLevel::full;
+    // As in InterestDef.
+    std::uint32_t areas_max = 16;
+    bool single_area = false;
+    bool ready_requires_entity = false;
+    bool count_observers = false;
+    bool measure_changed = false;
     std::string world_name;
     std::uint32_t entities_max = 1U << 20;
     std::uint16_t group_members_max = 64;  ///< of one group, its root included
@@ -112,7 +119,8 @@ struct OutgoingDatagram {
     std::span<const std::byte> bytes;
 };
 
-/// Duration of each stage of the last tick, in microseconds, in the order of DESIGN §3.
+/// Duration of each stage of the last tick, in microseconds, in the order of ARCHITECTURE.md, "One
+/// tick".
 struct TickProfile {
     std::uint32_t receive_us = 0;
     std::uint32_t simulate_us = 0;
@@ -234,7 +242,7 @@ class Server {
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told.
     Status close(ObserverId observer, CloseReason reason);
-    /// Closes all sessions, and refuses new ones.
+    /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();
     /// An address that is gone for good (a WebSocket that closed).
     void address_closed(const Address& address);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Line of sight: what stands between a place and an entity, asked in batches (BEHAVIOURS M28, M38).
+// Line of sight: what stands between a place and an entity, asked in batches (M28, M38 of
+// docs/coverage.md).
 #pragma once
 
 #include <cstdint>

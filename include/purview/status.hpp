@@ -26,10 +26,10 @@ enum class [[nodiscard]] Status : std::uint8_t{
     capacity = 5,           ///< a declared limit is reached; nothing was changed
     duplicate = 6,          ///< it is there already
     not_found = 7,
-    would_cycle = 8,      ///< attaching here would make the entity its own ancestor
-    too_deep = 9,         ///< limit of depth of a group
-    too_large = 10,       ///< limit of members of a group, or of bytes of a message
-    orphaned = 11,        ///< the last node of the entity was removed: relevant to nobody
+    would_cycle = 8,  ///< attaching here would make the entity its own ancestor
+    too_deep = 9,     ///< limit of depth of a group
+    too_large = 10,   ///< limit of members of a group, or of bytes of a message
+    orphaned = 11,    ///< the last node of the entity was removed: only nodes that take all show it
     hidden_by_root = 12,  ///< a member cannot be shown: its root is denied or force hidden
     malformed = 13,       ///< bytes from outside that do not decode
     refused = 14,         ///< understood, and not allowed

@@ -16,6 +16,7 @@ struct pv_client {
     Client client;
     alignas(double) std::array<std::byte, 2048> input{};
     std::vector<std::byte> output;
+    std::vector<std::byte> message;
     std::vector<pv_instance> instances;
     std::vector<pv_event> events;
     std::vector<pv_relation> relations;
@@ -211,6 +212,21 @@ const pv_call* pv_client_calls(const pv_client* client) {
 
 const double* pv_client_call_values(const pv_client* client) {
     return client == nullptr ? nullptr : client->call_values.data();
+}
+
+uint32_t pv_client_next_message(pv_client* client) {
+    std::span<const std::byte> message;
+    if (client == nullptr || !client->client.next_message(message)) return 0;
+    client->message.assign(message.begin(), message.end());
+    return 1;
+}
+
+const uint8_t* pv_client_message(const pv_client* client) {
+    return client == nullptr ? nullptr : reinterpret_cast<const uint8_t*>(client->message.data());
+}
+
+uint32_t pv_client_message_size(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->message.size());
 }
 
 uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count) {

@@ -11,7 +11,7 @@ namespace purview::check {
 namespace {
 
 constexpr std::size_t no_slot = ~std::size_t{0};
-/// Overrides in a row that are followed (BEHAVIOURS F12).
+/// Overrides in a row that are followed (F12).
 constexpr unsigned overrides_max = 8;
 /// Few enough that what is said of them stays near the processor.
 constexpr std::size_t units_at_once = 256;

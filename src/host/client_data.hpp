@@ -85,6 +85,7 @@ class ClientData {
     void read_messages();
     bool read_welcome(std::span<const std::byte> message);
     bool read_cells(std::span<const std::byte> message);
+    void keep_message(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);
     void write_commands(BitWriter& out, std::uint64_t bits_reserved);
@@ -105,8 +106,9 @@ class ClientData {
     std::uint32_t packets_since_digest_ = 0;
     bool digest_due_ = false;
     std::deque<std::vector<std::byte>> messages_;
+    std::size_t message_bytes_ = 0;
     std::vector<std::byte> message_;
-    std::array<Micros, 256> sent_at_{};
+    std::array<Micros, PacketLink::under_way_max> sent_at_{};
     std::vector<DeliveryNotice> notices_;
     RpcOutbox calls_out_;
     RpcInbox calls_in_;

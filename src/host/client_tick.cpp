@@ -22,7 +22,7 @@ constexpr std::uint32_t command_repeats = 3;
 /// Of a grid.
 constexpr std::uint32_t cells_max = 1U << 20;
 /// Of commands for groups in one packet: 32 of some twelve bytes.
-constexpr std::uint64_t input_bits_max = 400 * 8;
+constexpr std::uint64_t input_bits_max = 800 * 8;
 
 }  // namespace
 
@@ -66,7 +66,8 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
             return;
         case PacketType::close:
             if (const auto close = read_close(datagram);
-                close && connection_id_ != 0 && close->connection_id == connection_id_) {
+                close && (state == ClientState::joining || state == ClientState::joined) &&
+                close->connection_id == connection_id_) {
                 state = ClientState::closed;
                 close_reason = close->reason;
             }
@@ -253,7 +254,7 @@ void ClientData::read_messages() {
                 if (good) inputs.messages.emplace_back(message.begin() + 1, message.end());
                 break;
             case ServerMessage::game:
-                messages_.emplace_back(message.begin() + 1, message.end());
+                keep_message(message.subspan(1));
                 break;
             default:
                 good = false;
@@ -288,10 +289,21 @@ void ClientData::send_state() {
     if (out.ok()) (void)stream_out_.send(out.written());
 }
 
+void ClientData::keep_message(std::span<const std::byte> message) {
+    messages_.emplace_back(message.begin(), message.end());
+    message_bytes_ += message.size();
+    while (messages_.size() > messages_received_max || message_bytes_ > messages_received_bytes) {
+        message_bytes_ -= messages_.front().size();
+        messages_.pop_front();
+        ++stats.messages_dropped;
+    }
+}
+
 bool ClientData::next_message(std::span<const std::byte>& out) {
-    if (messages_.empty()) return false;
+    if (messages_.empty() || state == ClientState::joining) return false;
     message_ = std::move(messages_.front());
     messages_.pop_front();
+    message_bytes_ -= message_.size();
     out = message_;
     return true;
 }

@@ -14,6 +14,9 @@ class HostViewData {
   public:
     HostViewData(Server& made_for, HostPresentation& made_with, ObserverId its)
         : server(&made_for), presentation(&made_with), observer(its) {}
+    HostViewData(const HostViewData&) = delete;
+    HostViewData& operator=(const HostViewData&) = delete;
+    ~HostViewData() { (void)server->interest().remove_observer(observer); }
 
     void update();
     bool is_shown(EntityId entity) const noexcept {
@@ -164,9 +167,7 @@ void HostViewData::update() {
 HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}
 HostView::HostView(HostView&&) noexcept = default;
 HostView& HostView::operator=(HostView&&) noexcept = default;
-HostView::~HostView() {
-    if (data_ != nullptr) (void)data_->server->interest().remove_observer(data_->observer);
-}
+HostView::~HostView() = default;
 
 Result<HostView> HostView::create(Server& server, HostPresentation& presentation) {
     auto observer = server.interest().add_observer();

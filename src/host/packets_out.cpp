@@ -30,6 +30,7 @@ void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
         out_bytes_.clear();
         out_next_ = 0;
     }
+    bytes_sent_ += bytes.size();
     out_.push_back({to, out_bytes_.size(), bytes.size()});
     out_bytes_.insert(out_bytes_.end(), bytes.begin(), bytes.end());
 }

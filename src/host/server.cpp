@@ -181,6 +181,11 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     if (!problem_of_sharing(made).empty()) return Status::bad_configuration;
     interest_def.kinds = made.kinds;
     interest_def.level = def.level;
+    interest_def.areas_max = def.areas_max;
+    interest_def.single_area = def.single_area;
+    interest_def.ready_requires_entity = def.ready_requires_entity;
+    interest_def.count_observers = def.count_observers;
+    interest_def.measure_changed = def.measure_changed;
     interest_def.observers_max = def.sessions_max + 16;
     auto interest = InterestManager::create(interest_def);
     if (!interest) return interest.error();

@@ -149,10 +149,6 @@ void ServerData::send() {
     inputs.groups.end_tick();
     world.data().clear_changes();
     if (any_owner_or_key_changed_) owner_or_key_changed_.clear_all();
-    bytes_sent_ = 0;
-    for (const auto& session : sessions) {
-        if (session->state != Session::State::probe) bytes_sent_ += session->bytes_sent;
-    }
 }
 
 }  // namespace purview

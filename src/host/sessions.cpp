@@ -247,7 +247,7 @@ Session* ServerData::find_session(ObserverId observer) noexcept {
 
 Status ServerData::close(ObserverId observer, CloseReason reason) {
     Session* session = find_session(observer);
-    if (session == nullptr) return Status::stale_id;
+    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
     mark_closed(*session, reason, true);
     return Status::ok;
 }
@@ -263,7 +263,8 @@ void ServerData::shut_down() {
 
 void ServerData::address_closed(const Address& address) {
     for (auto& session : sessions) {
-        if (session->address == address) mark_closed(*session, CloseReason::left, false);
+        if (session->state != Session::State::probe && session->address == address)
+            mark_closed(*session, CloseReason::left, false);
     }
 }
 
@@ -345,19 +346,21 @@ void ServerData::run_join(Server& server, Session& session) {
     auto observer = interest.add_observer();
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
+    if (observer) session.observer = *observer;  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, {session.role, session.name});
-    if (session.state != Session::State::joining) {  // the game has shut the server down
+    if (session.state != Session::State::joining) {  // the game has closed it, or shut down
+        session.observer = ObserverId::none;
         if (is_in) game_->left(server, *observer);
         if (observer) (void)interest.remove_observer(*observer);
         return;
     }
     if (!is_in) {
+        session.observer = ObserverId::none;
         if (observer) (void)interest.remove_observer(*observer);
         (void)session.stream_out.send(std::span(&no, 1));
         session.state = Session::State::accepted;  // the join timeout ends it
         return;
     }
-    session.observer = *observer;
     session.state = Session::State::joined;
     session.told_tick = tick_number;
     session.last_delivered = last_now_;
@@ -367,7 +370,9 @@ void ServerData::run_join(Server& server, Session& session) {
 }
 
 void ServerData::run_commands(Server& server, Session& session) {
-    for (std::size_t at = 0; at < session.commands.size();) {
+    // Whom the game closes has no say any more.
+    for (std::size_t at = 0;
+         at < session.commands.size() && session.state == Session::State::joined;) {
         const auto size = std::to_integer<std::size_t>(session.commands[at]);
         game_->command(server, session.observer,
                        std::span<const std::byte>(session.commands).subspan(at + 1, size));

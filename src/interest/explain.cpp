@@ -603,7 +603,9 @@ NodeSettings InterestData::settings(ObserverId id, EntityId entity) const {
     const std::uint32_t o = index_of(id);
     const Judge judge(*this, o);
     std::vector<ExplainedNode> nodes;
-    const Case now = case_of(o, unit_of(entity));
+    Case now = case_of(o, unit_of(entity));
+    // Below the full level everything is seen; how often is what nodes say all the same.
+    now.facts.sees_everything = observers_[o].sees_everything;
     if (judge.judge(now, &nodes) != Stage::node) return best;
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {

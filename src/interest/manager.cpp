@@ -37,7 +37,8 @@ InterestManager::~InterestManager() = default;
 Result<InterestManager> InterestManager::create(const InterestDef& def) {
     bool sound = problem_of(def.rules).empty() && def.flag_count <= Schema::flags_max &&
                  def.key_count <= Schema::keys_max && def.value_count <= Schema::values_max &&
-                 fits(def.rules, def) && def.observers_max < (1U << observer_index_bits);
+                 fits(def.rules, def) && def.observers_max < (1U << observer_index_bits) &&
+                 def.areas_max <= observer_areas_max;
     const auto& classes = def.rules.range_classes_m;
     for (const KindInterest& kind : def.kinds) {
         sound =

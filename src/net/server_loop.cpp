@@ -82,7 +82,9 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         }
     }
     stats_.waited_us = thread_waited_now() - waited;
+    if (ending_) ending_();
     border_.shut_down();
+    border_.tick(now());  // the game is told
     send();
     web_.wait_until(now() + 50'000);  // the last frames leave
 }

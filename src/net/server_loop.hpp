@@ -35,6 +35,9 @@ class ServerLoop {
     /// What this thread has spent so far, in microseconds, on whoever watches the ticks: not
     /// counted as theirs.
     void set_watching(std::function<Micros()> spent_us) { watching_ = std::move(spent_us); }
+    /// Called at the end of `run`, before sessions are closed and the game is told so in a last
+    /// tick.
+    void set_ending(std::function<void()> ending) { ending_ = std::move(ending); }
     const LoopStats& stats() const noexcept { return stats_; }
 
   private:
@@ -45,6 +48,7 @@ class ServerLoop {
     WebServer& web_;
     Micros period_us_;
     std::function<Micros()> watching_;
+    std::function<void()> ending_;
     LoopStats stats_;
 };
 

@@ -204,6 +204,13 @@ std::string to_text(const Address& address) {
     return "[" + std::string(text.data()) + "]:" + std::to_string(address.port);
 }
 
+bool is_numeric_address(const std::string& host) {
+    in_addr v4{};
+    in6_addr v6{};
+    return inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
+           inet_pton(AF_INET6, host.c_str(), &v6) == 1;
+}
+
 bool is_loopback(const std::string& host) {
     in_addr v4{};
     if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;

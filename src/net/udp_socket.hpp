@@ -78,6 +78,7 @@ class UdpSocket {
 
 /// "127.0.0.1:7777" or "[::1]:7777".
 std::string to_text(const Address& address);
+bool is_numeric_address(const std::string& host);
 /// True for 127.0.0.0/8 and ::1.
 bool is_loopback(const std::string& host);
 

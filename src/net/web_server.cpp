@@ -223,6 +223,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         response->body() = {body.data(), body.size()};
         response->prepare_payload();
         if (parser_->get().method() == http::verb::head) response->body() = {};
+        stream_.expires_after(std::chrono::milliseconds(server_.def.answer_timeout_ms));
         http::async_write(
             stream_, *response,
             [self = shared_from_this(), response, keep_alive](error_code error, std::size_t) {

@@ -31,6 +31,7 @@ struct WebDef {
     std::uint32_t connections_max = 1024;  ///< fewer where the system has no descriptors for them
     std::uint32_t connections_per_host_max = 64;
     std::uint32_t handshake_timeout_ms = 5'000;
+    std::uint32_t answer_timeout_ms = 60'000;  ///< until an answer is written
 };
 
 struct WebResource {

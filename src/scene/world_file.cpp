@@ -247,6 +247,17 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
     return compile_rules(world.interest, names, rules);
 }
 
+/// A kind of no node is meant to be seen by nobody.
+void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry,
+                          const InterestRules& rules) {
+    for (const NodeDesc& node : rules.nodes) {
+        if (node.members != NodeMembers::all) continue;
+        throw WorldError{text_of(world.path, entry.place) + ": 'kinds." + entry.name +
+                         ".nodes' is empty, but node '" + node.name +
+                         "' is for all: bind that node, or say mode = \"explicit\""};
+    }
+}
+
 Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,
                                                 const Schema& schema) {
     std::vector<KindInterest> kinds(schema.kinds().size());
@@ -260,6 +271,8 @@ Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const In
             KindInterest& kind = kinds[index];
             if (entry.nodes) {
                 kind.never_default = entry.nodes->empty();
+                if (kind.never_default && entry.mode == EntityMode::nodes)
+                    refuse_nodes_for_all(world, entry, rules);
                 for (const NameEntry& node : *entry.nodes)
                     kind.nodes.push_back(find_node(world, entry, node, rules));
             }

@@ -32,6 +32,14 @@ const answers = {
   pv_client_cell_grid_count: () => 2,
   pv_client_cell_of: (_, ghost, grid) => (ghost === 3 ? 20 + grid : -1),
 };
+let messages = [];
+answers.pv_client_next_message = () => {
+  const [bytes] = messages.splice(0, 1);
+  if (bytes !== undefined) new Uint8Array(memory.buffer, 16384).set(bytes);
+  answers.pv_client_message_size = () => bytes.length;
+  return bytes === undefined ? 0 : 1;
+};
+answers.pv_client_message = () => 16384;
 const module = new Proxy({ memory, _initialize: undefined }, {
   get: (its, name) => (name in its ? its[name] : (...rest) => { called.add(name); return answers[name]?.(...rest) ?? 0; }),
 });
@@ -51,6 +59,14 @@ assert.deepEqual([client.rootOf(3), client.rootOf(9)], [1, NO_GHOST]);
 assert.deepEqual([client.cellGridCount, client.cellOf(3), client.cellOf(3, 1), client.cellOf(9)], [2, 20, 21, NO_CELL]);
 new Float32Array(memory.buffer, 512, 4).set([0, 0, 1, 0]);
 assert.deepEqual(client.orientation(3, 10.5), [0, 0, 1, 0]);
+
+// Messages of the game, in order, once the client has joined; they are the listener's own.
+const heard = [];
+client.on("message", (bytes) => { assert.equal(client.state, "joined"); heard.push(bytes); });
+messages = [[1, 2, 3], [], [4]];
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+new Uint8Array(memory.buffer, 16384).fill(9);
+assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 
 // What came is told before whom it belongs to; a listener may look at anything.
 const told = [];

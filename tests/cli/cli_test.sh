@@ -188,6 +188,14 @@ case "$case_name" in
         run 2 bots --server nowhere
         in_err 'ADDRESS:PORT'
         run 2 serve --port 99999
+        run 2 serve --host localhost
+        in_err "'localhost' is not a numeric address"
+        run 2 serve --seconds nan
+        run 2 bots --loss nan
+        run 1 bots --server localhost:7 --seconds 50
+        in_err 'not a numeric address'
+        run 2 demo --check --bots 3000 --seconds 9
+        in_err '3000 bots join in 9.5 s: --seconds must be more'
         run 2 demo --map a.json --trace b.csv
         run 0 --help
         in_out 'Examples:'
@@ -491,6 +499,10 @@ PY
         run 0 serve --port 0 --seconds 2 --json -
         in_err 'world=vale'
         sed 1d "$dir/out" | python3 -c 'import json, sys; assert json.load(sys.stdin)["entities"] > 20000' || fail 'standard output is not the report'
+        run 1 serve --port 0 --seconds 0.5 --json /dev/full
+        in_err 'cannot write /dev/full'
+        if "$program" serve --port 0 --seconds 0.5 --json - >/dev/full 2>"$dir/err"; then fail 'a full disk is no error'; fi
+        in_err 'cannot write to standard output'
         ;;
     bots_and_serve)
         "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
@@ -564,11 +576,16 @@ PY
         [ -z "${3:-}" ] || bots=120  # a build with sanitizers takes several times as long for each
         run 0 demo --check ${3:+"$3"} --map "$dir/map.json" --bots $bots --seconds 12 --port 0 --json "$dir/report.json"
         in_err 'everything holds'
+        # What is told of bots is so at the end, not after the server's good-bye.
+        python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["bots_joined"] == report["bots"] and report["bots_closed"] == 0, report' \
+            "$dir/report.json" || fail 'the bots were asked too late'
         ;;
     generated_trace)
         make_trace
-        run 0 demo --check ${3:+"$3"} --trace "$dir/trace.csv" --bots 60 --seconds 12 --port 0 --json "$dir/report.json"
+        report="$dir/$(printf 'jos\351').json"  # a name that is no UTF-8
+        run 0 demo --check ${3:+"$3"} --trace "$dir/trace.csv" --bots 60 --seconds 12 --port 0 --operator-token not-for-reports --json "$report"
         in_err 'everything holds'
+        python3 -c 'import json, sys; assert "not-for-reports" not in json.load(open(sys.argv[1], "rb"))["command"]' "$report" || fail 'the report is no JSON, or tells secrets'
         ;;
     break)
         run 3 demo --check --bots 40 --seconds 8 --port 0 --break "$3" --json "$dir/report.json"

@@ -15,4 +15,10 @@ for way in find_package add_subdirectory; do
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
+# What is linked into a shared library is there for other languages.
+c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
+nm -D --defined-only "$dir/client.so" >"$dir/names"
+grep -o 'pv_client_[a-z_]*(' "$dir/prefix/include/purview.h" | tr -d '(' | while read -r name; do
+    grep -q " $name\$" "$dir/names" || { echo "FAILED: a shared library lacks $name"; exit 1; }
+done
 echo passed

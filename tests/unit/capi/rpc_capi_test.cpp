@@ -4,6 +4,7 @@
 // Calls through the C interface, as a browser makes them.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -18,6 +19,7 @@ class OneClientGame final : public Game {
   public:
     explicit OneClientGame(const SmallSchema& schema) : schema_(&schema) {}
     bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        came = observer;
         player = *server.world().spawn(schema_->player, {20, 20, 0});
         (void)server.world().set_owner(player, observer);
         return server.interest().set_main_entity(observer, player) == Status::ok;
@@ -31,6 +33,7 @@ class OneClientGame final : public Game {
         got_rpc = rpc;
         got_target = target;
     }
+    ObserverId came = ObserverId::none;
     EntityId player = EntityId::none;
     Ping got;
     RpcId got_rpc = RpcId::none;
@@ -109,6 +112,21 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(game.got_target == game.player);
     CHECK(game.got.tag == 6);
     CHECK(game.got.number == 7);
+
+    CHECK(pv_client_next_message(client) == 0);
+    const std::array<std::byte, 3> message{std::byte{1}, std::byte{0}, std::byte{3}};
+    CHECK(server.send_message(game.came, message) == Status::ok);
+    CHECK(server.send_message(game.came, {}) == Status::ok);
+    for (int i = 0; i < 3; ++i) step();
+    REQUIRE(pv_client_next_message(client) == 1);
+    REQUIRE(pv_client_message_size(client) == 3);
+    CHECK(std::memcmp(pv_client_message(client), message.data(), 3) == 0);
+    CHECK(pv_client_next_message(client) == 1);
+    CHECK(pv_client_message_size(client) == 0);
+    CHECK(pv_client_next_message(client) == 0);
+    CHECK(pv_client_next_message(nullptr) == 0);
+    CHECK(pv_client_message(nullptr) == nullptr);
+    CHECK(pv_client_message_size(nullptr) == 0);
     pv_client_destroy(client);
 }
 

@@ -425,6 +425,15 @@ TEST_CASE(
     put(manager, 3, 55);
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.settings(observer, id(3)).every_ticks == 1);
+    // Where nodes do not decide who is seen, they say how often all the same, or nothing.
+    manager.set_level(InterestLevel::scheduling);
+    put(manager, 3, 95);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
+    CHECK(manager.settings(observer, id(2)).every_ticks == 2);
+    CHECK(manager.settings(observer, id(3)).every_ticks == 1);
+    manager.set_level(InterestLevel::none);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
+    CHECK(manager.settings(observer, id(2)).every_ticks == 1);
 }
 
 }  // namespace purview::test

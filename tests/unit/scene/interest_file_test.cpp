@@ -274,6 +274,10 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
         "[kinds.ghost]\nnodes = []\nmode = 'explicit'\nowner_sees = false\n"
         "split = true\npromote_ancestors = true\n");
     REQUIRE_MESSAGE(kinds, kinds.problem());
+    const auto shown = compile("[kinds.ghost]\nnodes = []\n");
+    REQUIRE_FALSE(shown);
+    CHECK(shown.problem().find("'kinds.ghost.nodes' is empty, but node 'near' is for all") !=
+          std::string::npos);
     REQUIRE(kinds->size() == 3);
     CHECK((*kinds)[0].nodes.empty());
     CHECK_FALSE((*kinds)[0].never_default);

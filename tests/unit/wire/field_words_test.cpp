@@ -97,7 +97,7 @@ TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mo
     CHECK(quantise(is.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
 }
 
-TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no rotation is none") {
+TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation is none") {
     const ThingsSchema is;
     SplitMix random(6);
     double worst = 0;
@@ -107,6 +107,10 @@ TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no ro
         Rotation& r = things.facing;
         r = {random.between(-1, 1) * scale, random.between(-1, 1) * scale,
              random.between(-1, 1) * scale, random.between(-1, 1) * scale};
+        if (i % 2 == 0) {  // where all parts are alike it is worst
+            const auto part = [&] { return random.between(0.49F, 0.51F); };
+            r = {part(), part(), part(), part()};
+        }
         Words words{}, back{};
         quantise(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
         CHECK(travel(is.field(2), words, back) == 32);
@@ -118,7 +122,8 @@ TEST_CASE("wire: a rotation is off by less than a quarter of a degree, and no ro
                            length;
         worst = std::max(worst, 2 * std::acos(std::min(1.0, std::abs(dot))) * 180 / 3.14159265);
     }
-    CHECK(worst < 0.25);
+    CHECK(worst < 0.28);
+    CHECK(worst > 0.25);
     for (const Rotation& exact :
          {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};

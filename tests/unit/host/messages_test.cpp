@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a game says to a client beside the world, how a client is refused or closed, and what is
+// counted of it.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "purview/host_view.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+class SayingGame final : public Game {
+  public:
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        observers.push_back(observer);
+        return on_joined ? on_joined(server, observer) : true;
+    }
+    void left(Server&, ObserverId observer) override { left_ones.push_back(observer); }
+    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
+        commands.emplace_back(reinterpret_cast<const char*>(data.data()), data.size());
+        if (on_command) on_command(server, observer);
+    }
+    void simulate(Server&, Tick) override {}
+
+    std::function<bool(Server&, ObserverId)> on_joined;
+    std::function<void(Server&, ObserverId)> on_command;
+    std::vector<ObserverId> observers, left_ones;
+    std::vector<std::string> commands;
+};
+
+struct Presented final : HostPresentation {
+    void show(EntityId, Reason) override {}
+    void hide(EntityId, Reason) override {}
+    void changed(EntityId, ComponentId) override {}
+};
+
+/// One server, one client.
+struct Line {
+    explicit Line(const std::function<void(ServerDef&)>& edit = {}) {
+        ServerDef def;
+        def.schema = &schema.schema;
+        def.rules = small_rules(schema);
+        def.mac = &test_mac;
+        if (edit) edit(def);
+        server = std::make_unique<Server>(std::move(Server::create(def, game)).value());
+        connect();
+    }
+    void connect() {
+        ClientDef def;
+        def.nonce = ++nonce;
+        client = std::make_unique<Client>(def);
+        address.carrier = Address::Carrier::memory;
+        address.port = static_cast<std::uint16_t>(nonce);
+    }
+    void step(std::uint32_t ticks) {
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            client->tick(now);
+            std::span<const std::byte> said;
+            while (client->next_datagram(said)) server->receive(said, address, now);
+            server->tick(now);
+            OutgoingDatagram out;
+            while (server->next_datagram(out)) {
+                carried += out.bytes.size();
+                if (out.to == address) client->receive(out.bytes, now);
+            }
+        }
+    }
+    /// All that the client has to take.
+    std::vector<std::string> messages() {
+        std::vector<std::string> all;
+        std::span<const std::byte> message;
+        while (client->next_message(message))
+            all.emplace_back(reinterpret_cast<const char*>(message.data()), message.size());
+        return all;
+    }
+
+    SmallSchema schema;
+    SayingGame game;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<Client> client;
+    Address address;
+    std::uint64_t nonce = 0, carried = 0;
+    Micros now = 1'000'000;
+};
+
+}  // namespace
+
+TEST_CASE("messages: a game greets whom it lets in, and the client hears it once it has joined") {
+    Line line;
+    line.game.on_joined = [&](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
+        return true;
+    };
+    for (int i = 0; i < 20 && line.client->state() != ClientState::joined; ++i) {
+        line.step(1);
+        if (line.client->state() != ClientState::joined) CHECK(line.messages().empty());
+    }
+    REQUIRE(line.client->state() == ClientState::joined);
+    CHECK(line.server->send_message(line.game.observers[0], bytes_of("")) == Status::ok);
+    line.step(3);
+    CHECK(line.messages() == std::vector<std::string>{"welcome", ""});
+}
+
+TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, and counted") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    const ObserverId observer = line.game.observers[0];
+    for (std::size_t i = 0; i < messages_received_max + 100; ++i) {
+        CHECK(line.server->send_message(observer, bytes_of(std::to_string(i))) == Status::ok);
+        if (i % 50 == 0) line.step(2);
+    }
+    line.step(10);
+    CHECK(line.client->stats().messages_dropped == 100);
+    auto kept = line.messages();
+    REQUIRE(kept.size() == messages_received_max);
+    CHECK(kept.front() == "100");
+    CHECK(kept.back() == std::to_string(messages_received_max + 99));
+    const std::string large(60'000, 'x');
+    for (int i = 0; i < 20; ++i) {
+        CHECK(line.server->send_message(observer, bytes_of(large)) == Status::ok);
+        line.step(40);
+    }
+    kept = line.messages();
+    CHECK(kept.size() == messages_received_bytes / large.size());
+    CHECK(line.client->stats().messages_dropped == 100 + 20 - kept.size());
+    CHECK(line.server->send_message(observer, bytes_of("again")) == Status::ok);
+    line.step(3);
+    CHECK(line.messages() == std::vector<std::string>{"again"});
+}
+
+TEST_CASE("messages: whom the game refuses stays refused, also when the server closes for him") {
+    Line line;
+    line.game.on_joined = [](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("not for him")) == Status::ok);
+        return false;
+    };
+    line.step(10);
+    CHECK(line.client->state() == ClientState::refused);
+    line.step(150);  // more than the time to join
+    CHECK(line.server->stats().sessions == 0);
+    CHECK(line.client->state() == ClientState::refused);
+    CHECK(line.client->refuse_reason() == RefuseReason::join);
+    CHECK(line.server->send_message(line.game.observers[0], bytes_of("x")) == Status::stale_id);
+    CHECK(line.game.left_ones.empty());
+}
+
+TEST_CASE("messages: whom the game closes as he joins, or at a command, has no say any more") {
+    Line line;
+    line.game.on_joined = [](Server& server, ObserverId observer) {
+        CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
+        return true;
+    };
+    line.step(10);
+    CHECK(line.client->state() == ClientState::closed);
+    CHECK(line.client->close_reason() == CloseReason::kicked);
+    CHECK(line.game.left_ones == line.game.observers);
+    CHECK(line.server->stats().sessions == 0);
+
+    line.game.on_joined = nullptr;
+    line.connect();
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    line.game.on_command = [](Server& server, ObserverId observer) {
+        (void)server.close(observer, CloseReason::kicked);
+    };
+    for (const char* text : {"first", "second", "third"})
+        CHECK(line.client->send_command(bytes_of(text)) == Status::ok);
+    line.step(3);
+    CHECK(line.game.commands == std::vector<std::string>{"first"});
+    CHECK(line.client->close_reason() == CloseReason::kicked);
+    CHECK(line.game.left_ones.size() == 2);
+}
+
+TEST_CASE("messages: what a server has sent is counted, whoever has left since") {
+    Line line;
+    std::uint64_t before = 0;
+    for (int i = 0; i < 5; ++i) {
+        line.step(10);
+        REQUIRE(line.client->state() == ClientState::joined);
+        line.client->leave();
+        line.step(3);
+        CHECK(line.server->stats().sessions == 0);
+        CHECK(line.server->stats().bytes_sent == line.carried);
+        CHECK(line.server->stats().bytes_sent > before);
+        before = line.server->stats().bytes_sent;
+        line.connect();
+    }
+}
+
+TEST_CASE("messages: a probe is nobody's session, and is not closed with any") {
+    Line line;
+    line.step(10);
+    const ObserverId probe = *line.server->add_probe();
+    line.step(2);
+    CHECK(line.server->close(probe, CloseReason::kicked) == Status::stale_id);
+    line.server->address_closed(Address{});
+    line.step(2);
+    CHECK(line.game.left_ones.empty());
+    CHECK(line.server->interest().is_ready(probe));
+    CHECK(line.server->stats().bytes_sent == line.carried);
+}
+
+TEST_CASE("messages: a view of the host that is put in another's place ends the other") {
+    Line line;
+    Presented nothing;
+    HostView view = std::move(HostView::create(*line.server, nothing)).value();
+    const ObserverId first = view.observer();
+    view = std::move(HostView::create(*line.server, nothing)).value();
+    line.step(1);
+    CHECK_FALSE(line.server->interest().is_ready(first));
+    CHECK(line.server->interest().is_ready(view.observer()));
+}
+
+TEST_CASE("messages: what interest alone can be told, a server can be told as well (F18)") {
+    Line line([](ServerDef& def) {
+        def.areas_max = 3;
+        def.ready_requires_entity = true;
+        def.count_observers = true;
+        def.measure_changed = true;
+    });
+    const auto interest = [&]() -> InterestManager& { return line.server->interest(); };
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    const ObserverId observer = line.game.observers[0];
+    CHECK_FALSE(interest().is_ready(observer));
+    const EntityId player = *line.server->world().spawn(line.schema.player, {20, 20, 0});
+    CHECK(interest().set_main_entity(observer, player) == Status::ok);
+    line.step(1);
+    CHECK(interest().is_ready(observer));
+    REQUIRE(interest().edges().size() == 1);
+    CHECK(interest().edges()[0].entity == player);
+    CHECK(interest().edges()[0].first);
+    for (std::uint32_t key = 1; key <= 4; ++key) {
+        const Status status = interest().set_area(observer, key, Area::sphere({20, 20, 0}, 5));
+        CHECK(status == (key <= 3 ? Status::ok : Status::capacity));
+    }
+    CHECK(line.server->world().move(player, {21, 20, 0}) == Status::ok);
+    line.step(1);
+    CHECK(interest().changed_strengths(observer).entities.size() == 1);
+    line.step(3);
+    CHECK(line.client->ghost_count() == 1);
+
+    Line single([](ServerDef& def) { def.single_area = true; });
+    single.step(10);
+    const ObserverId only = single.game.observers[0];
+    for (std::uint32_t key = 1; key <= 20; ++key) {
+        CHECK(single.server->interest().set_area(only, key, Area::sphere({20, 20, 0}, 5)) ==
+              Status::ok);
+    }
+    ServerDef def;
+    def.schema = &single.schema.schema;
+    def.mac = &test_mac;
+    def.areas_max = observer_areas_max + 1;
+    CHECK(Server::create(def, single.game).error() == Status::bad_configuration);
+}
+
+}  // namespace purview::test
