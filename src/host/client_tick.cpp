@@ -21,7 +21,7 @@ constexpr Micros handshake_every_us = 200'000;
 constexpr std::uint32_t command_repeats = 3;
 /// Of a grid.
 constexpr std::uint32_t cells_max = 1U << 20;
-/// Of commands for groups in one packet: 32 of some twelve bytes.
+/// Of commands for groups in one packet: what the rest leaves, at most.
 constexpr std::uint64_t input_bits_max = 800 * 8;
 
 }  // namespace
@@ -349,12 +349,14 @@ void ClientData::send_data(Micros now) {
     // Commands come first in importance: the stream takes what they leave.
     constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
     const std::uint64_t call_bits = choose_calls();
+    const std::uint64_t left = datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits;
+    const std::uint64_t one_command = commands_.empty() ? 0 : (command_bytes_max + 2) * 8 + 32;
     const std::uint64_t input_bits =
         ghosts.has_value() && state == ClientState::joined
-            ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests, input_bits_max)
+            ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests,
+                                   std::min(input_bits_max, left - one_command))
             : 0;
-    const std::uint64_t room =
-        datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits - input_bits;
+    const std::uint64_t room = left - input_bits;
     const std::uint64_t wanted =
         std::min<std::uint64_t>(commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
     stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);

@@ -122,6 +122,41 @@ TEST_CASE("control: a command that was too large is gone, and the next one is gi
     CHECK(after[Status::too_large] == 0);
 }
 
+TEST_CASE("control: commands of many parts do not starve the server on a long line") {
+    DriveWorld world(1, Faults{.delay_us = 65'000});
+    const auto& s = world.schema;
+    std::vector<EntityId> cars, turrets;
+    for (int i = 0; i < 20; ++i) {
+        if (i % 10 == 0) {
+            const Vec3 place{10.0F + static_cast<float>(i), 10, 0};
+            cars.push_back(world.spawn(s.vehicle, place, world.player().observer));
+        }
+        turrets.push_back(world.spawn_under(cars.back(), s.turret, world.player().observer));
+    }
+    world.run(120);
+    SplitMix random(3);
+    const auto set = [&](EntityId member, auto input, const auto& value) {
+        CHECK(world.player().prediction->set_part(world.ghost(0, member), input, value) ==
+              Status::ok);
+    };
+    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+        for (const EntityId car : cars)
+            set(car, s.drive, Drive{random.between(-1, 1), random.between(-1, 1), false});
+        for (const EntityId turret : turrets)
+            set(turret, s.turn, Turn{random.between(-1, 1), false});
+        // And what takes room beside them.
+        (void)player.client.send_command(std::vector<std::byte>(command_bytes_max));
+    };
+    world.run(300);
+    const InputCounters before = world.server->input_counters();
+    world.run(600);
+    const InputCounters after = world.server->input_counters();
+    CHECK(after.starved - before.starved < 10);
+    CHECK(after.skipped == before.skipped);
+    CHECK(world.player().client.stats().packets_malformed == 0);
+    CHECK(world.server->drops().total() == 0);
+}
+
 TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
     DriveWorld world(1);
     Driver driver(world);
