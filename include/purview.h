@@ -137,7 +137,7 @@ PV_API uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
 /* 1: everything that was relevant at the join has arrived. */
 PV_API uint32_t pv_client_is_view_complete(const pv_client* client);
 
-/* Arguments that are no numbers, texts and rotations, are 0, and cannot be given.
+/* Arguments that are not numbers (texts, rotations) read as 0 and cannot be given.
  * Calls of the server since the last time, in order; returns their number. Take them after every
  * pv_client_receive. */
 PV_API uint32_t pv_client_take_calls(pv_client* client);
@@ -148,8 +148,8 @@ PV_API const double* pv_client_call_values(const pv_client* client);
  * ours to make, or too many wait. */
 PV_API uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
 
-/* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message.
- * Take them after every pv_client_receive. */
+/* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message
+ * until the next call of this. Take them after every pv_client_receive. */
 PV_API uint32_t pv_client_next_message(pv_client* client);
 PV_API const uint8_t* pv_client_message(const pv_client* client);
 PV_API uint32_t pv_client_message_size(const pv_client* client);

@@ -21,7 +21,6 @@ namespace purview::app {
 
 namespace {
 
-/// Bots that join per second and thread: a crowd at a gate, not a flood.
 constexpr std::size_t datagrams_per_read = 4096;
 constexpr Micros publish_every_us = 200'000;
 constexpr Micros sample_every_us = 1'000'000;

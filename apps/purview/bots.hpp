@@ -40,7 +40,7 @@ struct BotOptions {
     const vale::Ground* ground = nullptr;
 };
 
-/// Of each thread; they do not come all at once.
+/// Bots that join in a second, of each thread: a crowd at a gate, not a flood.
 inline constexpr std::uint32_t bots_joining_per_second = 400;
 
 class BotCrew {

@@ -47,8 +47,10 @@ bool write_report(const json& report, const std::string& path) {
 
 /// The table goes where the JSON does not.
 bool tell_bots(const BotReport& bots, const json& report, const std::string& path) {
-    if (bots.clients > 0) fmt::print(path == "-" ? stderr : stdout, "{}", table_of(bots));
-    return write_report(report, path);
+    bool good = true;
+    if (bots.clients > 0 && path == "-") fmt::print(stderr, "{}", table_of(bots));
+    if (bots.clients > 0 && path != "-") good = write_out(table_of(bots));
+    return write_report(report, path) && good;
 }
 
 bool is_met(const std::vector<FailCondition>& conditions, const BotReport& bots) {
@@ -118,15 +120,20 @@ class Judge {
         sample();
     }
 
-    json finish(const Proof& proof, const BotReport& bots, double seconds, int node_exit,
-                const json& node_report);
+    /// The world as it was when it ended: before everybody was sent away.
+    void end() {
+        seconds_ = seconds();
+        stats_ = app_.server->stats();
+    }
+    bool has_judged() const { return seconds_ >= settle_seconds_ + judged_seconds_least; }
+    json finish(const Proof& proof, const BotReport& bots, int node_exit, const json& node_report);
     bool holds() const noexcept { return holds_; }
 
   private:
     double waited_share(double seconds) const {
         return static_cast<double>(app_.loop->stats().waited_us) / 1e6 / seconds;
     }
-    void require_driving(const BotReport& bots, double seconds, bool judges_pace);
+    void require_driving(const BotReport& bots, double seconds, bool judges_hits);
     Mark mark(double seconds) const {
         const ServerStats stats = app_.server->stats();
         Mark mark;
@@ -177,6 +184,8 @@ class Judge {
     const DemoOptions& options_;
     std::uint32_t clients_;
     Micros start_ = 0;
+    double seconds_ = 0;
+    ServerStats stats_;
     bool settled_ = false;
     double settle_seconds_;
     double next_sample_;
@@ -193,17 +202,14 @@ class Judge {
 
 /// Who drives must find carts, see his own cart where the server has it, and hit what he aims at,
 /// where he sees it.
-void Judge::require_driving(const BotReport& bots, double seconds, bool judges_pace) {
+void Judge::require_driving(const BotReport& bots, double seconds, bool judges_hits) {
     const DriverCounts& driven = bots.driven;
     const auto share = [](std::uint64_t part, std::uint64_t whole) {
         return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
     };
     require("carts driven at the end", driven.driving, ">=", 0.5 * bots.drivers);
     require("shots", static_cast<double>(driven.shots), ">=", 0.2 * bots.drivers * seconds);
-    // Bots that get no turn aim at what they saw long ago: then a slow build says nothing.
-    const double ought = app_.world->file.tick_hz * seconds;
-    const bool keeps_up = static_cast<double>(app_.loop->stats().ticks) >= 0.5 * ought;
-    if (judges_pace || keeps_up) {
+    if (judges_hits) {
         require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
         require("of them without rewinding", share(driven.hits_present, driven.shots),
                 "<=", share(driven.hits, driven.shots));
@@ -212,8 +218,9 @@ void Judge::require_driving(const BotReport& bots, double seconds, bool judges_p
             share(driven.corrections - driven.invisible, driven.commands), "<=", 0.02);
 }
 
-json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, int node_exit,
+json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
                    const json& node_report) {
+    const double seconds = seconds_;
     const bool judges_pace = options_.judge_pace && waited_share(seconds) <= waited_share_max;
     if (options_.judge_pace && !judges_pace) {
         spdlog::warn(
@@ -226,7 +233,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, in
     const double world_seconds =
         judges_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;
     const net::LoopStats& loop = app_.loop->stats();
-    const ServerStats stats = app_.server->stats();
+    const ServerStats& stats = stats_;
     const ProofCounters& counted = proof.counters();
     const double ticks_in_window =
         std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
@@ -276,7 +283,10 @@ json Judge::finish(const Proof& proof, const BotReport& bots, double seconds, in
     if (judges_pace)
         require("tick_overruns", static_cast<double>(loop.overruns),
                 "<=", 0.005 * static_cast<double>(loop.ticks));
-    if (bots.drivers > 0 && !is_trace) require_driving(bots, world_seconds, judges_pace);
+    // Bots that get no turn aim at what they saw long ago: then a slow build says nothing.
+    const bool keeps_up = static_cast<double>(loop.ticks) >= 0.5 * tick_hz * seconds;
+    if (bots.drivers > 0 && !is_trace)
+        require_driving(bots, world_seconds, judges_pace || keeps_up);
     if (options_.with_node) {
         require("exit code of the WebAssembly client", node_exit, "<=", 0);
         require("digests of the WebAssembly client", node_report.value("digests", 0.0),
@@ -391,8 +401,9 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     std::fflush(stdout);
     net::stop_on_signals(&stop_requested);
     ServerApp::watch_reload();
+    ServerStats stats;
+    app->loop->set_ending([&] { stats = app->server->stats(); });
     app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
-    const ServerStats stats = app->server->stats();
     const json report{{"ticks", app->loop->stats().ticks},
                       {"entities", stats.entities},
                       {"bytes_sent", stats.bytes_sent},
@@ -492,10 +503,9 @@ int run_demo(DemoOptions options) {
         proof->check_tick();
     }
     BotReport bots;
-    double seconds = 0;
     app->loop->set_ending([&] {  // as they are before the server says good-bye
         bots = crew.report();
-        seconds = judge.seconds();
+        judge.end();
     });
     judge.begin();
     app->loop->run(&stop_requested, options.serve.seconds, [&] {
@@ -513,12 +523,12 @@ int run_demo(DemoOptions options) {
         if (!tell_bots(bots, json_of(bots), options.json_path) || !is_recorded) return 1;
         return is_met(options.fail_if, bots) ? 3 : 0;
     }
-    if (seconds <= settle_seconds(options)) {
+    if (!judge.has_judged()) {
         spdlog::error("stopped before there was anything to judge");
         return 1;
     }
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
-    json report = judge.finish(*proof, bots, seconds, node_exit, node_report);
+    json report = judge.finish(*proof, bots, node_exit, node_report);
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
     if (!tell_bots(bots, report, options.json_path) || !is_recorded) return 1;

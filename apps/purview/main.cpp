@@ -381,9 +381,10 @@ int main(int argc, char** argv) {
         demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
-    if (demo.check && demo.serve.seconds <= settle_seconds(demo)) {
-        spdlog::error("--check: {} bots join in {} s: --seconds must be more", demo.bots.clients,
-                      settle_seconds(demo));
+    const double least = settle_seconds(demo) + judged_seconds_least;
+    if (demo.check && demo.serve.seconds < least) {
+        spdlog::error("--check: {} bots join first: --seconds must be at least {}",
+                      demo.bots.clients, least);
         return usage_error;
     }
     demo.serve.players_jump = demo.bots.movement != Movement::roam;

@@ -30,6 +30,7 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
+    const std::deque<std::vector<std::byte>>& untaken() const noexcept { return messages_; }
     bool has_copy(GhostId ghost) const noexcept {
         return ghosts &&
                (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);

@@ -238,6 +238,8 @@ void ClientData::read_messages() {
             case ServerMessage::refused:
                 state = ClientState::refused;
                 refuse_reason = RefuseReason::join;
+                messages_.clear();
+                message_bytes_ = 0;
                 break;
             case ServerMessage::state_request:
                 if (def.digest_every != 0 && ghosts.has_value()) send_state();

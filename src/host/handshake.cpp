@@ -118,8 +118,10 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         // Of those that come and go between two ticks the rest waits for the next one: no refusal,
         // the answer is repeated.
         const SessionCount kept = count_sessions(from, nullptr, true);
-        if (!PURVIEW_GUARD(sessions_closing, kept.all < 2 * def.sessions_max &&
-                                                 kept.of_host < 2 * def.sessions_per_host_max)) {
+        constexpr std::uint64_t twice = 2;
+        if (!PURVIEW_GUARD(sessions_closing,
+                           kept.all < twice * def.sessions_max &&
+                               kept.of_host < twice * def.sessions_per_host_max)) {
             ++drops.address_limit;
             return;
         }

@@ -30,7 +30,7 @@ class ServerLoop {
     ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
-    /// and its sending, outside of its measured time.
+    /// and its sending, outside of its measured time; not after the last one, which is not counted.
     void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
     /// What this thread has spent so far, in microseconds, on whoever watches the ticks: not
     /// counted as theirs.

@@ -34,8 +34,9 @@ std::uint64_t InputOutbox::choose(const Schema& schema, bool has_digests,
     for (CommandTick tick = consumed_ + 1; tick <= newest_ && chosen_count_ < chosen_.size();
          ++tick) {
         const InputFrame& frame = frames_[tick % frames_max];
-        bits += frame_bits(schema, frame, before, has_digests);
-        if (bits > bits_max) break;
+        const std::uint64_t more = bits + frame_bits(schema, frame, before, has_digests);
+        if (more > bits_max) break;
+        bits = more;
         chosen_[chosen_count_++] = before = &frame;
     }
     return chosen_count_ == 0 ? 0 : bits;

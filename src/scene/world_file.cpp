@@ -251,7 +251,7 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
 void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry,
                           const InterestRules& rules) {
     for (const NodeDesc& node : rules.nodes) {
-        if (node.members != NodeMembers::all) continue;
+        if (node.members != NodeMembers::all || node.combine != StepOp::add) continue;
         throw WorldError{text_of(world.path, entry.place) + ": 'kinds." + entry.name +
                          ".nodes' is empty, but node '" + node.name +
                          "' is for all: bind that node, or say mode = \"explicit\""};

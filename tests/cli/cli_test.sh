@@ -195,7 +195,7 @@ case "$case_name" in
         run 1 bots --server localhost:7 --seconds 50
         in_err 'not a numeric address'
         run 2 demo --check --bots 3000 --seconds 9
-        in_err '3000 bots join in 9.5 s: --seconds must be more'
+        in_err '3000 bots join first: --seconds must be at least 11.5'
         run 2 demo --map a.json --trace b.csv
         run 0 --help
         in_out 'Examples:'
@@ -501,6 +501,11 @@ PY
         sed 1d "$dir/out" | python3 -c 'import json, sys; assert json.load(sys.stdin)["entities"] > 20000' || fail 'standard output is not the report'
         run 1 serve --port 0 --seconds 0.5 --json /dev/full
         in_err 'cannot write /dev/full'
+        "$program" serve --port 0 --seconds 20 >"$dir/first" 2>/dev/null &
+        child=$!
+        wait_for_server
+        if "$program" bots --server "127.0.0.1:$port" --clients 2 --seconds 1 >/dev/full 2>"$dir/err"; then fail 'a table that is lost is no error'; fi
+        in_err 'cannot write to standard output'
         if "$program" serve --port 0 --seconds 0.5 --json - >/dev/full 2>"$dir/err"; then fail 'a full disk is no error'; fi
         in_err 'cannot write to standard output'
         ;;

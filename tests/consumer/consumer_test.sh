@@ -18,7 +18,9 @@ done
 # What is linked into a shared library is there for other languages.
 c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
 nm -D --defined-only "$dir/client.so" >"$dir/names"
-grep -o 'pv_client_[a-z_]*(' "$dir/prefix/include/purview.h" | tr -d '(' | while read -r name; do
+names=$(grep -o 'pv_client_[a-z_]*(' "$dir/prefix/include/purview.h" | tr -d '(')
+[ -n "$names" ] || { echo "FAILED: no names in purview.h"; exit 1; }
+for name in $names; do
     grep -q " $name\$" "$dir/names" || { echo "FAILED: a shared library lacks $name"; exit 1; }
 done
 echo passed

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/client_data.hpp"
 #include "purview/host_view.hpp"
 #include "small_game.hpp"
 
@@ -100,18 +101,30 @@ struct Line {
 
 TEST_CASE("messages: a game greets whom it lets in, and the client hears it once it has joined") {
     Line line;
+    // More than a tick's budget: it has begun to arrive before the client hears that it is in.
+    const std::string speech(9'000, 'w');
     line.game.on_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
+        CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
+        CHECK(server.call_one(observer, line.schema.news[2], Ping{1, 2}).has_value());
         return true;
     };
-    for (int i = 0; i < 20 && line.client->state() != ClientState::joined; ++i) {
+    bool was_early = false;
+    for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) {
         line.step(1);
-        if (line.client->state() != ClientState::joined) CHECK(line.messages().empty());
+        if (line.client->state() == ClientState::joined) break;
+        CHECK(line.messages().empty());
+        was_early |= !line.client->data().untaken().empty();
     }
+    CHECK(was_early);
     REQUIRE(line.client->state() == ClientState::joined);
+    ReceivedRpc call;
+    line.step(2);
+    CHECK(line.client->next_rpc(call));
+    CHECK(call.rpc == line.schema.news[2].id);
     CHECK(line.server->send_message(line.game.observers[0], bytes_of("")) == Status::ok);
     line.step(3);
-    CHECK(line.messages() == std::vector<std::string>{"welcome", ""});
+    CHECK(line.messages() == std::vector<std::string>{"welcome", speech, ""});
 }
 
 TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, and counted") {
@@ -150,6 +163,7 @@ TEST_CASE("messages: whom the game refuses stays refused, also when the server c
     };
     line.step(10);
     CHECK(line.client->state() == ClientState::refused);
+    CHECK(line.messages().empty());
     line.step(150);  // more than the time to join
     CHECK(line.server->stats().sessions == 0);
     CHECK(line.client->state() == ClientState::refused);
