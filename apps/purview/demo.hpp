@@ -27,7 +27,7 @@ struct DemoOptions {
 /// In which all bots join; what is judged is what comes after.
 double settle_seconds(const DemoOptions& options);
 /// So long at least.
-inline constexpr double judged_seconds_least = 2;
+inline constexpr double judged_seconds_least = 1;
 /// Exit code: 0 ok, 1 run time, 3 a check failed.
 int run_demo(DemoOptions options);
 int run_serve(const ServeOptions& options, const std::string& json_path);

@@ -195,7 +195,7 @@ case "$case_name" in
         run 1 bots --server localhost:7 --seconds 50
         in_err 'not a numeric address'
         run 2 demo --check --bots 3000 --seconds 9
-        in_err '3000 bots join first: --seconds must be at least 11.5'
+        in_err '3000 bots join first: --seconds must be at least 10.5'
         run 2 demo --map a.json --trace b.csv
         run 0 --help
         in_out 'Examples:'
