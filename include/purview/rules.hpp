@@ -170,7 +170,8 @@ enum class RefreshType : std::uint8_t {
     dormant = 2,  ///< an entity's place is the one of its last update(entity)
 };
 
-/// How fresh a node's answer is. Hides (deny, force hidden, a subtractive flag) never wait.
+/// How fresh a node's answer is. Hides (deny, force hidden, a node that
+/// subtracts, a step that subtracts and remembers nothing) never wait.
 struct Refresh {
     RefreshType type = RefreshType::exact;
     std::uint32_t every_ticks = 1;

@@ -197,16 +197,16 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
         return low.x <= at.x && at.x <= high.x && low.y <= at.y && at.y <= high.y &&
                (!three_d || (low.z <= at.z && at.z <= high.z));
     };
+    const auto is_wanted = [&](EntityId entity) {
+        const bool has_kind = index_of(entity) < kinds_.size();
+        return kind == EntityDef::no_kind || (has_kind && kinds_[index_of(entity)] == kind);
+    };
     const auto add_block = [&](BlockIndex block) {
         for (Mask rest = table_.occupied(block); rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             if (!inside(table_.place(slot))) continue;
             const EntityId entity = table_.entity(slot);
-            const bool has_kind = index_of(entity) < kinds_.size();
-            if (kind != EntityDef::no_kind && (!has_kind || kinds_[index_of(entity)] != kind)) {
-                continue;
-            }
-            out.push_back(entity);
+            if (is_wanted(entity)) out.push_back(entity);
         }
     };
     const auto layers = table_.layers();
@@ -226,6 +226,28 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
                         add_block(b);
                 }
             }
+        }
+    }
+    // Whoever has come here since the last tick is still in the cell from which he came.
+    const std::size_t first = out.size();
+    for (const EntityId entity : table_.leaving()) {
+        const Slot slot = table_.slot_of(entity);
+        if (slot == no_slot || !inside(table_.place(slot))) continue;
+        const std::uint32_t number = table_.layer_of(block_of(slot));
+        if (number + 1 == layers.size()) continue;  // it has no place any more
+        const GridLayer& layer = layers[number];
+        const float slack = layer.cell_m * 0.01F;
+        const std::uint32_t cell = table_.cell_of(block_of(slot)) - layer.first_cell;
+        const std::uint32_t x = cell % layer.nx, y = cell / layer.nx % layer.ny;
+        const std::uint32_t z = cell / (layer.nx * layer.ny);
+        const bool is_looked_at =
+            x >= layer.cell_x(low.x - slack) && x <= layer.cell_x(high.x + slack) &&
+            y >= layer.cell_y(low.y - slack) && y <= layer.cell_y(high.y + slack) &&
+            (!three_d || (z >= layer.cell_z(low.z - slack) && z <= layer.cell_z(high.z + slack)));
+        if (!is_looked_at && is_wanted(entity) &&
+            std::find(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), entity) ==
+                out.end()) {
+            out.push_back(entity);
         }
     }
 }

@@ -195,7 +195,7 @@ void InterestData::edit_observer(std::uint32_t o, Edit&& edit) {
 }
 
 template <class Visit>
-void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
+void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_gone) const {
     const Observer& observer = observers_[o];
     if (!observer.ready) return;
     for (const GroupViews::View& view : views_.of(o)) {
@@ -222,7 +222,7 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit) const {
             if (!table_.is_vacated(slot)) {
                 tell(table_.entity(slot));
             } else if (const Displaced& gone = table_.displaced_from(slot);
-                       !gone.silent && !is_mixed(gone.entity)) {
+                       with_gone && !gone.silent && !is_mixed(gone.entity)) {
                 visit(gone.entity);  // despawned since the last tick, and not told yet
             }
         }

@@ -90,13 +90,13 @@ std::span<const Mask> open_lanes(const ScanInput& input, StepOp op,
     return scratch.asked;
 }
 
-/// Enters wait: what the node said last, less what an entity's own facts hide.
+/// Enters wait: what the node said last, less what is taken away by steps that remember nothing.
 void keep_but_hides(const ScanInput& input, const NodeProgram& node,
                     std::span<const BlockIndex> blocks, std::span<const Mask> last,
                     ScanScratch& scratch, std::span<Mask> so_far) {
     std::copy(last.begin(), last.end(), so_far.begin());
     for (const Step& step : node.steps) {
-        if (step.op != StepOp::subtract || step.kernel->depends_on() != DependsOn::entity) continue;
+        if (step.op != StepOp::subtract || step.kernel->planes() > 0) continue;
         scratch.answer.resize(blocks.size());
         std::span<const Mask> asked;
         if (step.takes_asked) asked = open_lanes(input, step.op, blocks, so_far, scratch);

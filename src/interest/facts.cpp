@@ -17,7 +17,7 @@ EntityId InterestData::unit_of(EntityId entity) const noexcept {
 }
 
 bool InterestData::is_member(EntityId entity) const noexcept {
-    if (member_ids_.size() == 0) return false;
+    if (member_ids_.size() == 0 || index_of(entity) >= entity_index_end) return false;
     const EntityId* id = member_ids_.find(index_of(entity));
     return id != nullptr && *id == entity;
 }

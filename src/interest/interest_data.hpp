@@ -216,7 +216,7 @@ class InterestData {
     bool is_ready(ObserverId observer) const noexcept;
     bool is_denied(ObserverId observer, EntityId entity) const noexcept;
     template <class Visit>
-    void for_each_relevant(std::uint32_t observer, Visit&& visit) const;
+    void for_each_relevant(std::uint32_t observer, Visit&& visit, bool with_gone = false) const;
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     std::uint32_t observer_count(EntityId entity) const noexcept;
     std::span<const ObserverEdge> edges() const noexcept { return edges_; }
@@ -759,7 +759,7 @@ class InterestData {
     Buckets events_of_observer_;
     std::vector<std::uint32_t> observer_counts_;  ///< by entity index
     std::vector<ObserverEdge> edges_;
-    FlatMap<std::uint32_t, std::uint32_t> counts_before_;
+    FlatMap<std::uint64_t, std::uint32_t> gained_;  ///< observers in this tick, by whole id; wraps
 };
 
 }  // namespace purview

@@ -316,7 +316,8 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
             prefetch_line(ahead);
             prefetch_line(ahead + cache_line_bytes);
             table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
-            prefetch_window(observers_[active_[i + window_ahead]]);
+            // Those behind the chunk's end are another worker's.
+            if (i + window_ahead < end) prefetch_window(observers_[active_[i + window_ahead]]);
         }
         if (!observers_[active_[i]].ready) continue;
         look_from(active_[i], worker.look);
@@ -428,15 +429,16 @@ void InterestData::tell_change(const WindowChange& change, bool x_possible) {
     const std::uint32_t o = index_of(change.observer);
     const EntityId unit = change.unit;
     const bool enter = change.enter;
+    const auto tell = [&](EntityId member) {
+        if (cancel_fact(o, member, enter)) return;
+        pending_.push_back({change.observer, member, reason_of(o, member, enter), enter});
+    };
     if (is_mixed(unit)) return touch_mixed(o, unit);
+    // Who is gone has nobody below him; whoever has his index now is another.
+    if (!change.is_there) return tell(unit);
     if (x_possible && x_holds(o, unit)) return;
     if (!enter && hold(o, unit)) return;
-    const Reason reason = reason_of(o, unit, enter);
-    for_each_visible(o, unit, enter, [&](EntityId member) {
-        if (cancel_fact(o, member, enter)) return;
-        pending_.push_back({change.observer, member,
-                            member == unit ? reason : reason_of(o, member, enter), enter});
-    });
+    for_each_visible(o, unit, enter, tell);
 }
 
 /// Chunk by chunk, in the order of observers, whoever worked on it.
@@ -542,20 +544,22 @@ void InterestData::publish() {
 void InterestData::count_observers() {
     edges_.clear();
     if (!def_.count_observers) return;
-    counts_before_.clear();
+    gained_.clear();
     for (const RelevanceEvent& event : events_) {
         const std::uint32_t index = index_of(event.entity);
         if (observer_counts_.size() <= index) observer_counts_.resize(index + 1 + index / 8, 0);
-        if (!counts_before_.contains(index)) counts_before_[index] = observer_counts_[index];
-        observer_counts_[index] += event.enter ? 1 : static_cast<std::uint32_t>(-1);
+        const std::uint32_t gain = event.enter ? 1 : static_cast<std::uint32_t>(-1);
+        observer_counts_[index] += gain;
+        gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // an index may have had two
     }
     for (const RelevanceEvent& event : events_) {
-        std::uint32_t* before = counts_before_.find(index_of(event.entity));
-        if (before == nullptr) continue;
+        const std::uint32_t* gained = gained_.find(static_cast<std::uint64_t>(event.entity));
+        if (gained == nullptr) continue;
         const std::uint32_t now = observer_counts_[index_of(event.entity)];
-        if ((*before == 0) != (now == 0) && is_known(event.entity))
+        const std::uint32_t before = now - *gained;
+        if ((before == 0) != (now == 0) && is_known(event.entity))
             edges_.push_back({event.entity, now > 0});
-        counts_before_.erase(index_of(event.entity));
+        gained_.erase(static_cast<std::uint64_t>(event.entity));
     }
 }
 

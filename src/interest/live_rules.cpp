@@ -36,7 +36,10 @@ float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
         const double cells = std::max(cells_min, expected * cells_per_entity);
         cell = std::max(cell, std::pow(room / cells, root));
     }
-    return static_cast<float>(std::max(cell, smallest));
+    // An axis has so many cells at most; what lies beyond them shares the last ones.
+    const double longest = std::max(
+        {double{max.x} - min.x, double{max.y} - min.y, three_d ? double{max.z} - min.z : 0.0});
+    return static_cast<float>(std::max({cell, smallest, longest / axis_cells_max}));
 }
 
 /// The farthest that anybody looks at the entities of a class.
@@ -221,6 +224,10 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     is_pushing_ = false;
     table_.keep_nudges(false);
     tell_difference(before);
+    if (def_.rules.min_stay_ticks < old_rules.min_stay_ticks) {
+        stays_.shorten(def_.rules.min_stay_ticks);
+        expire_stays();
+    }
     touch_all_mixed();
     return Status::ok;
 }

@@ -29,9 +29,10 @@ Result<ObserverId> InterestData::add_observer() {
 void InterestData::take_relevant(std::uint32_t observer) {
     for (const GroupViews::View& view : views_.of(observer))
         touch_mixed(observer, unit_of(view.entity));
-    for_each_relevant(observer, [&](EntityId entity) {
+    const auto leave = [&](EntityId entity) {
         if (!views_.of(observer, entity).seen) log_fact(observer, entity, false);
-    });
+    };
+    for_each_relevant(observer, leave, true);
     observers_[observer].window = Window{};
 }
 

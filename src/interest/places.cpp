@@ -162,9 +162,21 @@ void InterestData::end_override(EntityId entity, Override was) {
 /// Whoever stands for the place of another goes where that one is now.
 void InterestData::apply_overrides() {
     constexpr int in_a_row_max = 16;  // a chain may grow at its far end
+    // Whoever joins a group may close a circle: then nobody stands for another.
+    const auto comes_back = [&](EntityId entity) {
+        EntityId at = entity;
+        for (int steps = 0; steps < in_a_row_max; ++steps) {
+            const Override* next = overrides_.find(index_of(at));
+            if (next == nullptr) return false;
+            at = unit_of(next->other);
+            if (at == entity) return true;
+        }
+        return false;
+    };
     for (std::size_t i = overriding_.size(); i > 0; --i) {
         const EntityId entity = overriding_[i - 1];
-        if (is_known(overrides_.find(index_of(entity))->other)) continue;
+        const EntityId other = overrides_.find(index_of(entity))->other;
+        if (is_known(other) && !comes_back(entity)) continue;
         end_override(entity, *overrides_.find(index_of(entity)));
     }
     for (const EntityId entity : overriding_) {

@@ -48,7 +48,7 @@ bool InterestData::is_mixed_unit(EntityId unit) const noexcept {
     if (const EntityId* released = released_.find(index_of(unit));
         released != nullptr && *released == unit)
         return true;
-    if (!splits_.any()) return false;
+    if (!splits_.any() || table_.slot_of(unit) == no_slot) return false;
     if (splits_.parent_of(unit) != EntityId::none || !splits_.below(unit).empty()) return true;
     const std::uint32_t* list = members_list_.find(index_of(unit));
     if (list == nullptr) return false;

@@ -5,6 +5,7 @@
 // leave.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -48,6 +49,19 @@ class Stays {
         if (begin_ * 2 > queue_.size()) {
             queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(begin_));
             begin_ = 0;
+        }
+    }
+    /// From now on nobody stays for longer than so many ticks, counted from when he came.
+    void shorten(std::uint32_t ticks) {
+        for (std::size_t i = begin_; i < queue_.size(); ++i) {
+            Entry& entry = queue_[i];
+            Stay* stay = by_pair_.find(pair_key(entry.observer, entry.unit));
+            const bool is_its = stay != nullptr && stay->entity == entry.unit;
+            if (!is_its || stay->until != entry.until) {
+                entry.until = 0;  // begun anew since
+            } else {
+                entry.until = stay->until = std::min(stay->until, stay->from + ticks);
+            }
         }
     }
     std::size_t size() const noexcept { return by_pair_.size(); }

@@ -326,9 +326,10 @@ Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) 
     const EntityId old_unit = unit_of(member);
     if (old_unit == unit) {  // moved within its unit: behind its new parent
         const auto move = [&] {
-            auto& members = members_of(unit);
-            members.erase(std::find(members.begin(), members.end(), member));
-            members.push_back(member);
+            auto& members = members_of(unit);  // parents first: it goes with all below it
+            std::stable_partition(members.begin(), members.end(), [&](EntityId one) {
+                return one != member && !is_under(one, member);
+            });
             parent_of_member_[index_of(member)] = parent;
         };
         if (has_cuts(unit) || is_mixed(unit)) {

@@ -16,10 +16,11 @@ namespace {
 
 constexpr float empty_lane = std::numeric_limits<float>::infinity();
 
-/// Cells of one axis; at least 1, at most 2^14 so that a layer's cells fit 32 bits (1 km of 6 cm).
+/// Cells of one axis; at least 1.
 std::uint32_t axis_count(float min, float max, float cell_m) {
     const float count = std::ceil((max - min) / cell_m);
-    return count < 1 ? 1U : count > 16384.0F ? 16384U : static_cast<std::uint32_t>(count);
+    constexpr auto most = static_cast<float>(axis_cells_max);
+    return count < 1 ? 1U : count > most ? axis_cells_max : static_cast<std::uint32_t>(count);
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ namespace purview {
 
 /// Entity indices stay below this: the bit above tells a lane that was left from one that is taken.
 inline constexpr std::uint32_t entity_index_end = 0x80000000U;
+/// Cells of one axis of a grid, so that a layer's fit 32 bits (1 km of 6 cm).
+inline constexpr std::uint32_t axis_cells_max = 1U << 14;
 
 /// A uniform grid of cells over a rectangle (or box), with a ring of cells around it that takes
 /// what lies outside: ring cells reach to infinity, all others are as large as they look.
@@ -237,6 +239,10 @@ class BlockTable {
         return floats_[column].empty() ? 0 : floats_[column][slot];
     }
     std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
+    BlockIndex cell_of(BlockIndex block) const noexcept { return cell_[block]; }
+    /// Entities that have moved out of their cell and are in it until settle_moves; some twice,
+    /// some gone since.
+    std::span<const EntityId> leaving() const noexcept { return leaving_; }
     std::uint32_t layer_of_cell(BlockIndex cell) const noexcept {
         std::uint32_t layer = 0;
         while (layer + 1 < layers_.size() && layers_[layer + 1].first_cell <= cell) ++layer;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/rules.hpp"
+#include "purview/kernel.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +45,10 @@ std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
         case KernelType::flag:
             return kernel.flag == FlagId::none ? "unknown flag" : "";
         case KernelType::custom:
-            return kernel.custom == nullptr ? "a custom step needs a kernel" : "";
+            if (kernel.custom == nullptr) return "a custom step needs a kernel";
+            if (!std::isfinite(kernel.custom->reach_m()) || kernel.custom->reach_m() < 0)
+                return "a custom step must reach 0 m or more";
+            return {};
         case KernelType::area:
             return std::isfinite(kernel.leave_m) && kernel.leave_m >= 0
                        ? ""
@@ -82,7 +86,7 @@ unsigned planes_of(const KernelDesc& kernel) noexcept {
         case KernelType::line_of_sight:
             return 3;
         case KernelType::custom:
-            return 1;
+            return kernel.custom->planes();
         default:
             return 0;
     }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What random worlds seldom do, or never: numbers and orders of calls at the edge of what is
+// allowed.
+#include <array>
+#include <limits>
+
+#include "interest/line_support.hpp"
+
+namespace purview::test {
+
+using namespace lines;
+
+namespace {
+
+InterestRules with_stay(const InterestManager& manager, std::uint32_t ticks) {
+    InterestRules rules = manager.rules();
+    rules.min_stay_ticks = ticks;
+    return rules;
+}
+
+/// Remembers as many planes as it is told to, and reaches as far.
+class Planes final : public InterestKernel {
+  public:
+    Planes(unsigned planes, float reach_m) : planes_(planes), reach_m_(reach_m) {}
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = q.slots.occupied()[q.blocks[i]];
+    }
+    std::string describe(const Question&, unsigned) const override { return "planes"; }
+    unsigned planes() const noexcept override { return planes_; }
+    bool remembers() const noexcept override { return planes_ > 0; }
+    float reach_m() const noexcept override { return reach_m_; }
+
+  private:
+    unsigned planes_;
+    float reach_m_;
+};
+
+}  // namespace
+
+TEST_CASE("interest: a shorter stay counts for those who are there as well") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.rules.min_stay_ticks = 1'000;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    const ObserverId observer = watch(manager, id(0));
+    for (int i = 0; i < 10; ++i) manager.tick();
+    CHECK(manager.set_rules(with_stay(manager, 20)) == Status::ok);
+    spawn(manager, 2, 55);
+    manager.tick();
+    put(manager, 1, 90);
+    put(manager, 2, 90);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    for (int i = 0; i < 9; ++i) manager.tick();
+    CHECK(seen(manager, observer) == Set{0, 2});  // twenty ticks after it came
+    for (int i = 0; i < 12; ++i) manager.tick();
+    CHECK(seen(manager, observer) == Set{0});
+    // None at all: who is held, goes; whoever is hidden, is not held.
+    put(manager, 1, 55);
+    manager.tick();
+    put(manager, 1, 90);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    CHECK(manager.set_rules(with_stay(manager, 0)) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(manager.set_rules(with_stay(manager, 50)) == Status::ok);
+    put(manager, 1, 55);
+    manager.tick();
+    put(manager, 1, 90);
+    for (int i = 0; i < 40; ++i) CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
+    NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
+    cloak.combine = StepOp::subtract;
+    cloak.refresh = {RefreshType::every, 10, 0, false};
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)}), cloak});
+    spawn(manager, 0, 50);
+    for (std::uint32_t i = 1; i < 12; ++i) spawn(manager, i, 55);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).size() == 12);
+    for (std::uint32_t i = 1; i < 12; ++i) {  // in any tick
+        CHECK(manager.set_flag(id(i), FlagId{0}, true) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{{}, {i}});
+    }
+}
+
+TEST_CASE("interest: where leaves wait, what a step takes away does not (N22)") {
+    NodeDesc near = node("near", {within(StepOp::add, 10), same(StepOp::subtract, 0)});
+    near.refresh = {RefreshType::every, 10, 0, true};
+    InterestManager manager = make({near});
+    spawn(manager, 0, 50);
+    for (std::uint32_t i = 1; i < 12; ++i) spawn(manager, i, 55);
+    CHECK(manager.set_key(id(0), KeyDomain{0}, Key{7}) == Status::ok);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).size() == 11);  // all but itself: its key is its own
+    for (std::uint32_t i = 1; i < 12; ++i) {
+        CHECK(manager.set_key(id(i), KeyDomain{0}, Key{7}) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{{}, {i}});
+    }
+    put(manager, 0, 52);
+    CHECK(tick_news(manager, observer) == News{});
+}
+
+TEST_CASE(
+    "interest: kernels count with all that they remember, and reach no farther than numbers") {
+    const auto with = [](std::size_t steps, unsigned planes, float reach_m) {
+        NodeDesc custom = node("custom", {});
+        custom.type = NodeType::grid;
+        for (std::size_t i = 0; i < steps; ++i)
+            custom.steps.push_back(own_kernel(i == 0 ? StepOp::add : StepOp::require,
+                                              std::make_shared<Planes>(planes, reach_m)));
+        return InterestManager::create(def_of({custom}));
+    };
+    CHECK(with(7, 4, 10));
+    CHECK(with(8, 4, 10).error() == Status::bad_configuration);
+    CHECK(with(32, 0, 10));
+    for (const float reach_m :
+         {-1.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+        CHECK(with(1, 0, reach_m).error() == Status::bad_configuration);
+    }
+}
+
+TEST_CASE("interest: a group that closes a circle of places leaves everybody at his own (F12)") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    const EntityId root = spawn(manager, 0, 50), member = spawn(manager, 1, 80);
+    const ObserverId observer = watch(manager, spawn(manager, 2, 50));
+    CHECK(manager.set_place_override(root, member) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{2});
+    CHECK(manager.join_unit(member, root) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    put(manager, 0, 20);
+    CHECK(ticked(manager, observer) == Set{2});
+    put(manager, 0, 52);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+}
+
+TEST_CASE("interest: whoever is hung elsewhere in his group takes those below him along") {
+    InterestManager manager = make({node("all", {})});
+    const EntityId root = spawn(manager, 0, 50), a = spawn(manager, 1, 50),
+                   b = spawn(manager, 2, 50), c = spawn(manager, 3, 50);
+    CHECK(manager.join_unit(a, root) == Status::ok);
+    CHECK(manager.join_unit(b, root, a) == Status::ok);
+    CHECK(manager.join_unit(c, root) == Status::ok);
+    CHECK(manager.join_unit(a, root, c) == Status::ok);
+    const ObserverId observer = watch(manager);
+    manager.tick();
+    std::vector<EntityId> order;
+    for (const RelevanceEvent& event : manager.events_of(observer)) order.push_back(event.entity);
+    CHECK(order == std::vector<EntityId>{root, c, a, b});
+}
+
+TEST_CASE("interest: who is gone is not relevant before the tick that tells it (N50)") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(seen(manager, observer) == Set{0});
+    CHECK(manager.relevant_count(observer) == 1);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(manager.despawn(id(0)) == Status::ok);
+    CHECK(manager.set_ready(observer, false) == Status::ok);  // all that he has leaves
+    CHECK(tick_news(manager, observer) == News{{}, {0}});
+}
+
+TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick, is another") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.count_observers = true;
+    InterestManager manager = make(def);
+    const EntityId eyes = spawn(manager, 0, 50);
+    const EntityId old = make_entity_id(5, 1), young = make_entity_id(5, 2);
+    EntityDef near, far;
+    near.place = {55, 50, 0};
+    far.place = {90, 50, 0};
+    CHECK(manager.spawn(old, near) == Status::ok);
+    const ObserverId observer = watch(manager, eyes);
+    manager.tick();
+    CHECK(manager.despawn(old) == Status::ok);
+    CHECK(manager.spawn(young, far) == Status::ok);
+    const EntityId member = spawn(manager, 6, 90);
+    CHECK(manager.join_unit(member, young) == Status::ok);
+    manager.tick();
+    REQUIRE(manager.events_of(observer).size() == 1);
+    CHECK(manager.events_of(observer)[0].entity == old);
+    CHECK_FALSE(manager.events_of(observer)[0].enter);
+    CHECK(manager.observer_count(member) == 0);
+    // One loses the old one while another gets the new one: it has its first observer.
+    (void)watch(manager, spawn(manager, 7, 90));
+    manager.tick();
+    CHECK(manager.observer_count(young) == 1);
+    CHECK(manager.despawn(member) == Status::ok);
+    CHECK(manager.despawn(young) == Status::ok);
+    const EntityId last = make_entity_id(5, 3);
+    CHECK(manager.spawn(last, near) == Status::ok);
+    manager.tick();
+    CHECK(manager.observer_count(last) == 1);
+    bool is_first = false;
+    for (const ObserverEdge& edge : manager.edges()) is_first |= edge.entity == last && edge.first;
+    CHECK(is_first);
+    CHECK(seen(manager, observer) == Set{0, 5});
+}
+
+TEST_CASE("interest: whoever has come into a box since the last tick is in it") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.rules.cell_m = 10;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 12);
+    spawn(manager, 1, 55);
+    manager.tick();
+    const auto in_box = [&] {
+        std::vector<EntityId> out;
+        manager.entities_in({40, 40, 0}, {60, 60, 0}, out);
+        Set indices;
+        for (const EntityId entity : out) indices.insert(index_of(entity));
+        CHECK(indices.size() == out.size());
+        return indices;
+    };
+    CHECK(in_box() == Set{1});
+    put(manager, 0, 30);
+    put(manager, 0, 52);
+    CHECK(in_box() == Set{0, 1});
+    put(manager, 1, 80);
+    CHECK(in_box() == Set{0});
+    manager.tick();
+    CHECK(in_box() == Set{0});
+}
+
+TEST_CASE("interest: ids that nobody has are stale, also where there are groups") {
+    InterestManager manager = make({node("all", {})});
+    CHECK(manager.join_unit(spawn(manager, 1, 50), spawn(manager, 0, 50)) == Status::ok);
+    const EntityId nobody{~std::uint64_t{0}};
+    CHECK(manager.move(nobody, {1, 1, 1}) == Status::stale_id);
+    CHECK(manager.despawn(nobody) == Status::stale_id);
+    CHECK(manager.join_unit(nobody, id(0)) == Status::stale_id);
+    CHECK_FALSE(manager.is_relevant(watch(manager), nobody));
+}
+
+}  // namespace purview::test
