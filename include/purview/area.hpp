@@ -66,6 +66,7 @@ struct Area {
         area.ticks = so_many_ticks;
         return area;
     }
+    friend bool operator==(const Area&, const Area&) = default;
 };
 
 }  // namespace purview

@@ -23,7 +23,7 @@ void InterestData::begin_changed() {
     changed_open_.clear();
     for (const auto& [source, row] : changed_rows_touched_) changed_rows_[source][row].clear();
     changed_rows_touched_.clear();
-    const bool is_all_open = everything_count_ > 0 || def_.level != InterestLevel::full;
+    const bool is_all_open = !see_everything_.empty() || def_.level != InterestLevel::full;
     const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
     if (measures_late_ || (!is_all_open && !is_any_open && !has_shared_rows_)) return;
     const auto flags = table_.flags(facts_table_.columns.changed);
@@ -52,8 +52,7 @@ void InterestData::begin_changed() {
 template <class Visit>
 void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
     const Observer& observer = observers_[o];
-    const bool sees_all = observer.sees_everything || def_.level != InterestLevel::full;
-    for (const EntityId unit : sees_all ? changed_ : changed_open_) visit(unit);
+    for (const EntityId unit : sees_all(observer) ? changed_ : changed_open_) visit(unit);
     for (const SourceRow at : observer.rows) {
         if (at.source >= changed_rows_.size() || at.row >= changed_rows_[at.source].size())
             continue;

@@ -23,7 +23,7 @@ inline PairFacts InterestData::facts_of(std::uint32_t o, Slot slot,
                                               table_.flag(columns.global_mode, slot) ||
                                               table_.flag(columns.shown_by_members, slot));
     facts.explicit_only = table_.flag(columns.explicit_only, slot);
-    facts.sees_everything = observer.sees_everything || def_.level != InterestLevel::full;
+    facts.sees_everything = sees_all(observer);
     return facts;
 }
 
@@ -69,6 +69,16 @@ void InterestData::for_each_unit(Visit&& visit) const {
     }
 }
 
+/// Of those who are shown to all observers.
+template <class Visit>
+void InterestData::for_each_open_unit(Visit&& visit) const {
+    if (open_count_ == 0 && shown_count_ == 0) return;
+    for (BlockIndex block = 0; block < table_.block_end(); ++block) {
+        for (Mask rest = open_lanes(block); rest != 0; rest &= static_cast<Mask>(rest - 1))
+            visit(table_.entity(slot_at(block, static_cast<unsigned>(std::countr_zero(rest)))));
+    }
+}
+
 template <class Visit>
 void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
     const Slot slot = table_.slot_of(unit);
@@ -79,6 +89,7 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
         }
         return;
     }
+    for (const std::uint32_t o : see_everything_) visit(o);
     for_each_source_of(unit, {}, [&](std::uint32_t s) {
         if (program_.rows[s].pulled) return;
         for (const auto at : rows_[s].memberships(unit)) {
@@ -90,7 +101,8 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
 
 template <class Visit>
 void InterestData::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
-    if (is_anything_open(observers_[o])) return for_each_unit(visit);
+    if (sees_all(observers_[o])) return for_each_unit(visit);
+    for_each_open_unit(visit);
     for (const SourceRow at : observers_[o].rows) {
         if (program_.rows[at.source].pulled) continue;
         for (const EntityId unit : rows_[at.source].row(at.row).members) {
@@ -227,19 +239,25 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_g
             }
         }
     }
-    if (is_anything_open(observer)) {
-        for_each_unit([&](EntityId unit) {
-            if (x_holds(o, unit) && !in_window(o, unit)) tell(unit);
-        });
-        return;
-    }
+    const auto tell_beside = [&](EntityId unit) {
+        if (x_holds(o, unit) && !in_window(o, unit)) tell(unit);
+    };
+    if (sees_all(observer)) return for_each_unit(tell_beside);
+    for_each_open_unit(tell_beside);
+    const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
+    const auto is_open = [&](EntityId unit) {
+        if (!is_any_open) return false;
+        const Slot slot = table_.slot_of(unit);
+        return slot != no_slot && has_open_flag(slot);
+    };
     for (std::size_t i = 0; i < observer.rows.size(); ++i) {
         const SourceRow at = observer.rows[i];
         if (program_.rows[at.source].pulled) continue;
         const Row& row = rows_[at.source].row(at.row);
         for (std::size_t lane = 0; lane < row.members.size(); ++lane) {
             const EntityId unit = row.members[lane];
-            if (row.live[lane] == 0 || in_window(o, unit) || !x_holds(o, unit)) continue;
+            if (row.live[lane] == 0 || is_open(unit)) continue;
+            if (in_window(o, unit) || !x_holds(o, unit)) continue;
             bool told = false;  // by an earlier row
             for (std::size_t e = 0; e < i && !told; ++e) {
                 const SourceRow earlier = observer.rows[e];
@@ -252,7 +270,7 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_g
         }
     }
     pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) {
-        if (!in_window(o, unit) && x_holds(o, unit) && !in_rows(o, unit)) tell(unit);
+        if (!is_open(unit) && !in_rows(o, unit)) tell_beside(unit);
     });
 }
 

@@ -13,51 +13,69 @@ namespace purview {
 
 // -- rows and columns -----------------------------------------------------------------------------
 
-/// The rows of every source that the unit belongs to now, and none of those of nodes that it left.
-void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
+/// Rows of a source in which it should be, ascending, into wanted_rows_; whether the filters behind
+/// the add let it through.
+bool InterestData::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     const Slot slot = table_.slot_of(unit);
     const Slots slots(table_, facts_table_);
+    const RowSource& source = program_.rows[s];
+    RowStore& store = rows_[s];
+    wanted_rows_.clear();
+    const NodeMembers members = def_.rules.nodes[index_of(source.node)].members;
+    if (facts_table_.bindings.is_member(source.node, members, unit) &&
+        source.member->test_entity(slots, slot)) {
+        switch (source.by) {
+            case RowsBy::all:
+                wanted_rows_.push_back(store.row_of(0));
+                break;
+            case RowsBy::key: {
+                const Key key = table_.key(index_of(source.domain), slot);
+                if (key != Key::none) wanted_rows_.push_back(store.row_of(index_of(key)));
+                for (const DomainKey& more : facts_table_.more_keys.of(index_of(unit))) {
+                    if (more.domain == source.domain)
+                        wanted_rows_.push_back(store.row_of(index_of(more.key)));
+                }
+                break;
+            }
+            case RowsBy::cell:
+                cells_.clear();
+                add_cells_of(*source.dispatcher, slots, slot, cells_);
+                for (const CellId cell : cells_) wanted_rows_.push_back(store.row_of(cell));
+                break;
+        }
+    }
+    std::sort(wanted_rows_.begin(), wanted_rows_.end());
+    wanted_rows_.erase(std::unique(wanted_rows_.begin(), wanted_rows_.end()), wanted_rows_.end());
+    bool passes = true;
+    for (const Step& filter : source.filters) {
+        const bool yes = filter.kernel->test_entity(slots, slot);
+        passes &= filter.op == StepOp::subtract ? !yes : yes;
+    }
+    return passes;
+}
+
+/// The rows of every source that the unit belongs to now, and none of those of nodes that it left.
+void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
     bool is_in_any = false;
     for_each_source_of(unit, left, [&](std::uint32_t s) {
-        const RowSource& source = program_.rows[s];
-        RowStore& store = rows_[s];
-        wanted_rows_.clear();
-        const NodeMembers members = def_.rules.nodes[index_of(source.node)].members;
-        if (facts_table_.bindings.is_member(source.node, members, unit) &&
-            source.member->test_entity(slots, slot)) {
-            switch (source.by) {
-                case RowsBy::all:
-                    wanted_rows_.push_back(store.row_of(0));
-                    break;
-                case RowsBy::key: {
-                    const Key key = table_.key(index_of(source.domain), slot);
-                    if (key != Key::none) wanted_rows_.push_back(store.row_of(index_of(key)));
-                    for (const DomainKey& more : facts_table_.more_keys.of(index_of(unit))) {
-                        if (more.domain == source.domain)
-                            wanted_rows_.push_back(store.row_of(index_of(more.key)));
-                    }
-                    break;
-                }
-                case RowsBy::cell:
-                    cells_.clear();
-                    add_cells_of(*source.dispatcher, slots, slot, cells_);
-                    for (const CellId cell : cells_) wanted_rows_.push_back(store.row_of(cell));
-                    break;
-            }
-        }
-        std::sort(wanted_rows_.begin(), wanted_rows_.end());
-        wanted_rows_.erase(std::unique(wanted_rows_.begin(), wanted_rows_.end()),
-                           wanted_rows_.end());
-        bool passes = true;
-        for (const Step& filter : source.filters) {
-            const bool yes = filter.kernel->test_entity(slots, slot);
-            passes &= filter.op == StepOp::subtract ? !yes : yes;
-        }
-        store.set_memberships(unit, wanted_rows_, passes);
-        is_in_any |= !source.pulled && !wanted_rows_.empty();
+        const bool passes = find_wanted_rows_of(unit, s);
+        rows_[s].set_memberships(unit, wanted_rows_, passes);
+        is_in_any |= !program_.rows[s].pulled && !wanted_rows_.empty();
     });
+    const Slot slot = table_.slot_of(unit);
     const std::uint32_t in_rows = facts_table_.columns.in_rows;
     if (table_.flag(in_rows, slot) != is_in_any) table_.set_flag(in_rows, slot, is_in_any);
+}
+
+/// update_rows would change nothing.
+bool InterestData::is_in_its_rows(EntityId unit) {
+    bool is_in_all = true;
+    for_each_source_of(unit, {}, [&](std::uint32_t s) {
+        if (!is_in_all) return;
+        const bool passes = find_wanted_rows_of(unit, s);
+        is_in_all = rows_[s].has_memberships(unit, wanted_rows_, passes);
+    });
+    return is_in_all;
 }
 
 void InterestData::drop_rows(EntityId unit) {

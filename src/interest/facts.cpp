@@ -67,16 +67,27 @@ bool InterestData::has_open_flag(Slot slot) const noexcept {
 }
 
 bool InterestData::is_open_to_all(Slot slot) const noexcept {
-    return everything_count_ > 0 || def_.level != InterestLevel::full || has_open_flag(slot);
+    return def_.level != InterestLevel::full || has_open_flag(slot);
 }
 
-bool InterestData::is_anything_open(const Observer& observer) const noexcept {
-    return open_count_ > 0 || shown_count_ > 0 || observer.sees_everything ||
-           def_.level != InterestLevel::full;
+/// In the block, who is shown to all observers by a node, by hand, by its mode or by a member.
+Mask InterestData::open_lanes(BlockIndex block) const noexcept {
+    const Columns& columns = facts_table_.columns;
+    unsigned lanes = 0;
+    for (const std::uint32_t column :
+         {columns.open, columns.shown, columns.global_mode, columns.shown_by_members}) {
+        const std::span<const Mask> flags = table_.flags(column);
+        if (!flags.empty()) lanes |= flags[block];
+    }
+    return static_cast<Mask>(lanes & table_.occupied(block));
+}
+
+bool InterestData::sees_all(const Observer& observer) const noexcept {
+    return observer.sees_everything || def_.level != InterestLevel::full;
 }
 
 bool InterestData::is_x_possible() const noexcept {
-    return open_count_ > 0 || everything_count_ > 0 || shown_count_ > 0 || pairs_.size() > 0 ||
+    return open_count_ > 0 || !see_everything_.empty() || shown_count_ > 0 || pairs_.size() > 0 ||
            has_shared_rows_ || def_.level != InterestLevel::full;
 }
 

@@ -51,6 +51,7 @@ struct KeyedArea {
     std::uint32_t key = 0;
     Tick ends = 0;
     Area area;
+    friend bool operator==(const KeyedArea&, const KeyedArea&) = default;
 };
 
 /// What is said of a pair besides its nodes.
@@ -342,10 +343,13 @@ class InterestData {
     /// It is shown to everybody: by its flags, or as some observer sees everything.
     bool is_open_to_all(Slot slot) const noexcept;
     bool has_open_flag(Slot slot) const noexcept;
-    bool is_anything_open(const Observer& observer) const noexcept;
+    Mask open_lanes(BlockIndex block) const noexcept;
+    bool sees_all(const Observer& observer) const noexcept;
     template <class Visit>
     void for_each_unit(Visit&& visit) const;
     /// Visits every observer for which X may hold: rows, pairs, everybody. Some twice.
+    template <class Visit>
+    void for_each_open_unit(Visit&& visit) const;
     template <class Visit>
     void for_each_x_candidate(EntityId unit, Visit&& visit) const;
     /// Visits every unit for which X may hold. Some twice.
@@ -401,6 +405,8 @@ class InterestData {
     void update_bound(EntityId unit, std::span<const NodeId> left = {});
     Status edit_nodes(EntityId entity, std::span<const NodeId> nodes, bool is_unbound);
     void update_rows(EntityId unit, std::span<const NodeId> left = {});
+    bool find_wanted_rows_of(EntityId unit, std::uint32_t source);
+    bool is_in_its_rows(EntityId unit);
     void drop_rows(EntityId unit);
     void update_special(EntityId unit);
     void update_no_window(EntityId unit);
@@ -549,13 +555,17 @@ class InterestData {
     void apply_ready(std::uint32_t observer);
     void update_observer_keys(std::uint32_t observer);
     void update_observer_rows(std::uint32_t observer);
+    void find_wanted_rows(std::uint32_t observer);
+    void take_wanted_rows(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
     void take_relevant(std::uint32_t observer);
     void forget_pairs(std::uint32_t observer);
     void forget_holds(std::uint32_t observer);
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
     Status check_area(const Area& area) const noexcept;
+    Area inner(const Area& given) const noexcept;
     void put_area(std::uint32_t observer, std::uint32_t key, const Area& area);
+    void keep_areas(std::uint32_t observer, std::uint64_t begin, std::uint64_t end);
     void expire_areas();
     void set_watched(EntityId entity);
     template <class Visit>
@@ -636,7 +646,7 @@ class InterestData {
     Tick tick_ = 0;
     std::uint32_t shown_count_ = 0;  ///< by hand or by mode
     std::uint32_t open_count_ = 0;
-    std::uint32_t everything_count_ = 0;  ///< observers that see everything
+    std::vector<std::uint32_t> see_everything_;  ///< observers, in no order
     std::uint32_t no_window_count_ = 0;
     std::uint32_t following_count_ = 0;  ///< areas that follow somebody
     bool has_shared_rows_ = false;       ///< some row is an answer, not only candidates

@@ -297,12 +297,17 @@ class ValueKernel final : public EntityKernel {
 class OwnerKernel final : public InterestKernel {
   public:
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        static thread_local std::vector<Slot> owned;
+        owned.clear();
         for (const EntityId unit : q.asker.owned) {
             const Slot slot = q.slots.slot_of(unit);
-            if (slot == no_slot) continue;
-            const auto at = std::find(q.blocks.begin(), q.blocks.end(), block_of(slot));
-            if (at != q.blocks.end())
-                out[static_cast<std::size_t>(at - q.blocks.begin())] |= lane_bit(lane_of(slot));
+            if (slot != no_slot) owned.push_back(slot);
+        }
+        std::sort(owned.begin(), owned.end());
+        for (std::size_t i = 0; i < q.blocks.size() && !owned.empty(); ++i) {
+            auto at = std::lower_bound(owned.begin(), owned.end(), slot_at(q.blocks[i], 0));
+            for (; at != owned.end() && block_of(*at) == q.blocks[i]; ++at)
+                out[i] |= lane_bit(lane_of(*at));
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {

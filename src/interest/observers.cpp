@@ -9,8 +9,6 @@
 
 namespace purview {
 
-namespace {}  // namespace
-
 Result<ObserverId> InterestData::add_observer() {
     const std::uint32_t index = observer_pool_.acquire();
     if (index == IdPool::no_index) return Status::capacity;
@@ -77,7 +75,7 @@ Status InterestData::remove_observer(ObserverId id) {
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
     forget_pairs(o);
-    if (observer.sees_everything) --everything_count_;
+    if (observer.sees_everything) std::erase(see_everything_, o);
     for (const KeyedArea& area : observer.areas)
         following_count_ -= area.area.follow != EntityId::none ? 1 : 0;
     observer_keys_.clear(o);
@@ -142,7 +140,13 @@ void InterestData::update_observer_keys(std::uint32_t o) {
 }
 
 void InterestData::update_observer_rows(std::uint32_t o) {
-    Observer& observer = observers_[o];
+    find_wanted_rows(o);
+    take_wanted_rows(o);
+}
+
+/// Into wanted_sources_, ascending.
+void InterestData::find_wanted_rows(std::uint32_t o) {
+    const Observer& observer = observers_[o];
     wanted_sources_.clear();
     for (std::uint32_t s = 0; s < rows_.size(); ++s) {
         const RowSource& source = program_.rows[s];
@@ -175,6 +179,10 @@ void InterestData::update_observer_rows(std::uint32_t o) {
     std::sort(wanted_sources_.begin(), wanted_sources_.end());
     wanted_sources_.erase(std::unique(wanted_sources_.begin(), wanted_sources_.end()),
                           wanted_sources_.end());
+}
+
+void InterestData::take_wanted_rows(std::uint32_t o) {
+    Observer& observer = observers_[o];
     if (wanted_sources_ == observer.rows) return;
     for (const SourceRow at : observer.rows) {
         if (!std::binary_search(wanted_sources_.begin(), wanted_sources_.end(), at))
@@ -237,6 +245,7 @@ Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) 
     if (!is_observer(id)) return Status::stale_id;
     if (index_of(domain) >= def_.key_count) return Status::bad_argument;
     const std::uint32_t o = index_of(id);
+    if (observers_[o].own_keys[index_of(domain)] == key) return Status::ok;
     observers_[o].own_keys[index_of(domain)] = key;
     edit_observer(o, [&] { update_observer_keys(o); });
     return Status::ok;
@@ -289,8 +298,8 @@ Status InterestData::check_area(const Area& area) const noexcept {
     return good ? Status::ok : Status::bad_argument;
 }
 
-/// Kept with its counted axes first, and a direction of length 1.
-void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& given) {
+/// With its counted axes first, and a direction of length 1.
+Area InterestData::inner(const Area& given) const noexcept {
     Area area = given;
     area.centre = inner(given.centre);
     area.half_sides = inner(given.half_sides);
@@ -301,35 +310,48 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& give
     if (table_.is_three_d()) squared = squared + d.z * d.z;
     const float length = std::sqrt(squared);
     area.direction = length > 0 ? Vec3{d.x / length, d.y / length, d.z / length} : Vec3{1, 0, 0};
+    return area;
+}
+
+/// What stands there already, for good, changes nothing.
+void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& area) {
     // Longer than ticks are counted: it stays.
     const bool is_timed = area.ticks > 0 && area.ticks < ~Tick{0} - tick_;
     const Tick ends = is_timed ? tick_ + area.ticks : 0;
+    auto& areas = observers_[o].areas;
+    const KeyedArea said{key, ends, area};
+    if (ends == 0 && std::find(areas.begin(), areas.end(), said) != areas.end()) return;
     if (ends > 0 && std::find(timed_.begin(), timed_.end(), o) == timed_.end()) timed_.push_back(o);
     following_count_ += area.follow != EntityId::none ? 1 : 0;
     must_scan(o);
-    auto& areas = observers_[o].areas;
     for (KeyedArea& one : areas) {
         if (one.key != key) continue;
         following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
-        one = {key, ends, area};
+        one = said;
         return;
     }
-    areas.push_back({key, ends, area});
+    areas.push_back(said);
+}
+
+/// Those whose keys are begin and up to end, without it; the others end.
+void InterestData::keep_areas(std::uint32_t o, std::uint64_t begin, std::uint64_t end) {
+    std::erase_if(observers_[o].areas, [&](const KeyedArea& one) {
+        if (one.key >= begin && one.key < end) return false;
+        following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
+        must_scan(o);
+        return true;
+    });
 }
 
 Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area) {
     if (!is_observer(id)) return Status::stale_id;
     if (const Status status = check_area(area); status != Status::ok) return status;
-    auto& areas = observers_[index_of(id)].areas;
-    if (def_.single_area) {
-        for (const KeyedArea& one : areas)
-            following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
-        areas.clear();
-    }
+    if (def_.single_area) keep_areas(index_of(id), key, std::uint64_t{key} + 1);
+    const auto& areas = observers_[index_of(id)].areas;
     const bool is_new = std::none_of(areas.begin(), areas.end(),
                                      [&](const KeyedArea& one) { return one.key == key; });
     if (is_new && areas.size() >= def_.areas_max) return Status::capacity;
-    put_area(index_of(id), key, area);
+    put_area(index_of(id), key, inner(area));
     return Status::ok;
 }
 
@@ -340,12 +362,9 @@ Status InterestData::set_areas(ObserverId id, std::span<const Area> areas) {
         if (const Status status = check_area(area); status != Status::ok) return status;
     }
     const std::uint32_t o = index_of(id);
-    for (const KeyedArea& one : observers_[o].areas)
-        following_count_ -= one.area.follow != EntityId::none ? 1 : 0;
-    observers_[o].areas.clear();
+    keep_areas(o, 0, areas.size());
     for (std::size_t i = 0; i < areas.size(); ++i)
-        put_area(o, static_cast<std::uint32_t>(i), areas[i]);
-    must_scan(o);
+        put_area(o, static_cast<std::uint32_t>(i), inner(areas[i]));
     return Status::ok;
 }
 
@@ -389,6 +408,7 @@ void InterestData::expire_areas() {
 Status InterestData::set_observer_range(ObserverId id, float range_m) {
     if (!is_observer(id)) return Status::stale_id;
     if (!(range_m >= 0) || range_m > def_.rules.observer_range_max_m) return Status::bad_argument;
+    if (observers_[index_of(id)].range_m == range_m) return Status::ok;
     observers_[index_of(id)].range_m = range_m;
     must_scan(index_of(id));
     return Status::ok;
@@ -398,6 +418,7 @@ Status InterestData::set_lookahead(ObserverId id, float seconds) {
     constexpr float seconds_max = 10;
     if (!is_observer(id)) return Status::stale_id;
     if (!(seconds >= 0 && seconds <= seconds_max)) return Status::bad_argument;
+    if (observers_[index_of(id)].lookahead_s == seconds) return Status::ok;
     observers_[index_of(id)].lookahead_s = seconds;
     must_scan(index_of(id));
     return Status::ok;
@@ -461,7 +482,11 @@ Status InterestData::set_sees_everything(ObserverId id, bool value) {
     const std::uint32_t o = index_of(id);
     if (observers_[o].sees_everything == value) return Status::ok;
     edit_observer(o, [&] { observers_[o].sees_everything = value; });
-    everything_count_ += value ? 1 : static_cast<std::uint32_t>(-1);
+    if (value) {
+        see_everything_.push_back(o);
+    } else {
+        std::erase(see_everything_, o);
+    }
     return Status::ok;
 }
 

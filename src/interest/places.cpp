@@ -204,7 +204,7 @@ void InterestData::apply_overrides() {
 void InterestData::update_cells() {
     if (!has_cells_) return;
     for (const EntityId unit : cell_movers_) {
-        if (table_.slot_of(unit) == no_slot) continue;
+        if (table_.slot_of(unit) == no_slot || is_in_its_rows(unit)) continue;
         touch_all(unit);  // of a mixed group, too: for those to whom it matters
         update_rows(unit);
         tell_touched(unit);
@@ -212,7 +212,9 @@ void InterestData::update_cells() {
     cell_movers_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
-        edit_observer(o, [&] { update_observer_rows(o); });
+        find_wanted_rows(o);
+        if (wanted_sources_ == observers_[o].rows) continue;
+        edit_observer(o, [&] { take_wanted_rows(o); });
     }
 }
 

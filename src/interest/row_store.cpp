@@ -6,12 +6,22 @@
 
 namespace purview {
 
+namespace {
+
+constexpr std::uint64_t last = ~std::uint64_t{0};  // the one number that the map cannot hold
+
+}  // namespace
+
 std::uint32_t RowStore::row_of(std::uint64_t key) {
-    constexpr std::uint64_t last = ~std::uint64_t{0};  // the one number that the map cannot hold
     const std::uint32_t* known = key == last ? &last_row_ : row_by_key_.find(key);
     if (known != nullptr && *known != no_row) return *known;
-    rows_.emplace_back();
-    const auto row = static_cast<std::uint32_t>(rows_.size() - 1);
+    if (free_rows_.empty()) {
+        free_rows_.push_back(static_cast<std::uint32_t>(rows_.size()));
+        rows_.emplace_back();
+    }
+    const std::uint32_t row = free_rows_.back();
+    free_rows_.pop_back();
+    rows_[row].key = key;
     if (key == last) return last_row_ = row;
     return row_by_key_[key] = row;
 }
@@ -44,6 +54,30 @@ void RowStore::leave(Membership at) {
     row.members[at.lane] = EntityId::none;
     row.live[at.lane] = 0;
     row.free_lanes.push_back(at.lane);
+    settle(at.row);
+}
+
+/// Without a member and without an observer it is given back.
+void RowStore::settle(std::uint32_t index) {
+    Row& row = rows_[index];
+    if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;
+    if (row.key == last) {
+        last_row_ = no_row;
+    } else {
+        row_by_key_.erase(row.key);
+    }
+    row.members.clear();
+    row.live.clear();
+    row.free_lanes.clear();
+    free_rows_.push_back(index);
+}
+
+bool RowStore::has_memberships(EntityId entity, std::span<const std::uint32_t> rows,
+                               bool live) const noexcept {
+    const auto now = memberships(entity);
+    return now.size() == rows.size() && std::all_of(now.begin(), now.end(), [&](Membership at) {
+               return is_live(at) == live && std::binary_search(rows.begin(), rows.end(), at.row);
+           });
 }
 
 void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> rows, bool live) {
@@ -84,12 +118,13 @@ void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> r
     lists_[member.list].assign(kept_.begin(), kept_.end());
 }
 
-void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) noexcept {
+void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) {
     auto& observers = rows_[row].observers;
     const auto found = std::find(observers.begin(), observers.end(), observer);
     if (found == observers.end()) return;
     *found = observers.back();
     observers.pop_back();
+    settle(row);
 }
 
 }  // namespace purview

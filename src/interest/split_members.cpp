@@ -213,9 +213,14 @@ void InterestData::settle_mixed() {
     }
     mixed_gone_.clear();
     auto& touched = mixed_touched_;
-    for (const EntityId unit : mixed_units_) {
-        if (table_.slot_of(unit) == no_slot) continue;
-        for (std::uint32_t o = 0; o < observers_.size(); ++o) touched.push_back({unit, o});
+    std::erase_if(mixed_units_, [&](EntityId unit) { return table_.slot_of(unit) == no_slot; });
+    for (EntityId& unit : mixed_units_) unit = top_of(unit);
+    std::sort(mixed_units_.begin(), mixed_units_.end());
+    mixed_units_.erase(std::unique(mixed_units_.begin(), mixed_units_.end()), mixed_units_.end());
+    for (const EntityId top : mixed_units_) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (observers_[o].ready || !views_.of(o).empty()) touched.push_back({top, o});
+        }
     }
     mixed_units_.clear();
     std::erase_if(touched, [&](const auto& one) { return table_.slot_of(one.first) == no_slot; });
