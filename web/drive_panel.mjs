@@ -74,7 +74,9 @@ export class DrivePanel {
   #hear({ ghost, values }) {
     const own = ghost === this.#pilot.state.cart;
     const [hits, hitsPresent] = [values.hits !== 0, values.hits_present !== 0];
-    this.tracers.push({ from: { x: values.from_x, y: values.from_y }, to: { x: values.to_x, y: values.to_y }, hits, own, at: performance.now() });
+    const now = performance.now();
+    this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);  // nobody draws a hidden page
+    this.tracers.push({ from: { x: values.from_x, y: values.from_y }, to: { x: values.to_x, y: values.to_y }, hits, own, at: now });
     if (!own) return;
     ++this.counts.shots;
     this.counts.hits += hits ? 1 : 0;

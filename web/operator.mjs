@@ -28,9 +28,11 @@ export class OperatorChannel {
   async open() {
     const socket = new WebSocket(this.#url);
     socket.binaryType = "arraybuffer";
+    this.#socket?.close();
     this.#socket = socket;
-    socket.onmessage = (message) => this.#receive(message.data);
+    socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(message.data); };
     socket.onclose = () => {
+      if (socket !== this.#socket) return;
       for (const { reject } of this.#waiting.splice(0)) reject(new Error("the operator channel is closed"));
       this.#emit("closed");
     };

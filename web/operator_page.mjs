@@ -14,6 +14,7 @@ import { WhyPanel } from "./why_panel.mjs";
 import { WhyQuestion, endOf } from "./why_question.mjs";
 
 const TRUTH_RECT_EVERY_MS = 500;
+const OPEN_AGAIN_MS = 2000;
 const PICK_PIXELS = 16;
 const OWN_WITHIN_M = 10;  // of where the own player is drawn, which is a little behind
 
@@ -34,7 +35,11 @@ export class OperatorPage {
     this.#tabs = tabs;
     this.channel = new OperatorChannel(url);
     this.channel.on("truth", (frame) => { if (byId("truth").checked) scene.truth = frame; });
-    this.channel.on("closed", () => { this.#observer = this.#revision = null; scene.truth = null; });
+    this.channel.on("closed", () => {
+      this.#observer = this.#revision = null;
+      scene.truth = null;
+      setTimeout(() => { if (client.state === "joined" && !this.channel.isOpen) void this.joined(); }, OPEN_AGAIN_MS);
+    });
     this.channel.on("rules", ({ revision }) => {
       if (this.#revision !== null && revision !== this.#revision) figures.mark(revision);
       this.#revision = revision;

@@ -33,6 +33,16 @@ export class Walk {
     addEventListener("keydown", (event) => this.#down(event));
     addEventListener("keyup", (event) => this.#up(event.code));
     addEventListener("blur", () => { for (const key of [...this.#keys, "Space"]) this.#up(key); });
+    document.addEventListener("visibilitychange", () => { if (document.hidden) this.stop(); });
+    client.on("state", (state) => { if (state !== "joined") this.stop(); });
+  }
+
+  /** Stands still, wherever it was going: nobody sees it arrive. */
+  stop() {
+    this.#goal = null;
+    this.#keys.clear();
+    this.fires = false;
+    this.#say();
   }
 
   /** Walks there; a driver does not. */

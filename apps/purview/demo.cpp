@@ -124,6 +124,7 @@ class Judge {
     void end() {
         seconds_ = seconds();
         stats_ = app_.server->stats();
+        dropped_ = app_.server->drops().total();
     }
     bool has_judged() const { return seconds_ >= settle_seconds_ + judged_seconds_least; }
     json finish(const Proof& proof, const BotReport& bots, int node_exit, const json& node_report);
@@ -186,6 +187,7 @@ class Judge {
     Micros start_ = 0;
     double seconds_ = 0;
     ServerStats stats_;
+    std::uint64_t dropped_ = 0;
     bool settled_ = false;
     double settle_seconds_;
     double next_sample_;
@@ -332,7 +334,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"truth_pairs_evaluated", counted.truth_pairs},
             {"truth_waits", counted.truth_waits},
             {"ghosts_compared", counted.ghosts_checked},
-            {"datagrams_dropped", app_.server->drops().total()},
+            {"datagrams_dropped", dropped_},
             {"node", node_report},
             {"mismatches", proof.mismatches()},
             {"checks", checks_},

@@ -375,13 +375,13 @@ int main(int argc, char** argv) {
     demo.command = command_line(argc, argv);
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
-        if (demo.serve.seconds == 0) demo.serve.seconds = 20;
     }
     if (demo_command->count("--drivers") == 0)
         demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
     const double least = settle_seconds(demo) + judged_seconds_least;
+    if (demo.check && demo.serve.seconds == 0) demo.serve.seconds = std::max(20.0, least);
     if (demo.check && demo.serve.seconds < least) {
         spdlog::error("--check: {} bots join first: --seconds must be at least {}",
                       demo.bots.clients, least);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "output.hpp"
 #include "record/replay.hpp"
 #include "scene/rule_text.hpp"
 
@@ -137,8 +138,10 @@ int run_replay(const ReplayOptions& options) {
     const auto result = record::replay(reader, *app->server,
                                        [&](std::string_view note) { return do_note(*app, note); });
     if (result.outcome == record::ReplayResult::Outcome::bad_file) return refuse(result.text);
-    fmt::print("{} ticks, {} datagrams received, {} sent and {} states compared, state {:016x}\n",
-               result.ticks, result.received, result.sent, result.states, result.last_state);
+    if (!write_out(fmt::format(
+            "{} ticks, {} datagrams received, {} sent and {} states compared, state {:016x}\n",
+            result.ticks, result.received, result.sent, result.states, result.last_state)))
+        return 1;
     if (result.outcome == record::ReplayResult::Outcome::same) return 0;
     spdlog::error("{}: {}", options.path, result.text);
     return differs;

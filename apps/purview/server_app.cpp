@@ -118,6 +118,10 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     beginning.world_name = def.world_name;
     beginning.options = options_of(options, *world);
     writer_ = std::make_unique<record::Writer>(recording_, beginning);
+    border->on_lost = [this, path = options.record_path] {
+        spdlog::error("{}: cannot be written any more: the recording ends in tick {}", path,
+                      server->current_tick());
+    };
     border->record_to(writer_.get(), state_every_ticks);
     return {};
 }

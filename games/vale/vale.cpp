@@ -366,6 +366,13 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
 
 void Vale::input(purview::Server& server, ObserverId observer, purview::GroupState& group,
                  const purview::GroupCommand& command) {
+    // One way of walking at a time.
+    if (const auto guest = guests_.find(number(observer)); guest != guests_.end()) {
+        if (group.entity(0) == guest->second.entity && command.part(0, schema_->walk) != nullptr) {
+            guest->second.walk_x = guest->second.walk_y = 0;
+            guest->second.goal.reset();
+        }
+    }
     carts_.input(server, observer, group, command);
 }
 

@@ -85,10 +85,10 @@ struct ReceivedRpc {
     std::span<const std::uint32_t> words;  ///< for read_rpc
 };
 
-/// Messages of the server's game that have arrived and that the program has not taken, and their
-/// bytes; then the oldest are dropped.
-inline constexpr std::size_t messages_received_max = 1'024;
-inline constexpr std::size_t messages_received_bytes = 1U << 20;
+/// Bytes of messages of the server's game that have arrived and that the program has not taken, 8
+/// more for each; beyond, the oldest are dropped.
+inline constexpr std::size_t messages_received_bytes_max = 1U << 20;
+inline constexpr std::size_t message_received_bytes_more = 8;
 
 struct ClientStats {
     std::uint64_t bytes_sent = 0;

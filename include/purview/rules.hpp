@@ -206,6 +206,12 @@ struct NodeDesc {
     std::shared_ptr<InterestNode> custom = nullptr;
     /// False: it says no to everybody.
     bool enabled = true;
+
+    /// Enters wait for the next tick in which it is refreshed. What a node takes away goes at once.
+    bool waits() const noexcept {
+        return refresh.type == RefreshType::every && refresh.every_ticks > 1 &&
+               combine != StepOp::subtract;
+    }
 };
 
 /// Which coordinates count.
@@ -219,7 +225,8 @@ struct InterestRules {
     /// Where entities are. What lies outside is found all the same, only slower.
     Vec3 bounds_min{0, 0, 0};
     Vec3 bounds_max{1024, 1024, 0};
-    /// Side of a grid cell; 0 = derived from the radius and the expected number of entities.
+    /// Side of a grid cell; 0 = derived from the radius and the expected number of entities. An
+    /// axis has 16,384 cells at most: in a longer world they are larger than this.
     float cell_m = 0;
     std::uint32_t entities_expected = 10'000;
     /// Empty = the default node: everybody is told everything (N2, M1).

@@ -117,6 +117,10 @@ void TruthOracle::set_rules(const InterestRules& rules) {
             if (from[i] != no_slot) yes[i] = state.yes[from[i]];
         }
         state.yes = std::move(yes);
+        for (ObserverState::Stay& stay : state.stays) {  // shorter for those who are there as well
+            if (stay.until > 0)
+                stay.until = std::min(stay.until, stay.from + rules_.min_stay_ticks - 1);
+        }
     }
     slots_ = std::move(slots);
     slot_at_.assign(rules_.nodes.size(), {});
@@ -619,7 +623,7 @@ Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& 
 /// Whoever came by the nodes stays a while, unless something hides it.
 void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
-    Tick& until = asking.now->stays_until[index];
+    ObserverState::Stay& stay = asking.now->stays[index];
     const ObserverState& before = asking.before;
     const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
     const bool has_past = asking.has_past && then != nullptr && before.tick == then->tick &&
@@ -629,13 +633,13 @@ void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t ind
     const bool goes_on = has_past && then->entities[index].is_unit &&
                          then->entities[index].joins == history_.back().entities[index].joins &&
                          before.times_ready == asking.now->times_ready &&
-                         index < before.stays_until.size();
-    until = goes_on ? before.stays_until[index] : 0;
+                         index < before.stays.size();
+    stay = goes_on ? before.stays[index] : ObserverState::Stay{};
     if (verdict.hides) {
-        until = 0;
+        stay = {};
     } else if (verdict.stage == TruthStage::node && !was_relevant) {
-        until = now + rules_.min_stay_ticks - 1;
-    } else if (verdict.stage == TruthStage::no_node && was_relevant && until >= now) {
+        stay = {now, now + rules_.min_stay_ticks - 1};
+    } else if (verdict.stage == TruthStage::no_node && was_relevant && stay.until >= now) {
         verdict.stage = TruthStage::stay;
         verdict.relevant = true;
         verdict.strength = strength_of_stay;
@@ -703,7 +707,7 @@ std::size_t TruthOracle::begin_asking(std::size_t at, const ObserverView& observ
     state.yes.resize(slots_.size());
     for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
     state.own.assign(entities_.size(), 0);
-    state.stays_until.assign(rules_.min_stay_ticks > 0 ? entities_.size() : 0, 0);
+    state.stays.assign(rules_.min_stay_ticks > 0 ? entities_.size() : 0, {});
     asking.verdicts.assign(entities_.size(), {});
     asking.cover.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {

@@ -120,7 +120,11 @@ class TruthOracle {
         std::uint32_t times_ready = 0;
         std::vector<std::vector<std::uint8_t>> yes;  ///< [slot][entity index]
         std::vector<std::uint8_t> own;               ///< [entity index] as of the verdict
-        std::vector<Tick> stays_until;               ///< [entity index]; none without a stay
+        struct Stay {
+            Tick from = 0;   ///< it came
+            Tick until = 0;  ///< the last tick in which it stays; 0: no stay
+        };
+        std::vector<Stay> stays;  ///< [entity index]; empty without a stay
     };
     struct Judged {
         Tick tick = 0;

@@ -169,12 +169,16 @@ bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
 
 void ServerData::release_held(Session& session) {
     if (calls.held.empty()) return;
-    bool comes = false;
+    calls.coming.clear();
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
-        comes |= event.enter && calls.held_about.contains(index_of(event.entity));
+        if (event.enter && calls.held_about.contains(index_of(event.entity)))
+            calls.coming.push_back(event.entity);
     }
-    if (!comes) return;
+    if (calls.coming.empty()) return;
+    std::sort(calls.coming.begin(), calls.coming.end());
     for (HeldCall& held : calls.held) {
+        if (!std::binary_search(calls.coming.begin(), calls.coming.end(), held.wanted.target))
+            continue;
         const auto at = std::find(held.observers.begin(), held.observers.end(), session.observer);
         if (at == held.observers.end()) continue;
         const LocalId ghost = session.ghosts.find(held.wanted.target);

@@ -30,7 +30,6 @@ class ClientData {
     void leave();
     Status send_command(std::span<const std::byte> data);
     bool next_message(std::span<const std::byte>& out);
-    const std::deque<std::vector<std::byte>>& untaken() const noexcept { return messages_; }
     bool has_copy(GhostId ghost) const noexcept {
         return ghosts &&
                (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);
@@ -108,6 +107,7 @@ class ClientData {
     bool digest_due_ = false;
     std::deque<std::vector<std::byte>> messages_;
     std::size_t message_bytes_ = 0;
+    bool has_joined_ = false;  ///< also when it is closed since
     std::vector<std::byte> message_;
     std::array<Micros, PacketLink::under_way_max> sent_at_{};
     std::vector<DeliveryNotice> notices_;

@@ -233,6 +233,7 @@ void ClientData::read_messages() {
                 break;
             case ServerMessage::joined:
                 good = ghosts.has_value();
+                has_joined_ |= good;
                 if (good && state == ClientState::joining) state = ClientState::joined;
                 break;
             case ServerMessage::refused:
@@ -293,19 +294,19 @@ void ClientData::send_state() {
 
 void ClientData::keep_message(std::span<const std::byte> message) {
     messages_.emplace_back(message.begin(), message.end());
-    message_bytes_ += message.size();
-    while (messages_.size() > messages_received_max || message_bytes_ > messages_received_bytes) {
-        message_bytes_ -= messages_.front().size();
+    message_bytes_ += message.size() + message_received_bytes_more;
+    while (message_bytes_ > messages_received_bytes_max) {
+        message_bytes_ -= messages_.front().size() + message_received_bytes_more;
         messages_.pop_front();
         ++stats.messages_dropped;
     }
 }
 
 bool ClientData::next_message(std::span<const std::byte>& out) {
-    if (messages_.empty() || state == ClientState::joining) return false;
+    if (messages_.empty() || !has_joined_) return false;
     message_ = std::move(messages_.front());
     messages_.pop_front();
-    message_bytes_ -= message_.size();
+    message_bytes_ -= message_.size() + message_received_bytes_more;
     out = message_;
     return true;
 }

@@ -111,10 +111,11 @@ void ServerData::watch_first_view(Session& session) {
     }
     for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] &= ~ghosts.held()[w];
     if (!first.none()) return;
+    const std::byte message{static_cast<std::uint8_t>(ServerMessage::view_complete)};
+    if (session.stream_out.send(std::span(&message, 1)) != Status::ok)
+        return;  // when there is room
     session.view = Session::View::complete;
     first = {};
-    const std::byte message{static_cast<std::uint8_t>(ServerMessage::view_complete)};
-    (void)session.stream_out.send(std::span(&message, 1));
 }
 
 }  // namespace purview

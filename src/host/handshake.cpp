@@ -122,7 +122,7 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         if (!PURVIEW_GUARD(sessions_closing,
                            kept.all < twice * def.sessions_max &&
                                kept.of_host < twice * def.sessions_per_host_max)) {
-            ++drops.address_limit;
+            ++(kept.all < twice * def.sessions_max ? drops.address_limit : drops.full);
             return;
         }
         auto session = std::make_unique<Session>();

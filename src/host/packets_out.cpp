@@ -100,7 +100,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         if (room < room_bytes_min || room * 8 < least_bits) break;
         const bool must_send = !sent && (is_silent || session.plan->must_tell_tick ||
                                          session.link.owes_acknowledgement());
-        const std::size_t items_before = session.plan->next;
+        const bool had_sections = session.shared.has_sections();
         const auto [size, has_more] =
             write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
         if (size == 0) break;
@@ -110,7 +110,8 @@ void ServerData::encode_session(Session& session, Micros now) {
         queue(session.address, std::span<const std::byte>(packet_).first(size));
         sent = true;
         session.plan->skip_taken();
-        if (session.plan->next == items_before && !has_more) break;
+        const bool told_sections = had_sections && !session.shared.has_sections();
+        if (!session.plan->took_any && !told_sections && !has_more) break;
     }
     if (session.shared.has_sections()) give_up_sections(session);
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;

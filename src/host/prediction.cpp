@@ -270,6 +270,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.ghost = ghost;
             member.kind = ghosts.kind(ghost);
             member.is_owned = ghosts.owned(ghost);
+            member.since = ghosts.since(ghost);
             for (std::uint32_t p = 0; p < m; ++p) {
                 if (members_[group.first + p] == ghosts.parent(ghost))
                     member.parent = static_cast<std::uint16_t>(p);
@@ -277,7 +278,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.data_at = frame.before.add(past.layout().bytes(member.kind));
             const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
             if (member.is_owned && before != nullptr && before->is_owned &&
-                before->kind == member.kind) {
+                before->kind == member.kind && before->since == member.since) {
                 std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
                             frame.before.at(member.data_at));
             } else {
@@ -326,10 +327,9 @@ Status PredictionData::run_tick() {
 const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexcept {
     const PredictedFrame* frame = past.frame(past.newest());
     const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
-    return member != nullptr && member->is_owned && def.step != nullptr &&
-                   client->ghosts->is_held(ghost)
-               ? member
-               : nullptr;
+    if (member == nullptr || !member->is_owned || def.step == nullptr) return nullptr;
+    const ClientGhosts& ghosts = *client->ghosts;
+    return ghosts.is_held(ghost) && ghosts.since(ghost) == member->since ? member : nullptr;
 }
 
 const std::byte* PredictionData::component_at(const PredictedFrame& frame,

@@ -42,7 +42,7 @@ bool is_finite(Vec3 v) noexcept {
 RewindData::RewindData(ServerData& server)
     : server_(&server),
       history_(server.world.data(), ticks_of(server.def), server.def.rewind.cell_m),
-      ticks_(ticks_of(server.def)) {}
+      ticks_(history_.ticks()) {}
 
 void RewindData::record() {
     if (!history_.is_used()) return;

@@ -26,6 +26,12 @@
 
 namespace purview {
 
+/// Local ids of a session: of all entities there can be, and twice as many that have left since.
+constexpr std::uint64_t lanes_max(const ServerDef& def) noexcept {
+    constexpr std::uint64_t times = 3, more = 4'096;
+    return times * def.entities_max + more;
+}
+
 struct Session {
     /// Every tick goes through all of them: like large arrays, they come through the hooks.
     static void* operator new(std::size_t bytes) {

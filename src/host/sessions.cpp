@@ -271,6 +271,10 @@ void ServerData::address_closed(const Address& address) {
 Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
     Session* session = find_session(observer);
     if (session == nullptr) return Status::stale_id;
+    // Whatever a game says, what the server itself has to say afterwards finds room.
+    constexpr std::size_t own_bytes = 1'024;
+    if (message.size() >= message_bytes_max) return Status::too_large;
+    if (message.size() + own_bytes > session->stream_out.room()) return Status::capacity;
     std::vector<std::byte> bytes{static_cast<std::byte>(ServerMessage::game)};
     bytes.insert(bytes.end(), message.begin(), message.end());
     return session->stream_out.send(bytes);
@@ -324,7 +328,9 @@ void ServerData::receive_stage(Server& server, Micros now) {
         const Micros delivered = is_joined ? session.last_delivered : session.last_heard;
         const Micros heard = session.last_heard;
         const Micros since = PURVIEW_GUARD_OR(delivered, std::min(heard, delivered), heard);
-        if (is_over(since, now, def.session_timeout_ms))
+        // What left stays until the client says that it knows: who never does is not there.
+        const bool has_room = PURVIEW_GUARD(lanes, session.ghosts.lane_end() <= lanes_max(def));
+        if (is_over(since, now, def.session_timeout_ms) || !has_room)
             mark_closed(session, CloseReason::timeout, true);
     }
     for (std::size_t i = 0; i < count; ++i) {

@@ -237,19 +237,18 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
         if (number + 1 == layers.size()) continue;  // it has no place any more
         const GridLayer& layer = layers[number];
         const float slack = layer.cell_m * 0.01F;
-        const std::uint32_t cell = table_.cell_of(block_of(slot)) - layer.first_cell;
+        const std::uint32_t cell = table_.cell_of_block(block_of(slot)) - layer.first_cell;
         const std::uint32_t x = cell % layer.nx, y = cell / layer.nx % layer.ny;
         const std::uint32_t z = cell / (layer.nx * layer.ny);
         const bool is_looked_at =
             x >= layer.cell_x(low.x - slack) && x <= layer.cell_x(high.x + slack) &&
             y >= layer.cell_y(low.y - slack) && y <= layer.cell_y(high.y + slack) &&
             (!three_d || (z >= layer.cell_z(low.z - slack) && z <= layer.cell_z(high.z + slack)));
-        if (!is_looked_at && is_wanted(entity) &&
-            std::find(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), entity) ==
-                out.end()) {
-            out.push_back(entity);
-        }
+        if (!is_looked_at && is_wanted(entity)) out.push_back(entity);
     }
+    const auto late = out.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(late, out.end());  // whoever moved twice is listed twice
+    out.erase(std::unique(late, out.end()), out.end());
 }
 
 /// A thing without flags and keys at this place, judged by the steps that look at places.

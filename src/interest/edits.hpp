@@ -211,7 +211,7 @@ void InterestData::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_g
     const Observer& observer = observers_[o];
     if (!observer.ready) return;
     for (const GroupViews::View& view : views_.of(o)) {
-        if (view.seen) visit(view.entity);
+        if (view.seen && (with_gone || is_known(view.entity))) visit(view.entity);
     }
     const auto tell = [&](EntityId unit) {
         if (!is_mixed(unit)) for_each_visible(o, unit, true, visit);

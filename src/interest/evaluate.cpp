@@ -90,18 +90,32 @@ std::span<const Mask> open_lanes(const ScanInput& input, StepOp op,
     return scratch.asked;
 }
 
-/// Enters wait: what the node said last, less what is taken away by steps that remember nothing.
+/// Enters wait: what the node said last, less what is taken away by steps that remember nothing,
+/// and not given again behind them. What remembers says what it said last.
 void keep_but_hides(const ScanInput& input, const NodeProgram& node,
-                    std::span<const BlockIndex> blocks, std::span<const Mask> last,
-                    ScanScratch& scratch, std::span<Mask> so_far) {
+                    std::span<const BlockIndex> blocks, std::span<Mask> masks,
+                    std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
     std::copy(last.begin(), last.end(), so_far.begin());
+    bool has_added = false, has_hidden = false;
     for (const Step& step : node.steps) {
-        if (step.op != StepOp::subtract || step.kernel->planes() > 0) continue;
+        const bool is_first_add = step.op == StepOp::add && !has_added;
+        has_added |= step.op == StepOp::add;
+        if (is_first_add || !has_added || step.op == StepOp::require) continue;
+        const std::span<const Mask> memory = memory_of(step, masks, blocks.size());
+        if (step.op == StepOp::add && !has_hidden) continue;
+        if (step.op == StepOp::add && !memory.empty()) {
+            for (std::size_t i = 0; i < blocks.size(); ++i)
+                so_far[i] |= static_cast<Mask>(memory[i] & last[i]);
+            continue;
+        }
+        if (!memory.empty()) continue;
+        has_hidden |= step.op == StepOp::subtract;
         scratch.answer.resize(blocks.size());
         std::span<const Mask> asked;
         if (step.takes_asked) asked = open_lanes(input, step.op, blocks, so_far, scratch);
         const bool any_unknown = ask(input, step, blocks, 0, {}, asked, scratch, scratch.answer);
         combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        for (std::size_t i = 0; i < blocks.size(); ++i) so_far[i] &= last[i];
     }
 }
 
@@ -160,7 +174,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
     } else if (!is_due && node.refresh.lazy_leave) {
-        keep_but_hides(input, node, blocks, last, scratch, so_far);
+        keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
     } else {
         run_steps(input, node, blocks, inside, masks, scratch, so_far);
     }

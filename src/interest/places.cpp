@@ -173,12 +173,13 @@ void InterestData::apply_overrides() {
         }
         return false;
     };
+    std::vector<EntityId> ended;
     for (std::size_t i = overriding_.size(); i > 0; --i) {
         const EntityId entity = overriding_[i - 1];
         const EntityId other = overrides_.find(index_of(entity))->other;
-        if (is_known(other) && !comes_back(entity)) continue;
-        end_override(entity, *overrides_.find(index_of(entity)));
+        if (!is_known(other) || comes_back(entity)) ended.push_back(entity);
     }
+    for (const EntityId entity : ended) end_override(entity, *overrides_.find(index_of(entity)));
     for (const EntityId entity : overriding_) {
         EntityId at = entity;
         for (int steps = 0; steps < in_a_row_max; ++steps) {

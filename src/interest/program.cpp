@@ -129,10 +129,7 @@ class Compiler {
         }
         if (!has_candidates && !out_.is_pipeline) return;
         if (node.members != NodeMembers::all) program.member_column = member_column_of_(id);
-        // What a node takes away goes at once: of enters only it makes somebody wait.
-        const bool hides = node.combine == StepOp::subtract;
-        if (node.refresh.type == RefreshType::every && node.refresh.every_ticks > 1 && !hides)
-            program.result_plane = out_.plane_count++;
+        if (node.waits()) program.result_plane = out_.plane_count++;
         out_.nodes.push_back(std::move(program));
     }
 

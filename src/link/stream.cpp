@@ -27,11 +27,17 @@ constexpr std::size_t ranges_max = 4096;
 
 Status StreamSender::send(std::span<const std::byte> message) {
     if (message.size() > message_bytes_max) return Status::too_large;
-    if (buffer_.size() + message.size() + length_bytes > buffer_bytes_max) return Status::capacity;
+    if (message.size() > room() || buffer_.size() + length_bytes > buffer_bytes_max)
+        return Status::capacity;
     buffer_.push_back(static_cast<std::byte>(message.size() & 0xff));
     buffer_.push_back(static_cast<std::byte>(message.size() >> 8));
     buffer_.insert(buffer_.end(), message.begin(), message.end());
     return Status::ok;
+}
+
+std::size_t StreamSender::room() const noexcept {
+    const std::size_t used = std::min(buffer_bytes_max, buffer_.size() + length_bytes);
+    return buffer_bytes_max - used;
 }
 
 bool StreamSender::wants_to_send() const noexcept {

@@ -29,6 +29,8 @@ class StreamSender {
 
     /// too_large: above message_bytes_max. capacity: too much waits already. Nothing was queued.
     Status send(std::span<const std::byte> message);
+    /// Bytes of a message that would still be queued, whatever message_bytes_max says.
+    std::size_t room() const noexcept;
     bool is_empty() const noexcept { return buffer_.empty(); }
     bool wants_to_send() const noexcept;
 

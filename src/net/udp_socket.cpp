@@ -24,6 +24,18 @@ void map_ipv4(const in_addr& from, std::array<std::uint8_t, 16>& to) {
     std::memcpy(&to[12], &from, 4);
 }
 
+enum class HostType : std::uint8_t { none, ipv4, ipv6 };
+
+/// A numeric address; none: it is none.
+HostType read_host(const std::string& text, std::array<std::uint8_t, 16>& host) {
+    in_addr v4{};
+    if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+        map_ipv4(v4, host);
+        return HostType::ipv4;
+    }
+    return inet_pton(AF_INET6, text.c_str(), host.data()) == 1 ? HostType::ipv6 : HostType::none;
+}
+
 Address from_system(const sockaddr_storage& system) {
     Address address;
     address.carrier = Address::Carrier::udp;
@@ -89,14 +101,9 @@ void UdpSocket::close() noexcept {
 
 std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool connected) {
     Address address;
-    in_addr v4{};
-    if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
-        map_ipv4(v4, address.host);
-    } else if (inet_pton(AF_INET6, host.c_str(), address.host.data()) == 1) {
-        ipv6_ = true;
-    } else {
-        return "'" + host + "' is not a numeric address";
-    }
+    const HostType type = read_host(host, address.host);
+    if (type == HostType::none) return "'" + host + "' is not a numeric address";
+    if (type == HostType::ipv6) ipv6_ = true;
     address.port = port;
     descriptor_ =
         ::socket(ipv6_ ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -205,17 +212,17 @@ std::string to_text(const Address& address) {
 }
 
 bool is_numeric_address(const std::string& host) {
-    in_addr v4{};
-    in6_addr v6{};
-    return inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
-           inet_pton(AF_INET6, host.c_str(), &v6) == 1;
+    std::array<std::uint8_t, 16> ignored{};
+    return read_host(host, ignored) != HostType::none;
 }
 
 bool is_loopback(const std::string& host) {
-    in_addr v4{};
-    if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+    std::array<std::uint8_t, 16> bytes{};
+    const HostType type = read_host(host, bytes);
+    if (type == HostType::ipv4) return bytes[12] == 127;
     in6_addr v6{};
-    return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+    std::memcpy(&v6, bytes.data(), sizeof v6);
+    return type == HostType::ipv6 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 }  // namespace purview::net

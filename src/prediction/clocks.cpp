@@ -44,7 +44,8 @@ unsigned CommandClock::advance(Micros now, double server_pace) noexcept {
     due_ += seconds * hz_ * rate_ * pace_;
     const double whole = std::floor(due_);
     due_ -= whole;
-    return static_cast<unsigned>(std::min<double>(whole, ticks_at_once_max));
+    const double most = std::clamp<double>(hz_ / 8, ticks_at_once_min, ticks_at_once_max);
+    return static_cast<unsigned>(std::min(whole, most));
 }
 
 double CommandClock::part(Micros now) const noexcept {

@@ -28,7 +28,8 @@ class CommandClock {
     double rate() const noexcept { return rate_; }
     bool is_running() const noexcept { return last_ != 0; }
 
-    static constexpr unsigned ticks_at_once_max = 8;
+    /// An eighth of a second, within what a client remembers.
+    static constexpr unsigned ticks_at_once_min = 8, ticks_at_once_max = 48;
 
   private:
     double hz_;

@@ -26,6 +26,8 @@ class History {
     History(const WorldData& world, std::uint32_t ticks, float cell_m);
 
     bool is_used() const noexcept { return stride_ != 0; }
+    /// That are kept.
+    std::uint32_t ticks() const noexcept { return ticks_; }
     /// The state of all entities of marked kinds, as it is now. refused: a tick that is not after
     /// the newest; the past is not written again.
     Status record(Tick tick);

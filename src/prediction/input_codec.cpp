@@ -64,7 +64,8 @@ void write_groups(const Schema& schema, const InputFrame& frame, BitWriter& out)
 }
 
 std::uint32_t low_view(const InputFrame& frame) noexcept {
-    return static_cast<std::uint32_t>(std::max(0.0, frame.view_tick) * 16) & view_mask;
+    const auto parts = static_cast<std::uint64_t>(std::max(0.0, frame.view_tick) * 16);
+    return static_cast<std::uint32_t>(parts & view_mask);
 }
 
 void write_view(const InputFrame& frame, const InputFrame* before, BitWriter& out) noexcept {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "prediction/predicted_layout.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/hash.hpp"
@@ -33,9 +34,12 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
 }
 
 std::uint64_t settle_part(const ComponentDef& def, std::byte* data, std::uint64_t digest) noexcept {
-    std::array<std::uint32_t, 8> words;  // of one field
+    std::array<std::byte, Schema::component_bytes_max> stepped;
+    std::copy_n(data, def.size_bytes, stepped.begin());
+    std::fill_n(data, def.size_bytes, std::byte{0});  // nothing stays that no field carries
+    std::array<std::uint32_t, 8> words;               // of one field
     for (const FieldDef& field : def.fields) {
-        quantise(field, data, words.data());
+        quantise(field, stepped.data(), words.data());
         dequantise(field, words.data(), data);
         for (std::size_t w = 0; w < field.words; ++w) digest = combine64(digest, words[w]);
     }

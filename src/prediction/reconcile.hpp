@@ -25,6 +25,7 @@ struct PredictedMember {
     KindId kind{};
     std::uint16_t parent = GroupMember::none;  ///< index in its group
     bool is_owned = false;
+    Tick since = 0;             ///< it came: another ghost may have its id later
     std::uint32_t data_at = 0;  ///< in before and after
     InputId part = InputId::none;
     std::uint32_t part_at = 0;  ///< in parts

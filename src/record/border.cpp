@@ -34,7 +34,9 @@ void Border::write_state() {
     body_.clear();
     body_.number(server_->current_tick(), 4).number(state_hash(*server_), 8);
     writer_->write(ChunkType::state, body_.view());
-    writer_->flush();
+    if (writer_->flush()) return;
+    writer_ = nullptr;  // what is not written whole is worth nothing
+    if (on_lost) on_lost();
 }
 
 void Border::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {

@@ -21,6 +21,8 @@ class Border {
     /// Everything from now on; before the first datagram. `writer` must outlive this or be taken
     /// away again with null. A state is written once in `state_every_ticks`.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
+    /// The file cannot be written any more: recording has ended.
+    std::function<void()> on_lost;
     bool is_recording() const noexcept { return writer_ != nullptr; }
     /// Addresses that are kept: no more than a bound, however many send.
     std::size_t address_count() const noexcept { return numbers_.size(); }

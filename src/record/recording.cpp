@@ -25,18 +25,18 @@ constexpr std::array<std::uint32_t, 256> crc_table = [] {
     return table;
 }();
 
+std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
     crc = ~crc;
     for (const std::byte byte : bytes)
         crc = crc_table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff] ^ (crc >> 8);
     return ~crc;
 }
-
-std::string text_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
 
 std::uint64_t Fields::number(unsigned bytes) noexcept {
     std::uint64_t value = 0;
@@ -107,8 +107,9 @@ void Writer::write(ChunkType type, std::span<const std::byte> body) {
     put(body);
 }
 
-void Writer::flush() {
+bool Writer::flush() {
     out_->flush();
+    return out_->good();
 }
 
 bool Writer::finish() {

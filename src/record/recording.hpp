@@ -93,12 +93,16 @@ class Fields {
 void append_address(Bytes& to, const Address& address);
 Address read_address(Fields& in);
 
+/// Of bytes that follow those of which `crc` is the checksum; 0: of none.
+std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
+
 class Writer {
   public:
     Writer(std::ostream& out, const Beginning& beginning);
     void write(ChunkType type, std::span<const std::byte> body);
-    /// Whoever ends the program without finish() loses what came after this.
-    void flush();
+    /// Whoever ends the program without finish() loses what came after this. False when the file
+    /// could not be written.
+    bool flush();
     /// The checksum; nothing may follow. False when the file could not be written.
     bool finish();
 

@@ -158,7 +158,15 @@ ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note) {
     Replay replay(server, on_note);
     Chunk chunk;
     while (reader.next(chunk)) {
-        if (!replay.take(chunk)) return replay.result;
+        if (replay.take(chunk)) continue;
+        // A file that is damaged says nothing of the server.
+        while (reader.next(chunk)) {
+        }
+        if (replay.result.outcome == ReplayResult::Outcome::differs && !reader.problem().empty()) {
+            replay.result.outcome = ReplayResult::Outcome::bad_file;
+            replay.result.text = reader.problem() + "; " + replay.result.text;
+        }
+        return replay.result;
     }
     if (!reader.problem().empty()) {
         replay.result.outcome = ReplayResult::Outcome::bad_file;

@@ -258,7 +258,10 @@ void ClientGhosts::find_orphans() {
 void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     Ghost& its = ghosts_[ghost];
     const bool is_kept = policy != LeavePolicy::despawn;
-    if (!its.held && is_kept) return;  // it is kept already
+    if (!its.held && is_kept) {  // already; its return was lost, and perhaps another policy counts
+        its.kept = policy;
+        return;
+    }
     const bool was_shown = is_shown(ghost);
     if (its.held) {
         // In the order of the leaves: where one stays may depend on where those above it still are.
@@ -293,7 +296,7 @@ void ClientGhosts::resume(const Edit& edit, Tick tick) {
     its.held = true;
     its.samples = 0;  // wherever it was in the meantime
     if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
-    arrive(edit.ghost, edit.whole, tick);
+    arrive(edit.ghost, false, tick);  // shown after those above it, who may come behind it
 }
 
 bool ClientGhosts::is_ready(const Edit& edit) const noexcept {

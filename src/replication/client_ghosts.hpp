@@ -94,6 +94,8 @@ class ClientGhosts {
     }
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
+    /// The tick in which it came, or came back.
+    Tick since(LocalId ghost) const noexcept { return ghosts_[ghost].entered; }
     LocalId parent(LocalId ghost) const noexcept { return ghosts_[ghost].parent; }
     /// As it is shown: none while the parent waits.
     LocalId shown_parent(LocalId ghost) const noexcept {

@@ -191,6 +191,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     special_[lane].keeping = keeping;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
+    lingering_until_ = std::min(lingering_until_, keeping.until);
     return true;
 }
 

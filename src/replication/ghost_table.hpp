@@ -542,6 +542,7 @@ class GhostTable {
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
+    Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
     static constexpr unsigned sent_as_bits = 2;
     Fifo<PacketRecord> records_;
     Fifo<std::uint32_t> sent_items_;  ///< of all records: lane, has_motions and SentAs
@@ -553,11 +554,17 @@ class GhostTable {
 
 template <class Visit>
 void GhostTable::drop_lingering(Tick now, Visit&& visit) {
+    if (lingering_count_ == 0 || lingering_until_ > now) return;
+    lingering_until_ = ~Tick{0};
     for (std::size_t w = 0; lingering_count_ > 0 && w < blocks_.size(); ++w) {
         const LaneWords& of = blocks_[w].of;
         for_each_bit(of.used & ~of.live, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            if (!is_kept(lane) || special_[lane].keeping.until > now) return;
+            if (!is_kept(lane)) return;
+            if (special_[lane].keeping.until > now) {
+                lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
+                return;
+            }
             end_lingering(lane);
             special_[lane].leave_reason = Reason::left;
             set(&LaneWords::needs_leave, lane);

@@ -453,8 +453,9 @@ Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {
     for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
         for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
             ++backlog.count;
-            backlog.age_ticks_max = std::max(
-                backlog.age_ticks_max, now - ghosts.pending_since(static_cast<LocalId>(lane)));
+            const Tick since = ghosts.pending_since(static_cast<LocalId>(lane));
+            // What is edited between ticks waits from the next one on.
+            if (since < now) backlog.age_ticks_max = std::max(backlog.age_ticks_max, now - since);
         });
     }
     return backlog;

@@ -82,6 +82,11 @@ class Filling {
         if (is_reserved_) bits_ += reserved_bits;
         empty_bits_ = bits_;
     }
+    Filling without_sections() const noexcept {
+        Filling filling = *this;
+        filling.is_reserved_ = false;
+        return filling;
+    }
     /// As it was when nothing had been added.
     Filling emptied() const noexcept {
         Filling empty = *this;
@@ -128,6 +133,17 @@ class Filling {
     std::array<std::uint32_t, item_types> counts_{};
     std::array<std::uint64_t, item_types> sections_{};
 };
+
+/// With room for shared sections, unless they alone keep out what has waited longest: what they say
+/// can be said otherwise, in every tick.
+Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
+                   std::uint64_t section_bits, std::uint32_t lanes) {
+    const Filling beside(capacity_bits, section_bits, lanes);
+    if (section_bits == 0 || plan.next == plan.items.size()) return beside;
+    const Filling alone(capacity_bits, 0, lanes);
+    const auto fits = [&](Filling filling) { return filling.add(plan.items[plan.next]); };
+    return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
+}
 
 /// Its parent has arrived, or this packet brings it.
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
@@ -202,7 +218,6 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
 /// In the order of sending, until it is full; what was asked for before all.
 void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                     Filling& filling) {
-    plan.skip_taken();
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
         (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
@@ -333,9 +348,11 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
                     BitWriter& out) {
     const bool names_baseline = input.fields.has_extrapolated();
     const std::uint64_t baseline = names_baseline ? baseline_bits : 0;
+    plan.took_any = false;
     if (capacity_bits < empty_snapshot_bits(input.fields)) return false;
-    Filling filling(capacity_bits - baseline, shared != nullptr ? shared->bits() : 0,
-                    ghosts.lane_end());
+    plan.skip_taken();
+    Filling filling = filling_of(plan, capacity_bits - baseline,
+                                 shared != nullptr ? shared->bits() : 0, ghosts.lane_end());
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
     ++plan.packet;
     if (plan.packet == 1) filling.add_all_of(plan);
@@ -347,6 +364,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     }
     const bool is_empty = std::all_of(plan.chosen.begin(), plan.chosen.end(),
                                       [](const auto& chosen) { return chosen.empty(); });
+    plan.took_any = !is_empty;
     if (is_empty && !has_sections && !(plan.packet == 1 && plan.must_tell_tick)) return false;
     const std::size_t begun = out.bits_written();
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);

@@ -97,6 +97,7 @@ struct SnapshotPlan {
     std::uint64_t bits = 0;                          ///< of all items
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
+    bool took_any = false;                           ///< the packet filled last has items
     bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
     std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
     std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority

@@ -239,7 +239,6 @@ class BlockTable {
         return floats_[column].empty() ? 0 : floats_[column][slot];
     }
     std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
-    BlockIndex cell_of(BlockIndex block) const noexcept { return cell_[block]; }
     /// Entities that have moved out of their cell and are in it until settle_moves; some twice,
     /// some gone since.
     std::span<const EntityId> leaving() const noexcept { return leaving_; }

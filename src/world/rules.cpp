@@ -201,7 +201,7 @@ std::string problem_of(const InterestRules& rules) {
             return "node '" + node.name + "', " + wrong;
         is_pipeline |= node.combine != StepOp::add;
         has_custom |= node.type == NodeType::custom;
-        planes += node.refresh.type == RefreshType::every ? 1 : 0;
+        planes += node.waits() ? 1 : 0;
         for (const StepDesc& step : node.steps) planes += planes_of(step.kernel);
     }
     if (is_pipeline && has_custom)

@@ -229,7 +229,7 @@ TEST_CASE("liars: a conversation that is over does not take place once more") {
 
 TEST_CASE("liars: who comes and goes between two ticks is not kept a thousand times") {
     House house;
-    constexpr std::size_t kept = 2 * ServerDef{}.sessions_per_host_max;
+    const std::size_t kept = 2 * ServerDef{}.sessions_per_host_max;
     std::size_t dropped = 0;
     for (std::uint16_t i = 0; i < 1'000; ++i) {
         Liar liar(house, at(i));
@@ -407,6 +407,65 @@ TEST_CASE("liars: an address is sent nothing for ever because somebody elsewhere
     CHECK(ticks_kept(true, false) == 400);
     CHECK(ticks_kept(true, true) >= allowed - 10);
     CHECK(ticks_kept(true, true) <= allowed + 10);
+}
+
+TEST_CASE("liars: who never says that he knows who left is not given room without end") {
+    SmallSchema schema;
+    class Quiet final : public Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+    } game;
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.rules = small_rules(schema);
+    def.rules.nodes = {};  // everybody
+    def.mac = &test_mac;
+    def.entities_max = 64;
+    Server server = Server::create(def, game).value();
+    for (int i = 0; i < 40; ++i) REQUIRE(server.world().spawn(schema.sheep, {10, 10, 0}));
+    ClientDef client_def;
+    client_def.nonce = 9;
+    Client client(client_def);
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.port = 1;
+    Micros now = 1'000'000;
+    std::vector<EntityId> seen;
+    std::uint32_t dropped = 0, ticks = 0;
+    for (; ticks < 5'000 && (ticks < 60 || server.stats().sessions == 1); ++ticks) {
+        now += 50'000;
+        client.tick(now);
+        std::span<const std::byte> said;
+        while (client.next_datagram(said)) server.receive(said, address, now);
+        const bool is_in = client.state() == ClientState::joined && !server.data().sessions.empty();
+        if (is_in && ticks % 3 == 0) {
+            const ObserverId observer = server.data().sessions[0]->observer;
+            if (seen.empty()) server.interest().relevant(observer, seen);
+            for (const EntityId entity : seen)
+                CHECK(server.interest().deny(observer, entity, ticks % 2 == 0) == Status::ok);
+        }
+        server.tick(now);
+        OutgoingDatagram out;
+        while (server.next_datagram(out)) {
+            // What tells of a leave does not arrive; it is told again, and does not, either.
+            bool tells_of_leave = false;
+            if (is_in && !server.data().sessions.empty()) {
+                const GhostTable& ghosts = server.data().sessions[0]->ghosts;
+                if (ghosts.records_under_way() > 0) {
+                    ghosts.for_each_sent(ghosts.last_record(), [&](auto item) {
+                        tells_of_leave |= item.as == SentAs::leave;
+                    });
+                }
+            }
+            dropped += tells_of_leave ? 1 : 0;
+            if (!tells_of_leave) client.receive(out.bytes, now);
+        }
+    }
+    CHECK(dropped > 100);
+    CHECK(ticks < 5'000);
+    CHECK(server.stats().sessions == 0);
 }
 
 TEST_CASE("liars: who speaks, and says that nothing arrives, is not kept for ever") {

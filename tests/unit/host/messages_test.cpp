@@ -109,14 +109,14 @@ TEST_CASE("messages: a game greets whom it lets in, and the client hears it once
         CHECK(server.call_one(observer, line.schema.news[2], Ping{1, 2}).has_value());
         return true;
     };
-    bool was_early = false;
+    std::uint64_t early_bytes = 0;
     for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) {
         line.step(1);
         if (line.client->state() == ClientState::joined) break;
         CHECK(line.messages().empty());
-        was_early |= !line.client->data().untaken().empty();
+        early_bytes = line.client->stats().bytes_received;
     }
-    CHECK(was_early);
+    CHECK(early_bytes > 1'000);  // of the speech: some had come before
     REQUIRE(line.client->state() == ClientState::joined);
     ReceivedRpc call;
     line.step(2);
@@ -132,27 +132,61 @@ TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, 
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
     const ObserverId observer = line.game.observers[0];
-    for (std::size_t i = 0; i < messages_received_max + 100; ++i) {
-        CHECK(line.server->send_message(observer, bytes_of(std::to_string(i))) == Status::ok);
-        if (i % 50 == 0) line.step(2);
+    const std::size_t most = messages_received_bytes_max / (2 + message_received_bytes_more);
+    for (std::size_t i = 0; i < most + 100; ++i) {
+        CHECK(line.server->send_message(observer, bytes_of(i < 100 ? "is" : "of")) == Status::ok);
+        if (i % 500 == 0) line.step(2);
     }
     line.step(10);
     CHECK(line.client->stats().messages_dropped == 100);
     auto kept = line.messages();
-    REQUIRE(kept.size() == messages_received_max);
-    CHECK(kept.front() == "100");
-    CHECK(kept.back() == std::to_string(messages_received_max + 99));
+    REQUIRE(kept.size() == most);
+    CHECK(kept.front() == "of");
     const std::string large(60'000, 'x');
     for (int i = 0; i < 20; ++i) {
         CHECK(line.server->send_message(observer, bytes_of(large)) == Status::ok);
         line.step(40);
     }
     kept = line.messages();
-    CHECK(kept.size() == messages_received_bytes / large.size());
+    CHECK(kept.size() == messages_received_bytes_max / large.size());
     CHECK(line.client->stats().messages_dropped == 100 + 20 - kept.size());
     CHECK(line.server->send_message(observer, bytes_of("again")) == Status::ok);
     line.step(3);
     CHECK(line.messages() == std::vector<std::string>{"again"});
+}
+
+TEST_CASE("messages: a game that says all that it may still lets its client in, and all arrives") {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{400}, std::size_t{60'000}}) {
+        Line line;
+        const std::string text(size, 't');
+        std::size_t said = 0;
+        line.game.on_joined = [&](Server& server, ObserverId observer) {
+            while (server.send_message(observer, bytes_of(text)) == Status::ok) ++said;
+            CHECK(server.send_message(observer, bytes_of(text)) == Status::capacity);
+            return true;
+        };
+        for (int i = 0; i < 4'000 && line.client->state() != ClientState::joined; ++i) line.step(1);
+        REQUIRE(line.client->state() == ClientState::joined);
+        CHECK(said * (size + 3) > 180'000);
+        CHECK(line.messages().size() == said);
+        CHECK(line.client->stats().messages_dropped == 0);
+    }
+}
+
+TEST_CASE("messages: of a join that did not come through nothing is heard, however it ends") {
+    Line line;
+    const std::string speech(60'000, 'w');
+    line.game.on_joined = [&](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
+        CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
+        return true;
+    };
+    for (int i = 0; i < 200 && line.game.observers.empty(); ++i) line.step(1);
+    line.step(2);
+    REQUIRE(line.client->state() == ClientState::joining);
+    line.client->leave();
+    CHECK(line.client->state() == ClientState::closed);
+    CHECK(line.messages().empty());
 }
 
 TEST_CASE("messages: whom the game refuses stays refused, also when the server closes for him") {

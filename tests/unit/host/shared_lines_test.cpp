@@ -343,6 +343,47 @@ TEST_CASE("shared: what does not fit a third of the budget is told one by one") 
     }
 }
 
+TEST_CASE("shared: sections that go in every tick keep nobody out who is large") {
+    // The chest takes some 780 bytes, the section 400 (a third of the budget) or 780.
+    for (const auto& [budget_bytes, walkers] : {std::pair{1'200U, 76}, std::pair{4'800U, 130}}) {
+        CellWorldDef def;
+        def.mode = NodeMode::read_many;
+        def.clients = 1;
+        def.walkers = 0;
+        def.budget_bytes = budget_bytes;
+        def.has_chests = true;
+        CellWorld world(def);
+        world.is_frozen = true;
+        world.step(20);
+        for (const auto& [observer, player] : world.players)
+            (void)world.server->world().move(player, {175, 140, 0});
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < walkers; ++i)
+            crowd.push_back(world.spawn(world.is.walker, {176, 141, 0}));
+        world.step(20);
+        std::uint16_t hp = 0;
+        const auto step = [&] {
+            ++hp;
+            for (const EntityId one : crowd) {
+                edit_hp(world, one, hp);
+                (void)world.server->world().move(one, {150 + static_cast<float>(hp % 40), 141, 0});
+            }
+            world.step();
+        };
+        step();
+        const std::uint64_t taken = copies(world);
+        for (int i = 0; i < 10; ++i) step();
+        CHECK(copies(world) - taken >= 10);  // a section in every tick
+        const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
+        for (const auto& lot : world.is.lots) {
+            for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
+        }
+        for (int i = 0; i < 20 && world.ghost(0, chest) == no_ghost; ++i) step();
+        CHECK(world.ghost(0, chest) != no_ghost);
+        CHECK(world.tick_bytes_max <= def.budget_bytes);
+    }
+}
+
 TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer") {
     // The order of calls and changes is the ledger's business (rpc tests, the simulator); here:
     // what a section told and is not known to have arrived goes along once more.

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -22,8 +23,14 @@
 
 namespace purview::test {
 
+/// What makes an entity nearly as large as a datagram.
+struct Lot {
+    static constexpr std::uint32_t count = 8, length = 31;
+    std::array<std::array<char, length>, count> things{};
+};
+
 struct CellSchema {
-    CellSchema() {
+    explicit CellSchema(bool has_chests = false) {
         place = add_place(schema, 0, 320);
         body = schema.component<Body>("body")
                    .integer("tag", &Body::tag, 0, (1 << 20) - 1)
@@ -37,8 +44,23 @@ struct CellSchema {
         walker = schema.kind("walker", {place.id, body.id});
         fox = schema.kind("fox", {place.id, body.id, mind.id});
         crate = schema.kind("crate", {place.id, body.id});
+        if (has_chests) add_chests();
         cloaked = schema.flag("cloaked", body.id, "cloaked");
         if (schema.status() != Status::ok) std::abort();
+    }
+    void add_chests() {
+        std::vector<ComponentId> parts{place.id, body.id};
+        for (std::size_t i = 0; i < lots.size(); ++i) {
+            lots[i] = schema.component<Lot>("lot" + std::to_string(i));
+            for (std::uint32_t f = 0; f < Lot::count; ++f) {
+                FieldDef text{"thing" + std::to_string(f), FieldType::text};
+                text.offset_bytes = static_cast<std::uint16_t>(f * Lot::length);
+                text.size_bytes = Lot::length;
+                schema.add_field(lots[i].id, text);
+            }
+            parts.push_back(lots[i].id);
+        }
+        chest = schema.kind("chest", parts);
     }
     InterestRules rules(NodeMode mode) const {
         InterestRules rules;
@@ -60,7 +82,8 @@ struct CellSchema {
     Component<Place> place;
     Component<Body> body;
     Component<Mind> mind;
-    KindId walker{}, fox{}, crate{};
+    std::array<Component<Lot>, 3> lots{};
+    KindId walker{}, fox{}, crate{}, chest{};
     FlagId cloaked{};
 };
 
@@ -71,13 +94,14 @@ struct CellWorldDef {
     std::uint32_t budget_bytes = 4'800;
     std::uint32_t clients = 4;
     std::uint32_t walkers = 120;
+    bool has_chests = false;
     bool denies = false;  ///< now and then somebody may not see somebody
 };
 
 class CellWorld final : public Game {
   public:
     explicit CellWorld(const CellWorldDef& world_def)
-        : def(world_def), random(mix64(world_def.seed)) {
+        : is(world_def.has_chests), def(world_def), random(mix64(world_def.seed)) {
         ServerDef server_def;
         server_def.schema = &is.schema;
         server_def.rules = is.rules(def.mode);

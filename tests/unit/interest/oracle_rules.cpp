@@ -415,11 +415,13 @@ InterestRules random_rules(SplitMix& random, const RuleSpace& space) {
     return {};
 }
 
-InterestRules changed_rules(SplitMix& random, const RuleSpace& space, InterestRules rules) {
+InterestRules changed_rules(SplitMix& random, const RuleSpace& space, const InterestRules& rules) {
     Writer writer(random, space);
     InterestRules changed = rules;
     const std::uint32_t changes = 1 + random.below(2);
     for (std::uint32_t i = 0; i < changes; ++i) writer.change(changed);
+    if (rules.min_stay_ticks > 0 && random.chance(0.5F))
+        changed.min_stay_ticks = random.below(7);  // none as well
     return problem_of(changed).empty() ? changed : rules;
 }
 

@@ -29,7 +29,7 @@ InterestRules random_rules(SplitMix& random, const RuleSpace& space);
 
 /// A change of one or two things, as a program makes it while it runs: a radius, a step, a node,
 /// their order.
-InterestRules changed_rules(SplitMix& random, const RuleSpace& space, InterestRules rules);
+InterestRules changed_rules(SplitMix& random, const RuleSpace& space, const InterestRules& rules);
 
 /// All of it, in a few lines.
 std::string text_of(const InterestRules& rules);

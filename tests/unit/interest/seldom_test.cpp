@@ -103,6 +103,50 @@ TEST_CASE("interest: where leaves wait, what a step takes away does not (N22)") 
     CHECK(tick_news(manager, observer) == News{});
 }
 
+TEST_CASE("interest: where leaves wait, what is taken away and given again stays (N22)") {
+    for (const bool remembers : {false, true}) {
+        NodeDesc near = node("near", {same(StepOp::subtract, 0), within(StepOp::add, 40),
+                                      same(StepOp::subtract, 0), within(StepOp::add, 3)});
+        near.refresh = {RefreshType::every, 10, 0, true};
+        if (remembers) near.steps.back().kernel.leave_m = 4;
+        InterestManager manager = make({near});
+        spawn(manager, 0, 50);
+        CHECK(manager.set_key(id(0), KeyDomain{0}, Key{7}) == Status::ok);
+        for (std::uint32_t i = 1; i < 5; ++i) spawn(manager, i, i == 1 ? 52 : 60);
+        for (const std::uint32_t mate : {1U, 2U})
+            CHECK(manager.set_key(id(mate), KeyDomain{0}, Key{7}) == Status::ok);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{0, 1, 3, 4});
+        for (int tick = 0; tick < 25; ++tick) {
+            put(manager, 3,
+                60.0F + static_cast<float>(tick) * 0.01F);  // there is something to look at
+            CHECK(tick_news(manager, observer) == News{});
+        }
+        CHECK(manager.set_key(id(4), KeyDomain{0}, Key{7}) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{{}, {4}});
+    }
+}
+
+TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
+    for (const bool first : {false, true}) {
+        InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+        const EntityId a = spawn(manager, 0, 50), b = spawn(manager, 1, 80);
+        const EntityId member = spawn(manager, 2, 20);
+        const ObserverId observer = watch(manager, spawn(manager, 3, 50));
+        const auto stand = [&](EntityId entity, EntityId other) {
+            CHECK(manager.set_place_override(entity, other) == Status::ok);
+        };
+        if (first) stand(b, member);
+        stand(a, b);
+        if (!first) stand(b, member);
+        CHECK(ticked(manager, observer) == Set{3});
+        CHECK(manager.join_unit(member, a) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 2, 3});  // b is at 80 again
+        put(manager, 3, 80);
+        CHECK(ticked(manager, observer) == Set{1, 3});
+    }
+}
+
 TEST_CASE(
     "interest: kernels count with all that they remember, and reach no farther than numbers") {
     const auto with = [](std::size_t steps, unsigned planes, float reach_m) {

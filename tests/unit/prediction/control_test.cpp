@@ -6,8 +6,41 @@
 
 #include "drive_world.hpp"
 #include "host/stage.hpp"
+#include "prediction/clocks.hpp"
+#include "prediction/predicted_layout.hpp"
 
 namespace purview::test {
+
+TEST_CASE("control: whoever draws 60 frames a second gives all commands of any tick rate") {
+    for (const std::uint32_t hz : {20U, 60U, 128U, 250U, 1'000U}) {
+        CommandClock clock(hz, 2);
+        Micros now = 1'000'000;
+        (void)clock.advance(now, 1);
+        double given = 0;
+        for (int frame = 0; frame < 600; ++frame) given += clock.advance(now += 16'667, 1);
+        CHECK(given > hz * 9.9);
+        CHECK(given < hz * 10.1);
+        CHECK(clock.advance(now + 60'000'000, 1) <= CommandClock::ticks_at_once_max);
+    }
+}
+
+TEST_CASE("control: between two commands a component is what its fields say, and nothing else") {
+    struct Gun {
+        float heat = 0;
+        float charge = 0;  // no field
+    };
+    Schema schema;
+    const Component<Gun> gun =
+        schema.component<Gun>("gun").quantised("heat", &Gun::heat, {0, 10, 0.5});
+    const ComponentDef& def = schema.components()[index_of(gun.id)];
+    Gun one{1.3F, 7}, other{1.4F, 8};
+    const std::uint64_t digest = settle_part(def, reinterpret_cast<std::byte*>(&one), 5);
+    CHECK(settle_part(def, reinterpret_cast<std::byte*>(&other), 5) == digest);
+    CHECK(one.heat == 1.5F);
+    CHECK(one.charge == 0);
+    CHECK(other.heat == one.heat);
+    CHECK(other.charge == 0);
+}
 
 namespace {
 

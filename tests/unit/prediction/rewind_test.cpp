@@ -289,6 +289,25 @@ TEST_CASE(
     CHECK(world.server->rewind(observer, change)->get(gone, s.place) == nullptr);
 }
 
+TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every tick rate (O19)") {
+    DriveWorld world(1, {}, 5);
+    const auto& s = world.schema;
+    const ObserverId observer = world.player().observer;
+    const EntityId late = world.spawn(s.vehicle, {2, 0, 0});
+    const EntityId gone = world.spawn(s.vehicle, {3, 0, 0});
+    REQUIRE(world.server->interest().deny(observer, late, true) == Status::ok);
+    world.run(30);
+    const Tick change = world.server->current_tick() + 1;
+    REQUIRE(world.server->interest().deny(observer, late, false) == Status::ok);
+    REQUIRE(world.server->interest().deny(observer, gone, true) == Status::ok);
+    world.run(11);
+    const auto before = world.server->rewind(observer, change - 2);
+    REQUIRE(before);
+    CHECK(before->tick() == change - 2);
+    CHECK(!before->sees(late));
+    CHECK(before->sees(gone));
+}
+
 TEST_CASE("rewind: a client cannot say that it looked further back than it can have (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
