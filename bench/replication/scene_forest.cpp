@@ -5,12 +5,11 @@
 // each at its own moment. 256 kbit/s for a client.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "host/server_data.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
-#include "replication/straight.hpp"
+#include "replication/sides.hpp"
 
 namespace purview::bench {
 
@@ -101,45 +100,18 @@ class Life {
     std::vector<bool> changed_;
 };
 
-struct Forest {
-    Forest()
-        : life(schema),
-          straight({&schema.schema, entities_max}, life,
-                   StraightEncoder(schema.schema, {relevance_m, budget_bytes, ack_ticks, 0})),
-          blind({&schema.schema, entities_max}, life, BlindEncoder(schema.schema, relevance_m)) {
-        StageDef def;
-        def.server.schema = &schema.schema;
-        def.server.tick_hz = tick_hz;
-        def.server.budget_bytes_per_tick = budget_bytes;
-        def.server.rules.bounds_max = {side_m, side_m, 0};
-        def.server.rules.entities_expected = trees + players;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(relevance_m))};
-        def.server.rules.nodes = {node};
-        def.server.entities_max = entities_max;
-        def.clients = players;
-        def.watchers = 4;
-        def.ack_ticks = ack_ticks;
-        Script script;
-        script.populate = [this](World& world) { life.populate(world); };
-        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
-            (void)server.interest().set_main_entity(o, life.observers()[c]);
-        };
-        script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
-        stage.emplace(def, std::move(script));
-        meter.emplace(schema.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
-    }
-
-    ForestSchema schema;
-    Life life;
-    std::optional<Stage> stage;
-    std::optional<WireMeter> meter;
-    OtherSide<Life, StraightEncoder> straight;
-    OtherSide<Life, BlindEncoder> blind;
-};
+StageDef stage_of_forest() {
+    StageDef def;
+    def.server.tick_hz = tick_hz;
+    def.server.budget_bytes_per_tick = budget_bytes;
+    def.server.rules.bounds_max = {side_m, side_m, 0};
+    def.server.rules.entities_expected = trees + players;
+    def.server.entities_max = entities_max;
+    def.clients = players;
+    def.watchers = 4;
+    def.ack_ticks = ack_ticks;
+    return def;
+}
 
 /// Ticks that the oldest change waits to be sent for the first time.
 Tick oldest_unsent(Stage& stage) {
@@ -154,7 +126,7 @@ Tick oldest_unsent(Stage& stage) {
 }  // namespace
 
 void scene_forest(Report& report, const Options& options) {
-    Forest scene;
+    Sides<ForestSchema, Life> scene(stage_of_forest(), relevance_m, false);
     say_progress("forest", "joining");
     if (!scene.stage->join()) {
         report.does_not_count("forest, joined", false, 1, 1, "not all clients joined");

@@ -4,11 +4,10 @@
 // 100 players run from a ring of 800 m into one spot, and stay there. What counts is the end, where
 // everybody sees everybody.
 #include <cmath>
-#include <optional>
 
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
-#include "replication/straight.hpp"
+#include "replication/sides.hpp"
 
 namespace purview::bench {
 
@@ -98,57 +97,29 @@ class Life {
     std::vector<EntityId> players_;
 };
 
-struct OnePlace {
-    explicit OnePlace(float loss)
-        : life(schema),
-          straight({&schema.schema, entities_max}, life,
-                   StraightEncoder(schema.schema, {relevance_m, ServerDef{}.budget_bytes_per_tick,
-                                                   ack_ticks, loss})),
-          blind({&schema.schema, entities_max}, life, BlindEncoder(schema.schema, relevance_m)) {
-        StageDef def;
-        def.server.schema = &schema.schema;
-        def.server.tick_hz = tick_hz;
-        def.server.rules.bounds_min = {-1024, -1024, 0};
-        def.server.rules.bounds_max = {1024, 1024, 0};
-        def.server.rules.entities_expected = players;
-        NodeDesc node;
-        node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(relevance_m))};
-        def.server.rules.nodes = {node};
-        def.server.entities_max = entities_max;
-        def.clients = players;
-        def.watchers = 4;
-        def.loss = loss;
-        def.ack_ticks = ack_ticks;
-        Script script;
-        script.populate = [this](World& world) { life.populate(world); };
-        script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
-            (void)server.world().set_owner(life.observers()[c], o);
-            (void)server.interest().set_main_entity(o, life.observers()[c]);
-        };
-        script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
-        stage.emplace(def, std::move(script));
-        meter.emplace(schema.schema);
-        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
-    }
-    /// Until the last one is in the crowd.
-    static std::uint32_t ticks_to_run() {
-        return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
-    }
+StageDef stage_of_one_place() {
+    StageDef def;
+    def.server.tick_hz = tick_hz;
+    def.server.rules.bounds_min = {-1024, -1024, 0};
+    def.server.rules.bounds_max = {1024, 1024, 0};
+    def.server.rules.entities_expected = players;
+    def.server.entities_max = entities_max;
+    def.clients = players;
+    def.watchers = 4;
+    def.loss = 0.05F;
+    def.ack_ticks = ack_ticks;
+    return def;
+}
 
-    PlayerSchema schema;
-    Life life;
-    std::optional<Stage> stage;
-    std::optional<WireMeter> meter;
-    OtherSide<Life, StraightEncoder> straight;
-    OtherSide<Life, BlindEncoder> blind;
-};
+/// Until the last one is in the crowd.
+constexpr std::uint32_t ticks_to_run() {
+    return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
+}
 
 }  // namespace
 
 void scene_one_place(Report& report, const Options& options) {
-    OnePlace scene(0.05F);
+    Sides<PlayerSchema, Life> scene(stage_of_one_place(), relevance_m, true);
     say_progress("one place", "joining");
     if (!scene.stage->join()) {
         report.does_not_count("one place, joined", false, 1, 1, "not all clients joined");
@@ -180,7 +151,7 @@ void scene_one_place(Report& report, const Options& options) {
         made[1].checked = scene.straight.check_at_rest();
         add_rows(report, made);
     };
-    rows("one place, running", 3, OnePlace::ticks_to_run() / 3);
+    rows("one place, running", 3, ticks_to_run() / 3);
     Meters warm;
     round(60, warm);
     rows("one place", 3, ticks_of(options, 60, 200));

@@ -106,29 +106,4 @@ class BlindEncoder {
     std::vector<std::byte> out_;
 };
 
-/// An encoder, and the same game as ours in a world of its own: sides run in turn, a round each,
-/// and none empties another's caches within one.
-template <class Life, class Encoder>
-class OtherSide {
-  public:
-    OtherSide(const WorldDef& def, const Life& life, Encoder encoder)
-        : world_(World::create(def).value()), life_(life), encoder_(std::move(encoder)) {
-        life_.populate(world_);
-    }
-    void turn(std::uint32_t ticks, Meter& meter) {
-        meter.begin_round();
-        for (std::uint32_t i = 0; i < ticks; ++i) {
-            life_.live(world_);
-            meter.add(encoder_.encode(world_, life_.observers(), life_.changed()));
-            world_.data().clear_changes();
-        }
-    }
-    Checked check_at_rest() { return encoder_.check_at_rest(world_, life_.observers()); }
-
-  private:
-    World world_;
-    Life life_;
-    Encoder encoder_;
-};
-
 }  // namespace purview::bench

@@ -105,9 +105,14 @@ void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
         interest.observers_covering(wanted.place, calls.covering);
         std::sort(calls.covering.begin(), calls.covering.end());
     }
+    if (wanted.only != ObserverId::none) {
+        Session* session = find_session(wanted.only);
+        if (session != nullptr && session->state == Session::State::joined)
+            judge_for(*session, wanted, false, report);
+        return;
+    }
     for (auto& session : sessions) {
         if (session->state != Session::State::joined) continue;
-        if (wanted.only != ObserverId::none && session->observer != wanted.only) continue;
         const bool covered =
             std::binary_search(calls.covering.begin(), calls.covering.end(), session->observer);
         judge_for(*session, wanted, covered, report);

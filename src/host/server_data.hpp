@@ -57,6 +57,7 @@ class ServerData {
     Status set_rules(const InterestRules& rules);
 
     Session* find_session(ObserverId observer) noexcept;
+    void set_observer(Session& session, ObserverId observer);
     /// told[i]: the parts of the entity of indices[i] that the observer is told, if it is relevant
     /// to him, a bit each.
     void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
@@ -207,6 +208,7 @@ class ServerData {
     std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
+    std::vector<Session*> by_observer_;        ///< by its index; null: no session's
     std::vector<Session*> closing_;            ///< ended by the next tick
     std::vector<ServerEvent> events_of_gone_;  ///< of the tick that has begun, of ended sessions
     std::vector<ObserverId> gone_;             ///< scratch of receive_stage: observers of those

@@ -239,10 +239,19 @@ void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
 }
 
 Session* ServerData::find_session(ObserverId observer) noexcept {
-    for (auto& session : sessions) {
-        if (session->observer == observer && observer != ObserverId::none) return session.get();
-    }
-    return nullptr;
+    const std::size_t index = index_of(observer);
+    Session* session = index < by_observer_.size() ? by_observer_[index] : nullptr;
+    return session != nullptr && session->observer == observer ? session : nullptr;
+}
+
+void ServerData::set_observer(Session& session, ObserverId observer) {
+    const std::size_t before = index_of(session.observer);
+    if (before < by_observer_.size() && by_observer_[before] == &session)
+        by_observer_[before] = nullptr;
+    session.observer = observer;
+    if (observer == ObserverId::none) return;
+    if (by_observer_.size() <= index_of(observer)) by_observer_.resize(index_of(observer) + 1);
+    by_observer_[index_of(observer)] = &session;
 }
 
 Status ServerData::close(ObserverId observer, CloseReason reason) {
@@ -294,7 +303,7 @@ Result<ObserverId> ServerData::add_probe() {
     (void)interest.set_ready(*observer, true);
     auto session = std::make_unique<Session>();
     session->state = Session::State::probe;
-    session->observer = *observer;
+    set_observer(*session, *observer);
     session->next_command = 1;
     sessions.push_back(std::move(session));
     return *observer;
@@ -345,23 +354,27 @@ void ServerData::receive_stage(Server& server, Micros now) {
     closing_.clear();
     std::sort(gone_.begin(), gone_.end());
     forget_held(gone_);
-    std::erase_if(sessions, [](const auto& s) { return s->state == Session::State::closing; });
+    std::erase_if(sessions, [&](const auto& s) {
+        if (s->state != Session::State::closing) return false;
+        set_observer(*s, ObserverId::none);
+        return true;
+    });
 }
 
 void ServerData::run_join(Server& server, Session& session) {
     auto observer = interest.add_observer();
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
-    if (observer) session.observer = *observer;  // the game may greet him
+    if (observer) set_observer(session, *observer);  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, {session.role, session.name});
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
-        session.observer = ObserverId::none;
+        set_observer(session, ObserverId::none);
         if (is_in) game_->left(server, *observer);
         if (observer) (void)interest.remove_observer(*observer);
         return;
     }
     if (!is_in) {
-        session.observer = ObserverId::none;
+        set_observer(session, ObserverId::none);
         if (observer) (void)interest.remove_observer(*observer);
         (void)session.stream_out.send(std::span(&no, 1));
         session.state = Session::State::accepted;  // the join timeout ends it

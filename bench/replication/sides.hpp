@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// One game three times: ours on a stage, and the encoders that it is compared with.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "replication/stage.hpp"
+#include "replication/straight.hpp"
+#include "replication/wire_meter.hpp"
+
+namespace purview::bench {
+
+/// An encoder, and the same game as ours in a world of its own: sides run in turn, a round each,
+/// and none empties another's caches within one.
+template <class Life, class Encoder>
+class OtherSide {
+  public:
+    OtherSide(const WorldDef& def, const Life& life, Encoder encoder)
+        : world_(World::create(def).value()), life_(life), encoder_(std::move(encoder)) {
+        life_.populate(world_);
+    }
+    void turn(std::uint32_t ticks, Meter& meter) {
+        meter.begin_round();
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            life_.live(world_);
+            meter.add(encoder_.encode(world_, life_.observers(), life_.changed()));
+            world_.data().clear_changes();
+        }
+    }
+    Checked check_at_rest() { return encoder_.check_at_rest(world_, life_.observers()); }
+
+  private:
+    World world_;
+    Life life_;
+    Encoder encoder_;
+};
+
+/// Every player is an observer, and sees what is within `range_m` of him.
+template <class GameSchema, class Life>
+struct Sides {
+    /// `def` without a schema and without rules about anything but the space.
+    Sides(StageDef def, float range_m, bool has_owners)
+        : life(schema),
+          straight({&schema.schema, def.server.entities_max}, life,
+                   StraightEncoder(schema.schema, {range_m, def.server.budget_bytes_per_tick,
+                                                   def.ack_ticks, def.loss})),
+          blind({&schema.schema, def.server.entities_max}, life,
+                BlindEncoder(schema.schema, range_m)) {
+        def.server.schema = &schema.schema;
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {add(within(range_m))};
+        def.server.rules.nodes = {node};
+        Script script;
+        script.populate = [this](World& world) { life.populate(world); };
+        script.joined = [this, has_owners](Server& server, ObserverId o, std::uint32_t c) {
+            if (has_owners) (void)server.world().set_owner(life.observers()[c], o);
+            (void)server.interest().set_main_entity(o, life.observers()[c]);
+        };
+        script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
+        stage.emplace(def, std::move(script));
+        meter.emplace(schema.schema);
+        stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+    }
+    Sides(const Sides&) = delete;
+    Sides& operator=(const Sides&) = delete;
+
+    GameSchema schema;
+    Life life;
+    std::optional<Stage> stage;
+    std::optional<WireMeter> meter;
+    OtherSide<Life, StraightEncoder> straight;
+    OtherSide<Life, BlindEncoder> blind;
+};
+
+}  // namespace purview::bench
