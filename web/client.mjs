@@ -19,6 +19,8 @@ export const NO_CELL = 0xffffffff;
 const TURN_MS = 50;
 /** However rare the turns: the server closes a session that is silent for ten seconds. */
 const TURN_MS_MAX = 1000;
+/** A socket that has not opened by then is given up, as a native client gives up. */
+const CONNECT_WITHIN_MS = 10_000;
 const EVENT_WORDS = 5;
 const RELATION_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
@@ -40,6 +42,7 @@ export class PurviewClient {
   #socket = null;
   #timer = null;
   #turnedAt = 0;
+  #triedAt = 0;
   #attempt = 0;  // raised by connect() and leave(): an older connect() that still waits is void
   #listeners = new Map();
   #state = "closed";
@@ -77,6 +80,7 @@ export class PurviewClient {
     const socket = new this.#options.WebSocket(this.#options.url);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
+    this.#triedAt = performance.now();
     socket.onopen = () => { this.#turn(); };
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
     socket.onclose = () => { if (socket === this.#socket) this.#end("closed"); };
@@ -269,6 +273,7 @@ export class PurviewClient {
   }
 
   #turn() {
+    if (this.#socket?.readyState === 0 && performance.now() - this.#triedAt > CONNECT_WITHIN_MS) return this.#end("closed");
     if (this.#socket === null || this.#socket.readyState !== 1) return;
     this.#turnedAt = performance.now();
     if (!this.#tell([["turn"]])) return;

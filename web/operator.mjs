@@ -12,6 +12,7 @@ export class OperatorChannel {
   #url;
   #socket = null;
   #waiting = [];
+  #opening = null;
   #listeners = new Map();
 
   constructor(url) { this.#url = url; }
@@ -25,25 +26,37 @@ export class OperatorChannel {
     return () => this.#listeners.get(name).delete(listener);
   }
 
-  async open() {
+  /** The channel opens once, however often it is asked to while it does. "closed" follows if it was open. */
+  open() {
+    this.#opening ??= this.#open().finally(() => { this.#opening = null; });
+    return this.#opening;
+  }
+
+  async #open() {
     const socket = new WebSocket(this.#url);
     socket.binaryType = "arraybuffer";
     this.#socket?.close();
+    this.#giveUp();  // its answers do not come any more
     this.#socket = socket;
+    let wasOpen = false;
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(message.data); };
     socket.onclose = () => {
       if (socket !== this.#socket) return;
-      for (const { reject } of this.#waiting.splice(0)) reject(new Error("the operator channel is closed"));
-      this.#emit("closed");
+      this.#giveUp();
+      if (wasOpen) this.#emit("closed");
     };
     await new Promise((resolve, reject) => {
-      socket.onopen = resolve;
+      socket.onopen = () => { wasOpen = true; resolve(); };
       socket.onerror = () => reject(new Error("the operator channel does not open: wrong token?"));
     });
     this.#emit("open");
   }
 
   close() { this.#socket?.close(); }
+
+  #giveUp() {
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error("the operator channel is closed"));
+  }
 
   /** A question with one answer; {op: "error"} is an answer. Rejected when the channel closes. */
   ask(request) {

@@ -174,7 +174,7 @@ class Client {
     GhostId ghost_end() const noexcept;
     bool is_held(GhostId ghost) const noexcept;
     /// How a copy is kept whose entity has left; despawn: there is none. It is not held, and its
-    /// values are the last.
+    /// values are the last. Where a return was lost it may become another without an event.
     LeavePolicy kept_as(GhostId ghost) const noexcept;
     KindId kind_of(GhostId ghost) const noexcept;
     /// Owned by us.

@@ -432,6 +432,8 @@ Status ClientData::send_command(std::span<const std::byte> data) {
 }
 
 void ClientData::leave() {
+    // Why it ended stays as it was heard.
+    if (state == ClientState::refused || state == ClientState::closed) return;
     if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
         std::array<std::byte, hello_bytes> bytes;
         const std::size_t size = write(Close{connection_id_, CloseReason::left}, bytes);

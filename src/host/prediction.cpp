@@ -326,10 +326,17 @@ Status PredictionData::run_tick() {
 
 const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexcept {
     const PredictedFrame* frame = past.frame(past.newest());
-    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
-    if (member == nullptr || !member->is_owned || def.step == nullptr) return nullptr;
+    return frame == nullptr || def.step == nullptr ? nullptr : member_of(*frame, ghost);
+}
+
+/// The ghost that has this id now, if it was his own in that frame.
+const PredictedMember* PredictionData::member_of(const PredictedFrame& frame,
+                                                 GhostId ghost) const noexcept {
+    const PredictedMember* member = frame.find(ghost);
     const ClientGhosts& ghosts = *client->ghosts;
-    return ghosts.is_held(ghost) && ghosts.since(ghost) == member->since ? member : nullptr;
+    const bool is_it = member != nullptr && member->is_owned && ghosts.is_held(ghost) &&
+                       ghosts.since(ghost) == member->since;
+    return is_it ? member : nullptr;
 }
 
 const std::byte* PredictionData::component_at(const PredictedFrame& frame,
@@ -343,9 +350,8 @@ const std::byte* PredictionData::component_at(const PredictedFrame& frame,
 
 bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
-    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
-    if (member == nullptr || !member->is_owned || def.schema->place() == ComponentId::none)
-        return false;
+    const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    if (member == nullptr || def.schema->place() == ComponentId::none) return false;
     const std::byte* place = component_at(*frame, *member, def.schema->place());
     if (place == nullptr) return false;
     std::copy_n(place, sizeof out, reinterpret_cast<std::byte*>(&out));
@@ -364,8 +370,8 @@ Vec3 PredictionData::error_of(GhostId member, Micros at) const noexcept {
 
 bool PredictionData::predicted_turn(CommandTick tick, GhostId ghost, Rotation& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
-    const PredictedMember* member = frame == nullptr ? nullptr : frame->find(ghost);
-    if (member == nullptr || !member->is_owned) return false;
+    const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    if (member == nullptr) return false;
     const OrientationDef& turn = def.schema->kinds()[index_of(member->kind)].orientation;
     if (turn.component == ComponentId::none) return false;
     const std::byte* data = component_at(*frame, *member, turn.component);

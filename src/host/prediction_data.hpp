@@ -28,6 +28,7 @@ class PredictionData {
     bool is_ready() const noexcept;
     /// Null: not predicted.
     const PredictedMember* newest_member(GhostId member) const noexcept;
+    const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;
     const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
                                   ComponentId component) const noexcept;
     bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;

@@ -26,11 +26,8 @@
 
 namespace purview {
 
-/// Local ids of a session: of all entities there can be, and twice as many that have left since.
-constexpr std::uint64_t lanes_max(const ServerDef& def) noexcept {
-    constexpr std::uint64_t times = 3, more = 4'096;
-    return times * def.entities_max + more;
-}
+/// Ghosts of a session that have left, and of which the client has not said that it knows.
+inline constexpr std::uint32_t leaving_max = 1U << 16;
 
 struct Session {
     /// Every tick goes through all of them: like large arrays, they come through the hooks.

@@ -338,7 +338,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
         const Micros heard = session.last_heard;
         const Micros since = PURVIEW_GUARD_OR(delivered, std::min(heard, delivered), heard);
         // What left stays until the client says that it knows: who never does is not there.
-        const bool has_room = PURVIEW_GUARD(lanes, session.ghosts.lane_end() <= lanes_max(def));
+        const bool has_room = PURVIEW_GUARD(leaving, session.ghosts.leaving_count() <= leaving_max);
         if (is_over(since, now, def.session_timeout_ms) || !has_room)
             mark_closed(session, CloseReason::timeout, true);
     }

@@ -340,16 +340,17 @@ class InterestData {
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
     template <class Visit>
     void for_each_visible(std::uint32_t observer, EntityId unit, bool enter, Visit&& visit) const;
-    /// It is shown to everybody: by its flags, or as some observer sees everything.
+    /// It is shown to everybody: by its flags, or because nobody is kept away from anything.
     bool is_open_to_all(Slot slot) const noexcept;
     bool has_open_flag(Slot slot) const noexcept;
     Mask open_lanes(BlockIndex block) const noexcept;
     bool sees_all(const Observer& observer) const noexcept;
     template <class Visit>
     void for_each_unit(Visit&& visit) const;
-    /// Visits every observer for which X may hold: rows, pairs, everybody. Some twice.
     template <class Visit>
     void for_each_open_unit(Visit&& visit) const;
+    /// Visits every observer for which X may hold: rows, pairs, who sees everything; or everybody.
+    /// Some twice.
     template <class Visit>
     void for_each_x_candidate(EntityId unit, Visit&& visit) const;
     /// Visits every unit for which X may hold. Some twice.

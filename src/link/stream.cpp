@@ -85,6 +85,7 @@ bool StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWri
         if (bits_left < fragment_overhead_bits + least * 8) return wrote;
         std::uint64_t size = std::min<std::uint64_t>(end - cut_, fragment_bytes_max);
         size = std::min(size, (bits_left - fragment_overhead_bits) / 8);
+        size = std::min<std::uint64_t>(size, stream_window_bytes - (cut_ - begin_));
         Fragment fragment{cut_, static_cast<std::uint16_t>(size), State::waiting, 0};
         if (!write_one(fragment, sequence, bits_left, out)) return wrote;
         fragments_.push_back(fragment);

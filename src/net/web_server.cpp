@@ -131,7 +131,9 @@ struct WebServer::Data {
     /// believed: a foreign name that resolves to 127.0.0.1 is somebody else's page.
     bool is_own_name(std::string_view host) const {
         if (!is_loopback(def.host)) return true;
-        const std::string tail = ":" + std::to_string(port);
+        constexpr std::uint16_t http_port = 80;  // which browsers leave out
+        const bool has_port = port != http_port || host.ends_with(":80");
+        const std::string tail = has_port ? ":" + std::to_string(port) : "";
         return host == def.host + tail || host == "localhost" + tail ||
                host == "[" + def.host + "]" + tail;
     }
@@ -162,13 +164,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void read_request() {
         parser_.emplace();
         parser_->header_limit(header_bytes_max);
-        parser_->body_limit(0);
         stream_.expires_after(std::chrono::milliseconds(server_.def.handshake_timeout_ms));
-        http::async_read(stream_, buffer_, *parser_,
-                         [self = shared_from_this()](error_code error, std::size_t) {
-                             if (error) return self->end();
-                             self->answer();
-                         });
+        // Nobody asks with a body: it is not waited for.
+        http::async_read_header(stream_, buffer_, *parser_,
+                                [self = shared_from_this()](error_code error, std::size_t) {
+                                    if (error || !self->parser_->is_done()) return self->end();
+                                    self->answer();
+                                });
     }
 
     void send(std::string_view bytes, bool binary) {
@@ -270,7 +272,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                                   : operator_message_bytes_max);
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
             if (error) return self->end();
-            self->buffer_.clear();
+            self->buffer_ = {};  // messages have a bound of their own
             self->read_frame();
         });
     }
@@ -326,7 +328,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint32_t number_;
     Address address_;
     Kind kind_ = Kind::http;
-    beast::flat_buffer buffer_;
+    beast::flat_buffer buffer_{2 * header_bytes_max};
     std::optional<http::request_parser<http::empty_body>> parser_;
     std::optional<websocket::stream<beast::tcp_stream>> ws_;
     std::deque<Frame> queue_;

@@ -127,7 +127,8 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
         const PredictedFrame& before = *frame(tick - 1);
         for (const PredictedMember& member : next.members) {
             const PredictedMember* then = before.find(member.ghost);
-            if (!member.is_owned || then == nullptr || !then->is_owned || then->kind != member.kind)
+            if (!member.is_owned || then == nullptr || !then->is_owned ||
+                then->kind != member.kind || then->since != member.since)
                 continue;
             const std::byte* start = before.after.at(then->data_at);
             if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)

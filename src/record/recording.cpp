@@ -134,8 +134,9 @@ bool Reader::read(std::size_t size) {
         bytes_.resize(before + std::min(size - before, piece_bytes));
         in_->read(reinterpret_cast<char*>(bytes_.data() + before),
                   static_cast<std::streamsize>(bytes_.size() - before));
-        if (static_cast<std::size_t>(in_->gcount()) != bytes_.size() - before)
-            return fail("the recording is cut short");
+        if (static_cast<std::size_t>(in_->gcount()) == bytes_.size() - before) continue;
+        is_cut_short_ = true;
+        return fail("the recording is cut short");
     }
     offset_ += size;
     return true;

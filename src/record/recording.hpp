@@ -126,6 +126,8 @@ class Reader {
     bool next(Chunk& out);
     /// Empty, or what is wrong with the file.
     const std::string& problem() const noexcept { return problem_; }
+    /// The problem is that the file ends too early, as one of a server that was killed does.
+    bool is_cut_short() const noexcept { return is_cut_short_; }
 
   private:
     bool read(std::size_t size);
@@ -136,6 +138,7 @@ class Reader {
     std::uint32_t crc_ = 0;
     std::uint64_t offset_ = 0;
     std::string problem_;
+    bool is_cut_short_ = false;
 };
 
 }  // namespace purview::record

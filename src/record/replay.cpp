@@ -162,7 +162,8 @@ ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note) {
         // A file that is damaged says nothing of the server.
         while (reader.next(chunk)) {
         }
-        if (replay.result.outcome == ReplayResult::Outcome::differs && !reader.problem().empty()) {
+        const bool is_damaged = !reader.problem().empty() && !reader.is_cut_short();
+        if (replay.result.outcome == ReplayResult::Outcome::differs && is_damaged) {
             replay.result.outcome = ReplayResult::Outcome::bad_file;
             replay.result.text = reader.problem() + "; " + replay.result.text;
         }

@@ -159,6 +159,13 @@ LocalId GhostTable::find_lingering(EntityId entity) const noexcept {
     return lane != nullptr && this->entity(*lane) == entity ? *lane : no_local_id;
 }
 
+std::uint32_t GhostTable::leaving_count() const noexcept {
+    std::uint32_t left = 0;
+    for (const LaneBlock& block : blocks_)
+        left += static_cast<std::uint32_t>(std::popcount(block.of.used & ~block.of.live));
+    return left - lingering_count_;
+}
+
 void GhostTable::end_lingering(LocalId lane) noexcept {
     special_[lane].keeping = {};
     --lingering_count_;

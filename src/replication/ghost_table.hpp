@@ -304,6 +304,8 @@ class GhostTable {
         return static_cast<std::uint32_t>(blocks_.size() * bits_per_word);
     }
     std::uint32_t live_count() const noexcept { return live_count_; }
+    /// Left, not kept, and the observer has not said that he knows.
+    std::uint32_t leaving_count() const noexcept;
     EntityId entity(LocalId lane) const noexcept { return special_[lane].entity; }
     std::uint32_t entity_index(LocalId lane) const noexcept {
         return blocks_[lane / bits_per_word].index[lane % bits_per_word];

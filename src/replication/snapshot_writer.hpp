@@ -130,7 +130,7 @@ struct SnapshotPlan {
         bits = 0;
         next = 0;
         packet = 0;
-        must_tell_tick = false;
+        must_tell_tick = took_any = false;
     }
 };
 

@@ -422,9 +422,9 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
     def.rules = small_rules(schema);
     def.rules.nodes = {};  // everybody
     def.mac = &test_mac;
-    def.entities_max = 64;
+    def.budget_bytes_per_tick = 60'000;
     Server server = Server::create(def, game).value();
-    for (int i = 0; i < 40; ++i) REQUIRE(server.world().spawn(schema.sheep, {10, 10, 0}));
+    for (int i = 0; i < 600; ++i) REQUIRE(server.world().spawn(schema.sheep, {10, 10, 0}));
     ClientDef client_def;
     client_def.nonce = 9;
     Client client(client_def);
@@ -433,7 +433,7 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
     address.port = 1;
     Micros now = 1'000'000;
     std::vector<EntityId> seen;
-    std::uint32_t dropped = 0, ticks = 0;
+    std::uint32_t dropped = 0, ticks = 0, most = 0;
     for (; ticks < 5'000 && (ticks < 60 || server.stats().sessions == 1); ++ticks) {
         now += 50'000;
         client.tick(now);
@@ -453,6 +453,7 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
             bool tells_of_leave = false;
             if (is_in && !server.data().sessions.empty()) {
                 const GhostTable& ghosts = server.data().sessions[0]->ghosts;
+                most = std::max(most, ghosts.leaving_count());
                 if (ghosts.records_under_way() > 0) {
                     ghosts.for_each_sent(ghosts.last_record(), [&](auto item) {
                         tells_of_leave |= item.as == SentAs::leave;
@@ -466,6 +467,9 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
     CHECK(dropped > 100);
     CHECK(ticks < 5'000);
     CHECK(server.stats().sessions == 0);
+    CHECK(client.close_reason() == CloseReason::timeout);
+    CHECK(most > leaving_max - 2'000);
+    CHECK(most <= leaving_max + 600);
 }
 
 TEST_CASE("liars: who speaks, and says that nothing arrives, is not kept for ever") {

@@ -29,7 +29,12 @@ TEST_CASE(
             const std::uint64_t key = random.chance(0.5F)   ? random.below(8)
                                       : random.chance(0.1F) ? ~std::uint64_t{0}
                                                             : 100U + static_cast<unsigned>(step);
-            if (keys_of[e].insert(key).second) rows.push_back(store.row_of(key));
+            if (!keys_of[e].insert(key).second) continue;
+            rows.push_back(store.row_of(key));
+            if (key >= 100 && key != ~std::uint64_t{0}) {  // nobody had it
+                CHECK(store.row(rows.back()).members.empty());
+                CHECK(store.row(rows.back()).observers.empty());
+            }
         }
         std::sort(rows.begin(), rows.end());
         store.set_memberships(entity, rows, true);
