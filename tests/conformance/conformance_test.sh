@@ -64,6 +64,7 @@ sim)
     damaged received 3 1
     damaged value 3 1
     said "the client's digest is"
+    damaged bit 2 1
     damaged cut 2 2
     damaged magic 2 2
     damaged length 2 2
@@ -83,6 +84,7 @@ demo)
     damaged sent 3 1
     said "datagram .* bit "
     damaged received 3 1
+    damaged bit 2 1
     damaged cut 2 2
     printf 'name = "other"\n[map]\nfile = "m.json"\n' >"$dir/other.toml"
     run 2 $replay "$dir/recording" --world "$dir/other.toml"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 """damage.py FROM TO WHAT: spoils one thing of a recording. WHAT: sent, received (the last bit of a packet in
-the middle), cut (half of it), magic, length (of the last chunk but one), value (the last bit of some packets
-to clients, with right checksums: only who follows the ghosts can notice)."""
+the middle, as if that had been recorded), bit (as sent, and the file's checksum tells), cut (half of it), magic,
+length (of the last chunk but one), value (the last bit of some packets to clients, with right checksums: only who
+follows the ghosts can notice)."""
 
 import os
 import struct
@@ -13,11 +14,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 from bits import hash_bytes  # noqa: E402
 
-NAMES = {"received": 3, "sent": 5}
-HEAD = {"received": 12, "sent": 4}
+NAMES = {"received": 3, "sent": 5, "bit": 5}
+HEAD = {"received": 12, "sent": 4, "bit": 4}
 ACCEPT = 4
 DATA = 6
 VALUES = 40
+
+
+def put_checksum(data):
+    struct.pack_into("<I", data, len(data) - 4, zlib.crc32(data[:-9]))
 
 
 def spoil_values(data, chunks):
@@ -31,7 +36,7 @@ def spoil_values(data, chunks):
         data[end - 1] ^= 1
         seal = hash_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
         struct.pack_into("<I", data, begin + 5, seal & 0xFFFFFFFF)
-    struct.pack_into("<I", data, len(data) - 4, zlib.crc32(data[:-9]))
+    put_checksum(data)
 
 
 def main(source, target, what):
@@ -56,6 +61,8 @@ def main(source, target, what):
                    if kind == NAMES[what] and data[begin + HEAD[what]] == DATA]
         begin, size = packets[len(packets) // 2]
         data[begin + size - 1] ^= 0x80
+        if what != "bit":
+            put_checksum(data)
     with open(target, "wb") as file:
         file.write(data)
 
