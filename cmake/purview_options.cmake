@@ -9,7 +9,10 @@ if(PURVIEW_WERROR)
   target_compile_options(purview_options INTERFACE -Werror)
 endif()
 if(PURVIEW_SANITIZE)
-  target_compile_options(purview_options INTERFACE -fsanitize=${PURVIEW_SANITIZE} -fno-omit-frame-pointer -g1)
+  # What is found ends the program. The core has no RTTI, by which vptr tells.
+  target_compile_options(purview_options INTERFACE -fsanitize=${PURVIEW_SANITIZE} -fno-sanitize=vptr
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_compile_definitions(purview_options INTERFACE PURVIEW_SANITIZED)
   target_link_options(purview_options INTERFACE -fsanitize=${PURVIEW_SANITIZE})
 endif()
 if(PURVIEW_BREAKABLE)

@@ -22,7 +22,7 @@ constexpr std::size_t large_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
 /// An address sanitizer watches the borders of what operator new hands out, and not of ours.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PURVIEW_SANITIZED
 constexpr bool is_watched = true;
 #else
 constexpr bool is_watched = false;

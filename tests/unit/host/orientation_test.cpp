@@ -30,7 +30,6 @@ struct Head {
 
 constexpr double hull_step = 0.01;
 constexpr double wheel_step = 2 * std::numbers::pi / 256;
-constexpr double head_step = 0.0087;  // twice the most that a packed rotation is off
 
 /// A ship; on it vehicles that stand on their own wheels, and pods that turn any way; in all of
 /// them passengers. A raft has no orientation, a float is not relative.
