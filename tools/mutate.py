@@ -22,9 +22,12 @@ MUTATE = "build/mutate"
 BINARY = "purview_tests"
 JOBS = 2
 SECONDS_MAX = 100  # of a mutation's tests; one that hangs is killed too
+TESTS = "tests/unit"
 MARKER = b"purview_mutated_build without "
 USES = re.compile(r"\bPURVIEW_GUARD(?:_OR)?\((\w+),")
 ROW = re.compile(r"^\| `(\w+)` \| `([\w./]+)` \| (.*) \| (.*) \|$")
+TEST_CASE = re.compile(r'\bTEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 FAILED = re.compile(r"^TEST CASE: +(.*)$")
 
 
@@ -59,7 +62,21 @@ def guards_of_page():
     for name in sorted(told.keys() | uses.keys()):
         if told.get(name) != uses.get(name):
             raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, the page says {told.get(name)}")
+    there = test_names()
+    for guard in guards:
+        for test in guard.tests:
+            if test not in there:
+                raise Bad(f"{PAGE}: guard {guard.name}: there is no test '{test}'")
     return guards
+
+
+def test_names():
+    names = set()
+    for folder, _, files in os.walk(TESTS):
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                names.update("".join(LITERAL.findall(case)) for case in TEST_CASE.findall(file.read()))
+    return names
 
 
 def ninja(*arguments):
@@ -155,7 +172,7 @@ def run_tests(binary, tests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", metavar="GUARD", action="append", help="this guard alone; may be repeated")
-    parser.add_argument("--list", action="store_true", help="compare the page with the sources, and build nothing")
+    parser.add_argument("--list", action="store_true", help="compare the page with the sources and the tests, and build nothing")
     options = parser.parse_args()
     try:
         guards = guards_of_page()
