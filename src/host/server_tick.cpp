@@ -56,7 +56,7 @@ void ServerData::simulate(Server& server) {
 
 void ServerData::decide_interest() {
     interest.tick();
-    events.swap(events_of_gone_);
+    events = events_of_gone_;  // not swapped: one of the two keeps the room that a tick needs
     events_of_gone_.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         prefetch_events(i);
