@@ -10,7 +10,7 @@ import { SHAPE } from "./view.mjs";
 const RENDER_DELAY_TICKS = 2;   // draws between two snapshots that have both arrived, as a rule
 
 export class Scene {
-  /** What was drawn last: {instances, packet, tick, frames, own, ghosts: [{x, y, kind by name}]}. */
+  /** What was drawn last: {instances, packet, tick, frames, own, ghosts: [{x, y, id, parent, kind by name}]}. */
   drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null, ghosts: [] };
   /** A frame of the operator channel, or null. */
   truth = null;
@@ -78,9 +78,10 @@ export class Scene {
       const at = i * INSTANCE_WORDS;
       // Cargo lies around what carries it.
       const style = this.#styles.of(words[at + INSTANCE.kind]);
-      const offset = words[at + INSTANCE.parent] !== NO_GHOST && !style.inMiddle ? 0.9 : 0;
+      const parent = words[at + INSTANCE.parent];
+      const offset = parent !== NO_GHOST && !style.inMiddle ? 0.9 : 0;
       list[i] = { x: floats[at + INSTANCE.x] + offset * Math.cos(i), y: floats[at + INSTANCE.y] + offset * Math.sin(i),
-                  id: words[at + INSTANCE.ghost], kind: style.name, style, owned: words[at + INSTANCE.owned] === 1 };
+                  id: words[at + INSTANCE.ghost], parent, kind: style.name, style, owned: words[at + INSTANCE.owned] === 1 };
     }
     return list;
   }

@@ -54,22 +54,27 @@ void Carts::set_driver(World& world, Cart& cart, ObserverId driver) {
     (void)world.set_owner(cart.turret, driver);
 }
 
+std::size_t Carts::nearest_free(const World& world, Vec3 place, float range) const {
+    std::size_t nearest = carts_.size();
+    for (std::size_t c = 0; c < carts_.size(); ++c) {
+        const Vec3 at = world.place_of(carts_[c].cart);
+        const float away = std::hypot(at.x - place.x, at.y - place.y);
+        if (carts_[c].driver != ObserverId::none || away > range) continue;
+        nearest = c;
+        range = away;
+    }
+    return nearest;
+}
+
 void Carts::board(Server& server, ObserverId observer, EntityId player) {
     World& world = server.world();
     if (world.parent_of(player) != EntityId::none) return alight(world, observer, player);
-    const Vec3 at = world.place_of(player);
-    const auto away = [&](const Cart& cart) {
-        const Vec3 its = world.place_of(cart.cart);
-        return std::hypot(its.x - at.x, its.y - at.y);
-    };
-    Cart* nearest = nullptr;
-    for (Cart& cart : carts_) {
-        if (cart.driver != ObserverId::none || away(cart) > board_range_m) continue;
-        if (nearest == nullptr || away(cart) < away(*nearest)) nearest = &cart;
-    }
-    if (nearest == nullptr || world.attach(player, nearest->cart) != purview::Status::ok) return;
-    (void)world.move(player, world.place_of(nearest->cart));
-    set_driver(world, *nearest, observer);
+    const std::size_t nearest = nearest_free(world, world.place_of(player), board_range_m);
+    if (nearest == carts_.size()) return;
+    Cart& cart = carts_[nearest];
+    if (world.attach(player, cart.cart) != purview::Status::ok) return;
+    (void)world.move(player, world.place_of(cart.cart));
+    set_driver(world, cart, observer);
 }
 
 void Carts::alight(World& world, ObserverId observer, EntityId player) {

@@ -5,6 +5,7 @@
 // What their guns hit is judged in the world as the shooter saw it.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "purview/server.hpp"
@@ -33,6 +34,9 @@ class Carts {
     Carts(const Setup& setup, const ValeSchema& schema) : schema_(&schema), step_(setup, schema) {}
 
     void add(purview::World& world, purview::Vec3 place, float heading);
+    bool is_any_free(const purview::World& world, purview::Vec3 place, float range) const {
+        return nearest_free(world, place, range) < carts_.size();
+    }
     /// Gets on the nearest free cart in reach, or off the one that it drives.
     void board(purview::Server& server, purview::ObserverId observer, purview::EntityId player);
     /// Its cart is free again. Also for those who drive none.
@@ -51,6 +55,8 @@ class Carts {
         std::vector<purview::EntityId> riders;
         purview::ObserverId driver = purview::ObserverId::none;
     };
+    /// Index of the nearest that nobody drives; their number, if none is within `range` metres.
+    std::size_t nearest_free(const purview::World& world, purview::Vec3 place, float range) const;
     void set_driver(purview::World& world, Cart& cart, purview::ObserverId driver);
     void shoot(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
                purview::Vec3 target, double view_tick);

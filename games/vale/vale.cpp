@@ -17,6 +17,9 @@ using purview::World;
 
 namespace {
 
+/// A cart as near as this is seen at once in all worlds but the recorded crowds.
+constexpr float cart_in_sight_m = 40;
+
 std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
 }
@@ -60,6 +63,21 @@ Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
         if (is_free(at)) break;
     }
     return at;
+}
+
+/// Where a player begins: if there is one, with a cart in sight that he may take.
+Vec3 Vale::start_place(const World& world) noexcept {
+    const SpawnSetup anywhere{0, setup_->min, setup_->max};
+    const auto count = static_cast<float>(setup_->starts.size());
+    Vec3 start;
+    for (int attempt = 0; attempt < 64; ++attempt) {
+        const SpawnSetup& area = setup_->starts.empty()
+                                     ? anywhere
+                                     : setup_->starts[static_cast<std::size_t>(unit() * count)];
+        start = free_place(area.min, area.max);
+        if (setup_->carts == 0 || carts_.is_any_free(world, start, cart_in_sight_m)) break;
+    }
+    return start;
 }
 
 /// Moves as far as the ground allows, along walls if need be, and turns that way.
@@ -266,12 +284,7 @@ bool Vale::joined(purview::Server& server, ObserverId observer,
         guests_[number(observer)] = guest;
         return true;
     }
-    Vec3 start = free_place(setup_->min, setup_->max);
-    if (!setup_->starts.empty()) {
-        const auto& area = setup_->starts[static_cast<std::size_t>(
-            unit() * static_cast<float>(setup_->starts.size()))];
-        start = free_place(area.min, area.max);
-    }
+    const Vec3 start = start_place(server.world());
     const auto player = server.world().spawn(schema_->player, start);
     if (!player) return false;
     Body* body = server.world().edit(*player, schema_->body);

@@ -88,6 +88,7 @@ class Vale final : public purview::Game {
     bool chance(float probability) noexcept { return unit() < probability; }
     bool is_free(purview::Vec3 at) const noexcept { return vale::is_free(*setup_, at); }
     purview::Vec3 free_place(purview::Vec3 min, purview::Vec3 max) noexcept;
+    purview::Vec3 start_place(const purview::World& world) noexcept;
     /// The smallest team, or none when all are full.
     std::uint8_t pick_team() noexcept;
     void step(purview::World& world, purview::EntityId entity, float dx, float dy);

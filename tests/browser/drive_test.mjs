@@ -22,22 +22,28 @@ try {
   const look = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
                                             own: globalThis.purview.drawn.own, counts: globalThis.purview.shots.counts }));
 
-  // To the nearest cart that stands free, and onto it; bots want carts, too. While none is in sight, round
-  // about in ever longer legs.
+  // To the nearest cart that stands free, and onto it: who begins has one in sight, but bots want carts, too.
+  // Who no longer comes nearer stands before a wall and takes a way round; while none is in sight, so too.
   await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
   let tries = 0;
+  let away = Infinity;
+  let roundUntil = 0;
   while (!(await look()).isDriving) {
     assert.ok(++tries < 100, "a cart is found within a hundred seconds");
-    const leg = Math.floor(Math.sqrt(tries / 4));
-    await page.evaluate((leg) => {
+    const before = away;
+    const angle = roundUntil * 2.4;  // radians: every way round is another one
+    away = await page.evaluate(([angle, isGoingRound]) => {
       const { drawn, walk } = globalThis.purview;
       const at = (ghost) => Math.hypot(ghost.x - drawn.own.x, ghost.y - drawn.own.y);
-      const isTaken = (cart) => drawn.ghosts.some((g) => g.kind === "player" && !g.owned && Math.hypot(g.x - cart.x, g.y - cart.y) < 1.5);
+      const isTaken = (cart) => drawn.ghosts.some((g) => g.kind === "player" && g.parent === cart.id);
       const cart = drawn.ghosts.filter((g) => g.kind === "cart" && !isTaken(g)).sort((a, b) => at(a) - at(b))[0];
-      const angle = leg * Math.PI / 2;
-      walk.to(cart ?? { x: drawn.own.x + 30 * Math.cos(angle), y: drawn.own.y + 30 * Math.sin(angle) });
-      if (cart !== undefined && at(cart) < 3) walk.board();
-    }, leg);
+      const round = { x: drawn.own.x + 50 * Math.cos(angle), y: drawn.own.y + 50 * Math.sin(angle) };
+      walk.to(cart === undefined || isGoingRound ? round : cart);
+      if (cart === undefined) return Infinity;
+      if (at(cart) < 3) walk.board();
+      return at(cart);
+    }, [angle, tries < roundUntil]);
+    if (tries > roundUntil && away > 3 && !(away < before - 1)) roundUntil = tries + 4;
     await sleep(1000);
   }
   log(`on a cart after ${tries} s`);
