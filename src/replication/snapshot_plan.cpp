@@ -295,6 +295,10 @@ class Planner {
         add(child);
         return true;
     }
+    /// Before many of them are added.
+    void prefetch(LocalId lane) const noexcept {
+        input_.cache.prefetch(ghosts_.entity_index(lane));
+    }
     /// The list will not come out smaller.
     std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
     /// All of it, in as many packets as it takes.
@@ -314,6 +318,10 @@ class Planner {
 
 /// All that may go.
 void add_due(Planner& planner, const SnapshotPlan& plan) {
+    for (std::size_t w = 0; w < plan.due.size(); ++w) {
+        for_each_bit(plan.due[w], w * bits_per_word,
+                     [&](std::size_t lane) { planner.prefetch(static_cast<LocalId>(lane)); });
+    }
     for (std::size_t w = 0; w < plan.due.size(); ++w) {
         for_each_bit(plan.due[w], w * bits_per_word, [&](std::size_t lane) {
             (void)planner.add_pending(static_cast<LocalId>(lane), 0);

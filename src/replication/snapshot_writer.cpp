@@ -248,7 +248,8 @@ void write_link(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
                 const KindLayout& layout, const SnapshotItem& item, BitWriter& out) {
     out.boolean(ghosts.owned(item.lane));
     const EntityId root = input.world.root_at(ghosts.entity_index(item.lane));
-    const bool whole = PURVIEW_GUARD(whole_groups, is_whole(input, ghosts, root, &plan));
+    const bool whole = PURVIEW_GUARD(whole_groups, input.world.members_at(index_of(root)) == 1 ||
+                                                       is_whole(input, ghosts, root, &plan));
     if (!whole) ghosts.hold_back(item.lane);
     out.boolean(whole);
     out.boolean(item.parent != no_local_id);
