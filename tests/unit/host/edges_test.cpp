@@ -237,4 +237,36 @@ TEST_CASE("edges: a cone looks where it is told to, however long the direction i
     }
 }
 
+TEST_CASE("edges: a hole in the line in which both sides use up their packets ends with the hole") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId man = stage.spawn(is.walker, {100, 100, 0});
+    stage.step(5);
+    Address from;
+    from.carrier = Address::Carrier::memory;
+    from.port = 1;
+    const auto turn = [&](bool is_open) {
+        stage.now += 5'000;
+        stage.client().tick(stage.now);
+        std::span<const std::byte> out;
+        while (stage.client().next_datagram(out)) {
+            if (is_open) stage.server->receive(out, from, stage.now);
+        }
+        stage.world().edit(man, is.vest)->hp ^= 1U;
+        stage.server->tick(stage.now);
+        OutgoingDatagram to;
+        while (stage.server->next_datagram(to)) {
+            if (is_open) stage.client().receive(to.bytes, stage.now);
+        }
+    };
+    // Nine seconds of ten, at 200 turns a second.
+    for (int i = 0; i < 1'800; ++i) turn(false);
+    const Session& session = *stage.server->data().sessions[0];
+    CHECK(session.link.packets_under_way() == PacketLink::under_way_max);
+    for (int i = 0; i < 40; ++i) turn(true);
+    CHECK(stage.client().state() == ClientState::joined);
+    CHECK(session.link.packets_under_way() < 10);
+    CHECK(stage.server->data().tick_number - stage.client().newest_tick() < 3);
+}
+
 }  // namespace purview::test
