@@ -313,6 +313,8 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"tick_cpu_ms_p99", percentile(loop.tick_cpu_ms, 0.99)},
             {"tick_overruns", loop.overruns},
             {"ticks_skipped", loop.skipped},
+            {"udp_not_sent", loop.send_failures},
+            {"udp_not_received", loop.receive_drops},
             {"waited_share", waited_share(seconds)},
             {"pace_judged", judges_pace},
             {"enters", stats.enters},
@@ -406,7 +408,10 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     ServerStats stats;
     app->loop->set_ending([&] { stats = app->server->stats(); });
     app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
-    const json report{{"ticks", app->loop->stats().ticks},
+    const net::LoopStats& loop = app->loop->stats();
+    const json report{{"ticks", loop.ticks},
+                      {"udp_not_sent", loop.send_failures},
+                      {"udp_not_received", loop.receive_drops},
                       {"entities", stats.entities},
                       {"bytes_sent", stats.bytes_sent},
                       {"bytes_received", stats.bytes_received},

@@ -180,6 +180,19 @@ void ServerApp::tick_done() {
         reload_rules();
     }
     operators->tick_done();
+    tell_losses();
+}
+
+/// What the system lost of UDP: said when it begins, and whenever it is ten times as much.
+void ServerApp::tell_losses() {
+    const net::LoopStats& stats = loop->stats();
+    const std::uint64_t losses = stats.send_failures + stats.receive_drops;
+    if (losses < std::max<std::uint64_t>(1, losses_told_ * 10)) return;
+    losses_told_ = losses;
+    spdlog::warn(
+        "UDP: {} datagrams were not taken by the system, {} arrived when its buffer of {} KiB was "
+        "full; with many clients, raise net.core.wmem_max and net.core.rmem_max",
+        stats.send_failures, stats.receive_drops, udp->buffer_bytes() / 1024);
 }
 
 void ServerApp::reload_rules() {

@@ -83,8 +83,10 @@ class ServerApp {
     std::string start_recording(const ServeOptions& options);
     void make_operators(const ServeOptions& options, admin::OperatorChannel::Send send);
     void reload_rules();
+    void tell_losses();
     std::ofstream recording_;
     std::unique_ptr<record::Writer> writer_;
+    std::uint64_t losses_told_ = 0;
     std::string reload_path_;  ///< the world file; empty: there is none to be read again
 };
 

@@ -26,7 +26,9 @@ struct Address {
     Carrier carrier = Carrier::none;
     std::array<std::uint8_t, 16> host{};  ///< IPv6, or IPv4 mapped into it
     std::uint16_t port = 0;
-    std::uint32_t channel = 0;  ///< number of the connection, where the carrier has such
+    /// Number of the connection, or of what was asked on this side, where the carrier has such:
+    /// what comes over another one comes from another address.
+    std::uint32_t channel = 0;
     friend bool operator==(const Address&, const Address&) = default;
 };
 /// IPv4, mapped: ::ffff:a.b.c.d.

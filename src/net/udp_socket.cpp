@@ -4,10 +4,12 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -67,6 +69,37 @@ socklen_t to_system(const Address& address, bool ipv6, sockaddr_storage& out) {
     return sizeof v6;
 }
 
+/// Room for what the system says of a datagram beside its bytes.
+struct alignas(cmsghdr) Control {
+    std::array<std::byte, CMSG_SPACE(sizeof(in6_pktinfo))> bytes;
+};
+
+template <class Info>
+void append(msghdr& message, Control& control, int level, int type, const Info& info) {
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = CMSG_SPACE(sizeof info);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = level;
+    header->cmsg_type = type;
+    header->cmsg_len = CMSG_LEN(sizeof info);
+    std::memcpy(CMSG_DATA(header), &info, sizeof info);
+}
+
+/// It leaves from this address.
+void append_source(msghdr& message, Control& control, bool ipv6,
+                   const std::array<std::uint8_t, 16>& local) {
+    control = {};
+    if (ipv6) {
+        in6_pktinfo info{};
+        std::memcpy(&info.ipi6_addr, local.data(), local.size());
+        append(message, control, IPPROTO_IPV6, IPV6_PKTINFO, info);
+    } else {
+        in_pktinfo info{};
+        std::memcpy(&info.ipi_spec_dst, &local[12], 4);
+        append(message, control, IPPROTO_IP, IP_PKTINFO, info);
+    }
+}
+
 }  // namespace
 
 UdpSocket::UdpSocket(UdpSocket&& other) noexcept {
@@ -81,6 +114,8 @@ UdpSocket& UdpSocket::operator=(UdpSocket&& other) noexcept {
     port_ = other.port_;
     connected_ = other.connected_;
     ipv6_ = other.ipv6_;
+    has_channels_ = other.has_channels_;
+    locals_ = std::move(other.locals_);
     in_ = std::move(other.in_);
     received_ = std::move(other.received_);
     from_ = std::move(other.from_);
@@ -103,7 +138,8 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     Address address;
     const HostType type = read_host(host, address.host);
     if (type == HostType::none) return "'" + host + "' is not a numeric address";
-    if (type == HostType::ipv6) ipv6_ = true;
+    close();
+    ipv6_ = type == HostType::ipv6;
     address.port = port;
     descriptor_ =
         ::socket(ipv6_ ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -111,6 +147,14 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     const int buffer = 4 << 20;  // a tick of thousands of clients must fit
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    const auto nowhere = std::all_of(address.host.begin() + (ipv6_ ? 0 : 12), address.host.end(),
+                                     [](std::uint8_t byte) { return byte == 0; });
+    has_channels_ = !connected && nowhere;
+    if (has_channels_) {
+        const int on = 1;
+        (void)::setsockopt(descriptor_, ipv6_ ? IPPROTO_IPV6 : IPPROTO_IP,
+                           ipv6_ ? IPV6_RECVPKTINFO : IP_PKTINFO, &on, sizeof on);
+    }
     sockaddr_storage system;
     const socklen_t size = to_system(address, ipv6_, system);
     const int result = connected
@@ -128,7 +172,7 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &own_size);
     port_ = from_system(own).port;
     batch_ = connected ? client_batch : batch_max;
-    in_.resize(batch_ * buffer_bytes);
+    in_.resize(batch_ * datagram_bytes);
     received_.resize(batch_);
     from_.resize(batch_);
     return {};
@@ -141,25 +185,76 @@ std::string UdpSocket::connect(const std::string& host, std::uint16_t port) {
     return open(host, port, true);
 }
 
+std::uint64_t UdpSocket::receive_drops() const noexcept {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(descriptor_, SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return 0;
+    return info[SK_MEMINFO_DROPS];
+}
+
+std::size_t UdpSocket::buffer_bytes() const noexcept {
+    int least = 0;
+    for (const int option : {SO_RCVBUF, SO_SNDBUF}) {
+        int bytes = 0;
+        socklen_t size = sizeof bytes;
+        if (::getsockopt(descriptor_, SOL_SOCKET, option, &bytes, &size) != 0) return 0;
+        bytes /= 2;  // it tells twice what was asked for, for its own bookkeeping
+        least = least == 0 ? bytes : std::min(least, bytes);
+    }
+    return static_cast<std::size_t>(least);
+}
+
+/// Which address of this machine it was sent to.
+std::uint32_t UdpSocket::channel_of(const msghdr& message) {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+         header = CMSG_NXTHDR(const_cast<msghdr*>(&message), header)) {
+        Host local{};
+        if (header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_PKTINFO) {
+            in_pktinfo info;
+            std::memcpy(&info, CMSG_DATA(header), sizeof info);
+            map_ipv4(info.ipi_spec_dst, local);
+        } else if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_PKTINFO) {
+            in6_pktinfo info;
+            std::memcpy(&info, CMSG_DATA(header), sizeof info);
+            std::memcpy(local.data(), &info.ipi6_addr, local.size());
+        } else {
+            continue;
+        }
+        const auto found = std::find(locals_.begin(), locals_.end(), local);
+        if (found == locals_.end()) {
+            if (locals_.size() == locals_max) return 0;
+            locals_.push_back(local);
+            return static_cast<std::uint32_t>(locals_.size());
+        }
+        return static_cast<std::uint32_t>(found - locals_.begin()) + 1;
+    }
+    return 0;
+}
+
 std::size_t UdpSocket::receive_batch() {
     std::array<mmsghdr, batch_max> messages;
+    std::array<Control, batch_max> controls;
     std::array<iovec, batch_max> parts;
     std::array<sockaddr_storage, batch_max> names;
     for (std::size_t i = 0; i < batch_; ++i) {
-        parts[i] = {in_.data() + i * buffer_bytes, buffer_bytes};
+        parts[i] = {in_.data() + i * datagram_bytes, datagram_bytes};
         messages[i] = {};
         messages[i].msg_hdr.msg_iov = &parts[i];
         messages[i].msg_hdr.msg_iovlen = 1;
         messages[i].msg_hdr.msg_name = &names[i];
         messages[i].msg_hdr.msg_namelen = sizeof names[i];
+        if (!has_channels_) continue;
+        messages[i].msg_hdr.msg_control = controls[i].bytes.data();
+        messages[i].msg_hdr.msg_controllen = controls[i].bytes.size();
     }
     const int count =
         ::recvmmsg(descriptor_, messages.data(), static_cast<unsigned>(batch_), 0, nullptr);
     if (count <= 0) return 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         received_[i] =
-            std::span<const std::byte>(in_.data() + i * buffer_bytes, messages[i].msg_len);
+            std::span<const std::byte>(in_.data() + i * datagram_bytes, messages[i].msg_len);
         from_[i] = connected_ ? Address{} : from_system(names[i]);
+        if (has_channels_) from_[i].channel = channel_of(messages[i].msg_hdr);
     }
     return static_cast<std::size_t>(count);
 }
@@ -174,6 +269,7 @@ void UdpSocket::flush() {
     std::array<mmsghdr, batch_max> messages;
     std::array<iovec, batch_max> parts;
     std::array<sockaddr_storage, batch_max> names;
+    std::array<Control, batch_max> controls;
     for (std::size_t i = 0; i < queued_.size(); ++i) {
         messages[i] = {};
         parts[i] = {out_.data() + queued_[i].offset, queued_[i].size};
@@ -184,6 +280,9 @@ void UdpSocket::flush() {
                 messages[i].msg_hdr.msg_namelen = to_system(queued_[i].to, ipv6_, names[i]);
             }
             messages[i].msg_hdr.msg_name = &names[i];
+            if (const std::uint32_t channel = queued_[i].to.channel;
+                channel > 0 && channel <= locals_.size())
+                append_source(messages[i].msg_hdr, controls[i], ipv6_, locals_[channel - 1]);
         }
     }
     std::size_t sent = 0;

@@ -4,6 +4,7 @@
 // A UDP socket that moves datagrams in batches (recvmmsg, sendmmsg). Never blocks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "purview/link.hpp"
+
+struct msghdr;
 
 namespace purview::net {
 
@@ -23,7 +26,9 @@ class UdpSocket {
     UdpSocket& operator=(const UdpSocket&) = delete;
     ~UdpSocket();
 
-    /// Binds to a numeric address; port 0: any. Empty, or what went wrong.
+    /// Binds to a numeric address; port 0: any. Empty, or what went wrong. Bound to all addresses
+    /// of the machine (0.0.0.0, ::), `channel` of where a datagram came from says which of them it
+    /// was sent to, and an answer leaves from there.
     std::string bind(const std::string& host, std::uint16_t port);
     /// A client's socket: datagrams go to and come from this address only.
     std::string connect(const std::string& host, std::uint16_t port);
@@ -47,15 +52,24 @@ class UdpSocket {
     void send(std::span<const std::byte> bytes, const Address& to);
     void flush();
 
+    /// Datagrams that the system did not take, and such that arrived when its buffer was full.
     std::uint64_t send_failures() const noexcept { return send_failures_; }
+    std::uint64_t receive_drops() const noexcept;
+    /// Of the system's smaller buffer.
+    std::size_t buffer_bytes() const noexcept;
 
   private:
     static constexpr std::size_t batch_max = 64;
     static constexpr std::size_t client_batch = 8;
-    static constexpr std::size_t buffer_bytes = 2048;
+    static constexpr std::size_t datagram_bytes = 2048;
+    /// Addresses of this machine that are told apart; what is sent to others is answered from
+    /// whichever the system chooses.
+    static constexpr std::size_t locals_max = 256;
+    using Host = std::array<std::uint8_t, 16>;
 
     std::string open(const std::string& host, std::uint16_t port, bool connected);
     std::size_t receive_batch();
+    std::uint32_t channel_of(const msghdr& message);
     void close() noexcept;
 
     int descriptor_ = -1;
@@ -63,6 +77,8 @@ class UdpSocket {
     std::uint16_t port_ = 0;
     bool connected_ = false;
     bool ipv6_ = false;
+    bool has_channels_ = false;
+    std::vector<Host> locals_;  ///< [channel - 1] of this machine; channel 0: unknown
     std::vector<std::byte> in_;
     std::vector<std::span<const std::byte>> received_;
     std::vector<Address> from_;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Sockets on loopback, which has 16 million addresses.
+#include "net/udp_socket.hpp"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <string>
+
+namespace purview::test {
+
+namespace {
+
+using net::UdpSocket;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+}
+
+/// What arrives first within a while, and from where.
+std::string next_text(UdpSocket& socket, Address* from = nullptr) {
+    pollfd waiting{socket.descriptor(), POLLIN, 0};
+    (void)::poll(&waiting, 1, 300);
+    std::string text;
+    socket.receive(1, [&](std::span<const std::byte> bytes, const Address& its) {
+        text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        if (from != nullptr) *from = its;
+    });
+    return text;
+}
+
+void send(UdpSocket& socket, const std::string& text, const Address& to = {}) {
+    socket.send(bytes_of(text), to);
+    socket.flush();
+}
+
+/// Bound to all addresses, but of no other device.
+UdpSocket everywhere(const std::string& host) {
+    UdpSocket socket;
+    REQUIRE(socket.bind(host, 0).empty());
+    const std::string device = "lo";
+    REQUIRE(::setsockopt(socket.descriptor(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(),
+                         static_cast<socklen_t>(device.size() + 1)) == 0);
+    return socket;
+}
+
+}  // namespace
+
+TEST_CASE("udp: who asks one of a server's addresses is answered from that one") {
+    for (const std::string host : {"0.0.0.0", "::"}) {
+        CAPTURE(host);
+        UdpSocket server = everywhere(host);
+        UdpSocket first, second, third;
+        REQUIRE(first.connect("127.0.0.1", server.port()).empty());
+        REQUIRE(second.connect("127.0.0.2", server.port()).empty());
+        REQUIRE(third.connect("127.0.0.2", server.port()).empty());
+        Address from_first, from_second, from_third;
+        send(first, "first");
+        CHECK(next_text(server, &from_first) == "first");
+        send(second, "second");
+        CHECK(next_text(server, &from_second) == "second");
+        send(third, "third");
+        CHECK(next_text(server, &from_third) == "third");
+        CHECK(from_first.channel != from_second.channel);
+        CHECK(from_third.channel == from_second.channel);
+        CHECK(is_ipv4(from_second));
+        // A client that is connected hears nobody else.
+        send(server, "to the second", from_second);
+        CHECK(next_text(second) == "to the second");
+        send(server, "to the third", from_third);
+        CHECK(next_text(third) == "to the third");
+        send(server, "to the first", from_first);
+        CHECK(next_text(first) == "to the first");
+        // From what is not known any more, as the system chooses.
+        from_first.channel = 99;
+        send(server, "again", from_first);
+        CHECK(next_text(first) == "again");
+        CHECK(server.send_failures() == 0);
+    }
+    if (UdpSocket sixth; sixth.bind("::1", 0).empty()) {
+        UdpSocket server = everywhere("::");
+        REQUIRE(sixth.connect("::1", server.port()).empty());
+        Address from;
+        send(sixth, "sixth");
+        CHECK(next_text(server, &from) == "sixth");
+        send(server, "to the sixth", from);
+        CHECK(next_text(sixth) == "to the sixth");
+    }
+}
+
+TEST_CASE("udp: bound to one address there are no channels") {
+    UdpSocket server, client;
+    REQUIRE(server.bind("127.0.0.1", 0).empty());
+    REQUIRE(client.connect("127.0.0.1", server.port()).empty());
+    Address from;
+    send(client, "hello");
+    CHECK(next_text(server, &from) == "hello");
+    CHECK(from.channel == 0);
+}
+
+TEST_CASE("udp: what found no room in the system's buffer is counted") {
+    UdpSocket server, client;
+    REQUIRE(server.bind("127.0.0.1", 0).empty());
+    REQUIRE(client.connect("127.0.0.1", server.port()).empty());
+    CHECK(server.buffer_bytes() > 0);
+    CHECK(server.receive_drops() == 0);
+    const std::string large(1'200, 'x');
+    const std::size_t count = 2 * server.buffer_bytes() / large.size();
+    for (std::size_t i = 0; i < count; ++i) client.send(bytes_of(large), {});
+    client.flush();
+    std::size_t arrived = 0;
+    server.receive(count, [&](std::span<const std::byte>, const Address&) { ++arrived; });
+    CHECK(server.receive_drops() > 0);
+    CHECK(server.receive_drops() + arrived + client.send_failures() == count);
+}
+
+}  // namespace purview::test
