@@ -67,18 +67,31 @@ std::string ServerApp::make_server(const ServeOptions& options,
     return {};
 }
 
+/// TCP and UDP of the same number. Where any will do, another program may have one of the two.
+std::string ServerApp::open_port(net::WebDef web_def, std::uint16_t port) {
+    constexpr int attempts = 16;
+    std::string problem;
+    for (int attempt = 0; attempt < (port == 0 ? attempts : 1); ++attempt) {
+        web_def.port = port;
+        web = std::make_unique<net::WebServer>(web_def);
+        if (problem = web->open(); !problem.empty()) return problem;
+        udp = std::make_unique<net::UdpSocket>();
+        if (problem = udp->bind(web_def.host, web->port()); problem.empty()) break;
+    }
+    return problem;
+}
+
 std::string ServerApp::open_carriers(const ServeOptions& options) {
     host = options.host;
     token = options.no_operator ? std::string() : options.operator_token;
     if (token.empty() && !options.no_operator) token = net::random_token();
     net::WebDef web_def;
     web_def.host = options.host;
-    web_def.port = options.port;
+    // Pages and operators, beside the sessions of browsers.
+    web_def.connections_max = options.sessions_max + 256;
+    web_def.connections_per_host_max = options.sessions_per_host_max + 48;
     web_def.operator_token = options.no_operator ? net::random_token() : token;  // known to nobody
-    web = std::make_unique<net::WebServer>(web_def);
-    if (auto problem = web->open(); !problem.empty()) return problem;
-    udp = std::make_unique<net::UdpSocket>();
-    if (auto problem = udp->bind(options.host, web->port()); !problem.empty()) return problem;
+    if (auto problem = open_port(web_def, options.port); !problem.empty()) return problem;
 
     unsigned count = 0;
     const Asset* list = assets(count);

@@ -80,6 +80,7 @@ class ServerApp {
   private:
     std::string make_server(const ServeOptions& options, const std::array<std::byte, 32>& secret);
     std::string open_carriers(const ServeOptions& options);
+    std::string open_port(net::WebDef web_def, std::uint16_t port);
     std::string start_recording(const ServeOptions& options);
     void make_operators(const ServeOptions& options, admin::OperatorChannel::Send send);
     void reload_rules();

@@ -104,6 +104,7 @@ struct ClientStats {
     std::uint64_t calls_waited = 0;      ///< came before their ghosts
     std::uint64_t calls_dropped = 0;     ///< whose ghosts did not come, or that nobody took
     std::uint64_t messages_dropped = 0;  ///< that nobody took
+    std::uint64_t events_dropped = 0;    ///< and relations, that nobody took
 };
 
 class ClientData;  // src/host
@@ -183,7 +184,7 @@ class Client {
     GhostId parent_of(GhostId ghost) const noexcept;
     /// Of its group, itself for a root. O(1).
     GhostId root_of(GhostId ghost) const noexcept;
-    /// Since clear_events(), in the order of snapshots.
+    /// Since clear_events(), in the order of snapshots; bounded like events().
     std::span<const ClientRelation> relation_events() const noexcept;
     /// Tick of the last update that arrived.
     Tick updated_of(GhostId ghost) const noexcept;
@@ -215,7 +216,8 @@ class Client {
     /// Everything that was relevant when we joined has arrived (or has left again): a loading
     /// screen may end. Later news does not take it back.
     bool is_view_complete() const noexcept;
-    /// What came and went since clear_events().
+    /// What came and went since clear_events(). Of more than 65,536 the older half is dropped and
+    /// counted (ClientStats::events_dropped): what is there is then asked of the ghosts themselves.
     std::span<const ClientEvent> events() const noexcept;
     void clear_events() noexcept;
     /// PROTOCOL.md, "Digest".

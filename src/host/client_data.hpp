@@ -56,8 +56,9 @@ class ClientData {
     std::uint32_t newest_packet = 0;
     Micros newest_tick_at = 0;  ///< when the first snapshot of that tick came
     ClientInputs inputs;
-    std::vector<ClientEvent> events;
-    std::vector<ClientRelation> relations;
+    std::vector<ClientEvent> events;        ///< of these and of relations, the newest untaken
+    std::vector<ClientRelation> relations;  ///< ones; untaken_max at most
+    static constexpr std::size_t untaken_max = 65'536;
     bool is_view_told = false;
     bool is_view_complete = false;
     struct Cells {

@@ -24,6 +24,15 @@ constexpr std::uint32_t cells_max = 1U << 20;
 /// Of commands for groups in one packet: what the rest leaves, at most.
 constexpr std::uint64_t input_bits_max = 800 * 8;
 
+/// Of a list that nobody takes, the older half; how many went.
+template <class One>
+std::size_t drop_untaken(std::vector<One>& list) {
+    if (list.size() <= ClientData::untaken_max) return 0;
+    const std::size_t count = list.size() - ClientData::untaken_max / 2;
+    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+}
+
 }  // namespace
 
 void ClientData::queue(std::span<const std::byte> bytes) {
@@ -163,6 +172,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
             relations.push_back(
                 {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
         }
+        stats.events_dropped += drop_untaken(events) + drop_untaken(relations);
         stats.group_waits_ended = ghosts->counters().waits_ended;
         stats.order_violations = ghosts->counters().order_violations;
     }

@@ -269,4 +269,33 @@ TEST_CASE("edges: a hole in the line in which both sides use up their packets en
     CHECK(stage.server->data().tick_number - stage.client().newest_tick() < 3);
 }
 
+TEST_CASE("edges: events and relations that nobody takes are bounded, and counted") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 2, is.def);
+    constexpr std::size_t bound = 65'536;
+    constexpr int count = 400;
+    std::vector<EntityId> fleet;
+    std::uint64_t came = 0;
+    for (int i = 0; i < 220; ++i) {
+        for (const EntityId ship : fleet) CHECK(stage.world().despawn(ship) == Status::ok);
+        fleet.clear();
+        for (int k = 0; i % 2 == 0 && k < count; ++k) fleet.push_back(stage.spawn(is.boat));
+        for (int k = 1; k < static_cast<int>(fleet.size()); k += 2)
+            CHECK(stage.world().attach(fleet[k], fleet[k - 1]) == Status::ok);
+        stage.step(2);
+        came += stage.client(1).events().size() + stage.client(1).relation_events().size();
+        stage.client(1).clear_events();
+        CHECK(stage.client(0).events().size() <= bound);
+        CHECK(stage.client(0).relation_events().size() <= bound);
+    }
+    const Client& lazy = stage.client(0);
+    CHECK(lazy.stats().events_dropped > 0);
+    CHECK(lazy.stats().events_dropped + lazy.events().size() + lazy.relation_events().size() ==
+          came);
+    CHECK(stage.client(1).stats().events_dropped == 0);
+    // The newest are there.
+    REQUIRE(!lazy.events().empty());
+    CHECK(!lazy.events().back().is_enter());
+}
+
 }  // namespace purview::test
