@@ -13,16 +13,6 @@
 
 namespace purview {
 
-namespace {
-
-/// Connected ones, or also those that the next tick ends.
-bool counts(const Session& session, bool with_closing) noexcept {
-    if (session.state == Session::State::closing) return with_closing;
-    return session.state != Session::State::probe;
-}
-
-}  // namespace
-
 /// What asked for it is no shorter.
 void ServerData::challenge(const Address& to, std::uint64_t nonce, Micros now) {
     std::array<std::byte, challenge_bytes> bytes;
@@ -55,17 +45,6 @@ void ServerData::receive_hello(std::span<const std::byte> datagram, const Addres
     challenge(from, hello->nonce, now);
 }
 
-ServerData::SessionCount ServerData::count_sessions(const Address& host, const Session* except,
-                                                    bool with_closing) const {
-    SessionCount count;
-    for (const auto& session : sessions) {
-        if (session.get() == except || !counts(*session, with_closing)) continue;
-        ++count.all;
-        count.of_host += is_same_host(session->address, host) ? 1 : 0;
-    }
-    return count;
-}
-
 void ServerData::receive_answer(std::span<const std::byte> datagram, const Address& from,
                                 Micros now) {
     const auto answer = read_answer(datagram);
@@ -87,11 +66,13 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             ++drops.unknown_connection;
             return;
         }
-        if (!PURVIEW_GUARD(movers_of_host, count_sessions(from, session, false).of_host <
-                                               def.sessions_per_host_max)) {
+        const bool is_of_host = is_same_host(session->address, from);
+        if (!PURVIEW_GUARD(movers_of_host, is_of_host || host_counts_.of(from).connected <
+                                                             def.sessions_per_host_max)) {
             ++drops.address_limit;
             return;
         }
+        host_counts_.moved(session->address, from);
         session->address = from;
         return;
     }
@@ -106,23 +87,23 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             return refuse(from, answer->nonce, RefuseReason::schema);
         }
         if (shutting_down_) return refuse(from, answer->nonce, RefuseReason::shutting_down);
-        const SessionCount connected = count_sessions(from, nullptr, false);
-        if (!PURVIEW_GUARD(sessions, connected.all < def.sessions_max)) {
+        const HostCounts::Count all = host_counts_.all();
+        const HostCounts::Count of_host = host_counts_.of(from);
+        if (!PURVIEW_GUARD(sessions, all.connected < def.sessions_max)) {
             ++drops.full;
             return refuse(from, answer->nonce, RefuseReason::full);
         }
-        if (!PURVIEW_GUARD(sessions_of_host, connected.of_host < def.sessions_per_host_max)) {
+        if (!PURVIEW_GUARD(sessions_of_host, of_host.connected < def.sessions_per_host_max)) {
             ++drops.address_limit;
             return refuse(from, answer->nonce, RefuseReason::address_limit);
         }
         // Of those that come and go between two ticks the rest waits for the next one: no refusal,
         // the answer is repeated.
-        const SessionCount kept = count_sessions(from, nullptr, true);
         constexpr std::uint64_t twice = 2;
-        if (!PURVIEW_GUARD(sessions_closing,
-                           kept.all < twice * def.sessions_max &&
-                               kept.of_host < twice * def.sessions_per_host_max)) {
-            ++(kept.all < twice * def.sessions_max ? drops.address_limit : drops.full);
+        const bool has_room = all.connected + all.closing < twice * def.sessions_max;
+        if (!PURVIEW_GUARD(sessions_closing, has_room && of_host.connected + of_host.closing <
+                                                             twice * def.sessions_per_host_max)) {
+            ++(has_room ? drops.address_limit : drops.full);
             return;
         }
         auto session = std::make_unique<Session>();
@@ -132,6 +113,7 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
         session->created = session->last_heard = session->last_delivered = now;
         queue_welcome(*session);
         by_connection_[id] = session.get();
+        host_counts_.came(from);
         sessions.push_back(std::move(session));
     }
     std::array<std::byte, hello_bytes> bytes;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
+#include "host/host_counts.hpp"
 #include "host/server_calls.hpp"
 #include "host/server_inputs.hpp"
 #include "host/server_rewind.hpp"
@@ -184,12 +185,6 @@ class ServerData {
     void queue_command(Session& session, std::span<const std::byte> command);
     bool read_messages(Session& session);
     void resolve(Session& session, DeliveryNotice notice, Micros now);
-    struct SessionCount {
-        std::uint64_t all = 0;
-        std::uint64_t of_host = 0;
-    };
-    SessionCount count_sessions(const Address& host, const Session* except,
-                                bool with_closing) const;
     void challenge(const Address& to, std::uint64_t nonce, Micros now);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session);
@@ -208,6 +203,7 @@ class ServerData {
     std::array<SnapshotPlan, sessions_at_a_time> plans_;
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
+    HostCounts host_counts_;
     std::vector<Session*> by_observer_;        ///< by its index; null: no session's
     std::vector<Session*> closing_;            ///< ended by the next tick
     std::vector<ServerEvent> events_of_gone_;  ///< of the tick that has begun, of ended sessions

@@ -235,6 +235,7 @@ void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
     by_connection_.erase(session.connection_id);
     cookies_.spend(session.connection_id, last_now_);
     session.state = Session::State::closing;
+    host_counts_.closing(session.address);
     closing_.push_back(&session);
 }
 
@@ -357,6 +358,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
     std::erase_if(sessions, [&](const auto& s) {
         if (s->state != Session::State::closing) return false;
         set_observer(*s, ObserverId::none);
+        host_counts_.gone(s->address);
         return true;
     });
 }
