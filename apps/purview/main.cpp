@@ -13,6 +13,7 @@
 #include "explain_command.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
+#include "net/web_server.hpp"
 #include "replay_command.hpp"
 #include "rules_command.hpp"
 
@@ -95,7 +96,7 @@ void add_operator(CLI::App& command, OperatorChoice& choice) {
     command.add_option("--port", choice.port, "of a server on this machine")
         ->excludes(url)
         ->excludes(server);
-    command.add_option("--operator-token", choice.token, "as in the address that it printed");
+    command.add_option("--operator-token", choice.token, "the server's own");
 }
 
 /// Empty, or what is wrong with it.
@@ -106,13 +107,15 @@ std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     if (!choice.url.empty()) {
         if (choice.url.rfind(scheme, 0) != 0) return "--url must begin with http://";
         choice.server = choice.url.substr(scheme.size());
-        const std::size_t end = choice.server.find_first_of("/?");
+        const std::size_t end = choice.server.find_first_of("/?#");
         const std::string rest =
             end == std::string::npos ? std::string() : choice.server.substr(end);
         choice.server.resize(std::min(end, choice.server.size()));
         if (const std::size_t at = rest.find(parameter); at != std::string::npos) {
+            const std::size_t begin = at + parameter.size();
+            const std::size_t end_of_it = std::min(rest.find_first_of("&#", begin), rest.size());
             if (choice.token.empty())
-                choice.token = rest.substr(at + parameter.size(), rest.find('&', at) - at);
+                choice.token = purview::net::url_decoded(rest.substr(begin, end_of_it - begin));
         }
     }
     if (!split_address(choice.server, out.host, out.port)) {

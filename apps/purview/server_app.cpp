@@ -196,16 +196,18 @@ void ServerApp::tick_done() {
     tell_losses();
 }
 
-/// What the system lost of UDP: said when it begins, and whenever it is ten times as much.
+/// What the system lost of UDP because it was too much at once: said when it begins, and whenever
+/// it is ten times as much.
 void ServerApp::tell_losses() {
-    const net::LoopStats& stats = loop->stats();
-    const std::uint64_t losses = stats.send_failures + stats.receive_drops;
+    const net::UdpCounters& udp_lost = loop->stats().udp;
+    const std::uint64_t losses = udp_lost.no_room + udp_lost.dropped;
     if (losses < std::max<std::uint64_t>(1, losses_told_ * 10)) return;
     losses_told_ = losses;
     spdlog::warn(
-        "UDP: {} datagrams were not taken by the system, {} arrived when its buffer of {} KiB was "
-        "full; with many clients, raise net.core.wmem_max and net.core.rmem_max",
-        stats.send_failures, stats.receive_drops, udp->buffer_bytes() / 1024);
+        "UDP: the system had no room for {} datagrams on their way out and dropped {} on their way "
+        "in; its buffers are {} KiB: with many clients, raise net.core.wmem_max and "
+        "net.core.rmem_max",
+        udp_lost.no_room, udp_lost.dropped, udp->buffer_bytes() / 1024);
 }
 
 void ServerApp::reload_rules() {

@@ -19,6 +19,7 @@ namespace {
 
 /// A cart as near as this is seen at once in all worlds but the recorded crowds.
 constexpr float cart_in_sight_m = 40;
+constexpr int starts_tried = 16;
 
 std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
@@ -65,12 +66,12 @@ Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
     return at;
 }
 
-/// Where a player begins: if there is one, with a cart in sight that he may take.
+/// Where a player begins: as a rule with a cart in sight that he may take.
 Vec3 Vale::start_place(const World& world) noexcept {
     const SpawnSetup anywhere{0, setup_->min, setup_->max};
     const auto count = static_cast<float>(setup_->starts.size());
     Vec3 start;
-    for (int attempt = 0; attempt < 64; ++attempt) {
+    for (int attempt = 0; attempt < starts_tried; ++attempt) {
         const SpawnSetup& area = setup_->starts.empty()
                                      ? anywhere
                                      : setup_->starts[static_cast<std::size_t>(unit() * count)];

@@ -147,10 +147,11 @@ struct DropCounters {
     std::uint64_t malformed_packet = 0;
     std::uint64_t late_packet = 0;
     std::uint64_t oversized = 0;
+    std::uint64_t commands = 0;  ///< of clients that send more than a tick's
     std::uint64_t total() const noexcept {
         return unknown_type + malformed_handshake + wrong_version + wrong_schema + bad_cookie +
                expired_cookie + full + address_limit + unknown_connection + bad_checksum +
-               malformed_packet + late_packet + oversized;
+               malformed_packet + late_packet + oversized + commands;
     }
 };
 

@@ -88,7 +88,6 @@ class ClientData {
     bool read_cells(std::span<const std::byte> message);
     void keep_message(std::span<const std::byte> message);
     void send_state();
-    std::uint32_t under_way_allowed(Micros now) const noexcept;
     void send_data(Micros now);
     void write_commands(BitWriter& out, std::uint64_t bits_reserved);
     bool read_input_state(BitReader& in);

@@ -352,17 +352,8 @@ void ClientData::tick(Micros now) {
     send_data(now);
 }
 
-/// One half is kept for silence, and given out evenly until a session ends by it: whoever comes out
-/// of a hole in the line can say so, however fast both sides have used up what they had.
-std::uint32_t ClientData::under_way_allowed(Micros now) const noexcept {
-    constexpr std::uint64_t half = PacketLink::under_way_max / 2;
-    const std::uint64_t end = std::uint64_t{def.session_timeout_ms} * 1'000;
-    const std::uint64_t silence = std::min(end, now > last_heard_ ? now - last_heard_ : 0);
-    return static_cast<std::uint32_t>(half + (end == 0 ? 0 : half * silence / end));
-}
-
 void ClientData::send_data(Micros now) {
-    if (link_.packets_under_way() >= under_way_allowed(now)) return;
+    if (!may_send(link_, sent_at_, now, def.session_timeout_ms)) return;
     std::array<std::byte, datagram_bytes_max> bytes{};
     BitWriter out(bytes);
     out.bits(0, seal_bytes * 8);

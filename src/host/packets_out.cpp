@@ -7,6 +7,7 @@
 
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
+#include "host/timeout.hpp"
 #include "link/messages.hpp"
 
 namespace purview {
@@ -43,11 +44,15 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
     return true;
 }
 
+bool ServerData::may_send(const Session& session) const noexcept {
+    return purview::may_send(session.link, session.sent_at, last_now_, def.session_timeout_ms);
+}
+
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
                                              Micros now, bool must_send) {
     const bool has_items = session.plan->next < session.plan->items.size() ||
                            session.shared.has_sections() || session.calls_out.wants_to_send();
-    if (!PURVIEW_GUARD(packets_under_way, session.link.can_send())) return {};
+    if (!PURVIEW_GUARD(packets_under_way, may_send(session))) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);

@@ -119,7 +119,7 @@ void ServerData::queue_cells(Session& session) {
 
 void ServerData::plan_sections(Session& session) {
     session.shared.give_up();
-    if (!shared_.is_used() || session.state != Session::State::joined || !session.link.can_send()) {
+    if (!shared_.is_used() || session.state != Session::State::joined || !may_send(session)) {
         return;
     }
     session.shared.plan(replication_input(), session.ghosts, interest.main_entity(session.observer),

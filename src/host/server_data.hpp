@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "host/host_counts.hpp"
 #include "host/server_calls.hpp"
 #include "host/server_inputs.hpp"
 #include "host/server_rewind.hpp"
 #include "host/session.hpp"
 #include "host/tap.hpp"
 #include "link/handshake.hpp"
+#include "link/host_counts.hpp"
 #include "purview/server.hpp"
 #include "replication/encode_cache.hpp"
 #include "replication/field_store.hpp"
@@ -173,6 +173,7 @@ class ServerData {
         std::size_t bytes = 0;
         bool has_more = false;  ///< fragments of the stream, or calls
     };
+    bool may_send(const Session& session) const noexcept;
     Written write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
 
     void receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,8 @@ struct Session {
 
     Micros created = 0;
     Micros last_heard = 0;
-    Micros last_delivered = 0;  ///< when it was last heard that something had arrived
+    std::optional<Micros> refused_at;  ///< by the game
+    Micros last_delivered = 0;         ///< when it was last heard that something had arrived
     std::uint32_t malformed = 0;
     std::uint32_t silent_ticks = 0;   ///< ticks without a packet to it
     Tick told_tick = 0;               ///< of the last snapshot to it

@@ -18,7 +18,10 @@ namespace purview {
 namespace {
 
 /// Commands of one session that wait for the next tick.
-constexpr std::size_t command_queue_bytes_max = 4 * command_bytes_max;
+/// Whom the game refuses is told so for this long.
+constexpr std::uint32_t refusal_ms = 1'000;
+/// More than an honest client has in a tick, at any rate; a flood hurts only itself.
+constexpr std::size_t command_queue_bytes_max = 40 * command_bytes_max;
 
 }  // namespace
 
@@ -174,8 +177,10 @@ void ServerData::take_commands(Session& session) {
 }
 
 void ServerData::queue_command(Session& session, std::span<const std::byte> command) {
-    if (!PURVIEW_GUARD(command_queue, session.commands.size() <= command_queue_bytes_max))
-        return;  // a flood hurts only itself
+    if (!PURVIEW_GUARD(command_queue, session.commands.size() <= command_queue_bytes_max)) {
+        ++drops.commands;
+        return;
+    }
     session.commands.push_back(static_cast<std::byte>(command.size()));
     session.commands.insert(session.commands.end(), command.begin(), command.end());
 }
@@ -190,7 +195,8 @@ bool ServerData::read_messages(Session& session) {
                 const std::size_t size = in.u8();
                 const auto name = in.bytes(std::min(size, join_name_bytes_max + 1));
                 if (!in.exhausted() || role > 1 || size > join_name_bytes_max) return false;
-                if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted))
+                if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
+                                                  !session.refused_at))
                     break;  // twice is nothing new
                 session.role = static_cast<Role>(role);
                 session.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
@@ -321,6 +327,10 @@ void ServerData::receive_stage(Server& server, Micros now) {
             case Session::State::closing:
                 continue;
             case Session::State::accepted:
+                if (session.refused_at && is_over(*session.refused_at, now, refusal_ms)) {
+                    mark_closed(session, CloseReason::never_joined, false);
+                    continue;
+                }
                 if (is_over(session.created, now, def.join_timeout_ms)) {
                     mark_closed(session, CloseReason::never_joined, true);
                     continue;
@@ -379,7 +389,8 @@ void ServerData::run_join(Server& server, Session& session) {
         set_observer(session, ObserverId::none);
         if (observer) (void)interest.remove_observer(*observer);
         (void)session.stream_out.send(std::span(&no, 1));
-        session.state = Session::State::accepted;  // the join timeout ends it
+        session.state = Session::State::accepted;
+        session.refused_at = last_now_;
         return;
     }
     session.state = Session::State::joined;

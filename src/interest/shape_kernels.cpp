@@ -16,6 +16,14 @@ namespace purview {
 
 namespace {
 
+/// A whole number; whatever is too far away for numbers of cells, or is nowhere, is in the last
+/// one.
+long long cell_number(float whole) noexcept {
+    constexpr float last = 1e18F;  // sums of three of them fit
+    if (!(whole > -last)) return static_cast<long long>(-last);
+    return static_cast<long long>(std::min(whole, last));
+}
+
 LaneCone lane_cone(const Area& area, float margin_m) noexcept {
     constexpr float radians = std::numbers::pi_v<float> / 180;
     LaneCone cone;
@@ -191,8 +199,8 @@ class NeighbourhoodKernel final : public InterestKernel {
 
   private:
     static long long rings_between(float a, float b, float origin, float side) noexcept {
-        return std::llabs(static_cast<long long>(std::floor((a - origin) / side)) -
-                          static_cast<long long>(std::floor((b - origin) / side)));
+        return std::llabs(cell_number(std::floor((a - origin) / side)) -
+                          cell_number(std::floor((b - origin) / side)));
     }
     void box_of(Vec3 place, Vec3& low, Vec3& high) const noexcept {
         constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -232,7 +240,7 @@ Hexagon hexagon_of(float x, float y, float side) noexcept {
     } else if (dr > ds) {
         rr = -rq - rs;
     }
-    return {static_cast<long long>(rq), static_cast<long long>(rr)};
+    return {cell_number(rq), cell_number(rr)};
 }
 
 long long hexagons_between(Hexagon a, Hexagon b) noexcept {

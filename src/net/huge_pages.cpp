@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -38,7 +39,10 @@ std::byte* map(std::size_t bytes) {
     const std::size_t kept = rounded(bytes, small_page), all = kept + large_page;
     void* const mapped =
         mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) std::abort();
+    if (mapped == MAP_FAILED) {
+        (void)std::fprintf(stderr, "purview: the system has no %zu bytes of memory more\n", all);
+        std::abort();
+    }
     const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
     const std::size_t before = rounded(begin, large_page) - begin;
     auto* const memory = static_cast<std::byte*>(mapped) + before;

@@ -7,6 +7,8 @@
 #include <boost/beast/websocket.hpp>
 #include <chrono>
 
+#include "net/web_server.hpp"
+
 namespace purview::net {
 
 namespace asio = boost::asio;
@@ -37,16 +39,18 @@ OperatorAnswer ask_operator(const std::string& host, std::uint16_t port, const s
     };
     beast::get_lowest_layer(socket).async_connect({address, port}, [&](error_code e) {
         if (!wait(e, "no server")) return;
-        socket.async_handshake(authority, "/operator?token=" + token, [&](error_code h) {
-            if (!wait(h, "the operator channel does not open (wrong token?)")) return;
-            socket.text(true);
-            socket.async_write(asio::buffer(request), [&](error_code w, std::size_t) {
-                if (!wait(w, "the question was not sent")) return;
-                socket.async_read(buffer, [&](error_code r, std::size_t) {
-                    if (wait(r, "no answer")) answer.text = beast::buffers_to_string(buffer.data());
+        socket.async_handshake(
+            authority, "/operator?token=" + url_encoded(token), [&](error_code h) {
+                if (!wait(h, "the operator channel does not open (wrong token?)")) return;
+                socket.text(true);
+                socket.async_write(asio::buffer(request), [&](error_code w, std::size_t) {
+                    if (!wait(w, "the question was not sent")) return;
+                    socket.async_read(buffer, [&](error_code r, std::size_t) {
+                        if (wait(r, "no answer"))
+                            answer.text = beast::buffers_to_string(buffer.data());
+                    });
                 });
             });
-        });
     });
     context.run();
     return answer;

@@ -73,8 +73,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         stats_.tick_cpu_ms[at] = static_cast<float>(its_own(thread_cpu_now() - cpu_begin)) / 1000;
         if (took > period_us_) ++stats_.overruns;
         send();
-        stats_.send_failures = udp_.send_failures();
-        stats_.receive_drops = udp_.receive_drops();
+        stats_.udp = udp_.counters();
         if (after_tick) after_tick();
         due += period_us_;
         if (now() > due + periods_late_max * period_us_) {

@@ -17,13 +17,12 @@ namespace purview::net {
 
 struct LoopStats {
     std::uint64_t ticks = 0;
-    std::uint64_t overruns = 0;       ///< ticks that took longer than their period
-    std::uint64_t skipped = 0;        ///< ticks that were not run because the loop was too late
-    std::uint64_t send_failures = 0;  ///< UDP datagrams that the system did not take
-    std::uint64_t receive_drops = 0;  ///< UDP datagrams for which its buffer had no room
-    Micros waited_us = 0;             ///< ready to run, but without a processor, in all
-    std::vector<float> tick_ms;       ///< duration of each of the last 2^16 ticks, in no order
-    std::vector<float> tick_cpu_ms;   ///< CPU time of the same
+    std::uint64_t overruns = 0;  ///< ticks that took longer than their period
+    std::uint64_t skipped = 0;   ///< ticks that were not run because the loop was too late
+    UdpCounters udp;
+    Micros waited_us = 0;            ///< ready to run, but without a processor, in all
+    std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
+    std::vector<float> tick_cpu_ms;  ///< CPU time of the same
 };
 
 class ServerLoop {

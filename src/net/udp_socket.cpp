@@ -121,7 +121,8 @@ UdpSocket& UdpSocket::operator=(UdpSocket&& other) noexcept {
     from_ = std::move(other.from_);
     out_ = std::move(other.out_);
     queued_ = std::move(other.queued_);
-    send_failures_ = other.send_failures_;
+    counters_ = other.counters_;
+    drops_told_ = other.drops_told_;
     return *this;
 }
 
@@ -139,6 +140,7 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     const HostType type = read_host(host, address.host);
     if (type == HostType::none) return "'" + host + "' is not a numeric address";
     close();
+    drops_told_ = 0;
     ipv6_ = type == HostType::ipv6;
     address.port = port;
     descriptor_ =
@@ -185,11 +187,15 @@ std::string UdpSocket::connect(const std::string& host, std::uint16_t port) {
     return open(host, port, true);
 }
 
-std::uint64_t UdpSocket::receive_drops() const noexcept {
+const UdpCounters& UdpSocket::counters() noexcept {
     std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
     socklen_t size = sizeof info;
-    if (::getsockopt(descriptor_, SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return 0;
-    return info[SK_MEMINFO_DROPS];
+    if (::getsockopt(descriptor_, SOL_SOCKET, SO_MEMINFO, info.data(), &size) == 0) {
+        const std::uint32_t drops = info[SK_MEMINFO_DROPS];
+        counters_.dropped += drops - drops_told_;  // the system's number begins again after 2^32
+        drops_told_ = drops;
+    }
+    return counters_;
 }
 
 std::size_t UdpSocket::buffer_bytes() const noexcept {
@@ -291,8 +297,12 @@ void UdpSocket::flush() {
                                      static_cast<unsigned>(queued_.size() - sent), 0);
         if (count > 0) {
             sent += static_cast<std::size_t>(count);
+        } else if (messages[sent].msg_hdr.msg_controllen != 0 && errno == EINVAL) {
+            // Nothing can leave from there, or not any more.
+            messages[sent].msg_hdr.msg_control = nullptr;
+            messages[sent].msg_hdr.msg_controllen = 0;
         } else {  // this one cannot go: it counts as lost, like any datagram
-            ++send_failures_;
+            ++(errno == EAGAIN || errno == ENOBUFS ? counters_.no_room : counters_.refused);
             ++sent;
         }
     }

@@ -17,6 +17,13 @@ struct msghdr;
 
 namespace purview::net {
 
+/// Datagrams that the system lost.
+struct UdpCounters {
+    std::uint64_t no_room = 0;  ///< on their way out, when its buffer was full
+    std::uint64_t refused = 0;  ///< on their way out, for other reasons: no route, a firewall
+    std::uint64_t dropped = 0;  ///< on their way in: its buffer was full, or they were damaged
+};
+
 class UdpSocket {
   public:
     UdpSocket() = default;
@@ -52,9 +59,8 @@ class UdpSocket {
     void send(std::span<const std::byte> bytes, const Address& to);
     void flush();
 
-    /// Datagrams that the system did not take, and such that arrived when its buffer was full.
-    std::uint64_t send_failures() const noexcept { return send_failures_; }
-    std::uint64_t receive_drops() const noexcept;
+    /// As of now.
+    const UdpCounters& counters() noexcept;
     /// Of the system's smaller buffer.
     std::size_t buffer_bytes() const noexcept;
 
@@ -89,7 +95,8 @@ class UdpSocket {
         Address to;
     };
     std::vector<Queued> queued_;
-    std::uint64_t send_failures_ = 0;
+    UdpCounters counters_;
+    std::uint32_t drops_told_ = 0;  ///< by the system, of this socket
 };
 
 /// "127.0.0.1:7777" or "[::1]:7777".

@@ -12,6 +12,7 @@
 #include <deque>
 #include <set>
 
+#include "link/host_counts.hpp"
 #include "net/system.hpp"
 #include "net/udp_socket.hpp"
 
@@ -31,7 +32,8 @@ constexpr std::size_t header_bytes_max = 8 * 1024;
 /// network.
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
-constexpr std::size_t operator_message_bytes_max = 64 * 1024;
+/// Rules with all that limits.md allows them.
+constexpr std::size_t operator_message_bytes_max = 2 * 1024 * 1024;
 /// Before the next connection is taken after one that the system had nothing left for.
 constexpr std::chrono::milliseconds accept_again_after{100};
 /// Descriptors that are left to files, other sockets and the loop itself.
@@ -39,21 +41,6 @@ constexpr std::uint32_t descriptors_kept = 64;
 
 std::string_view view_of(beast::string_view text) {
     return {text.data(), text.size()};
-}
-
-/// %2F and the like as the bytes that they stand for.
-std::string decoded(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        unsigned byte = 0;
-        const bool is_escaped =
-            text[i] == '%' && i + 2 < text.size() &&
-            std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr ==
-                text.data() + i + 3;
-        out += is_escaped ? static_cast<char>(byte) : text[i];
-        i += is_escaped ? 2 : 0;
-    }
-    return out;
 }
 
 /// The value of `key` in the query of a target such as /operator?token=abc.
@@ -65,7 +52,7 @@ std::string query_value(std::string_view target, std::string_view key) {
         const std::string_view pair = rest.substr(0, end);
         if (pair.size() > key.size() && pair.substr(0, key.size()) == key &&
             pair[key.size()] == '=') {
-            return decoded(pair.substr(key.size() + 1));
+            return url_decoded(pair.substr(key.size() + 1));
         }
         at = end == std::string_view::npos ? end : at + 1 + end;
     }
@@ -89,6 +76,20 @@ std::string url_encoded(std::string_view text) {
         const bool is_plain =
             (byte < 128 && std::isalnum(byte) != 0) || plain.find(c) != std::string_view::npos;
         is_plain ? (out += c) : ((out += '%') += digits[byte >> 4U]) += digits[byte & 15U];
+    }
+    return out;
+}
+
+std::string url_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned byte = 0;
+        const bool is_escaped =
+            text[i] == '%' && i + 2 < text.size() &&
+            std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr ==
+                text.data() + i + 3;
+        out += is_escaped ? static_cast<char>(byte) : text[i];
+        i += is_escaped ? 2 : 0;
     }
     return out;
 }
@@ -120,6 +121,7 @@ struct WebServer::Data {
     std::uint16_t port = 0;
     std::map<std::string, WebResource> resources;
     std::map<std::uint32_t, std::shared_ptr<Connection>> connections;
+    HostCounts hosts;  ///< of connections
     std::uint32_t next_number = 1;
     std::vector<std::unique_ptr<Watched>> watched;
     WebCounters counters;
@@ -321,6 +323,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (kind_ == Kind::operations && owner.on_operator_closed)
             owner.on_operator_closed(number_);
         server_.connections.erase(number_);
+        server_.hosts.closing(address_);
+        server_.hosts.gone(address_);
     }
 
     WebServer::Data& server_;
@@ -340,10 +344,7 @@ bool WebServer::Data::has_room(const tcp::endpoint& from) const {
     if (connections.size() >= def.connections_max) return false;
     Address address;
     fill_host(from.address(), address.host);
-    const auto same = std::count_if(connections.begin(), connections.end(), [&](const auto& known) {
-        return is_same_host(known.second->address(), address);
-    });
-    return same < def.connections_per_host_max;
+    return hosts.of(address).connected < def.connections_per_host_max;
 }
 
 void WebServer::Data::accept() {
@@ -362,6 +363,7 @@ void WebServer::Data::accept() {
             const std::uint32_t number = next_number++;
             auto connection = std::make_shared<Connection>(*this, std::move(socket), number);
             connections[number] = connection;
+            hosts.came(connection->address());
             connection->read_request();
         } else {
             ++counters.refused_connections;

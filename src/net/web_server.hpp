@@ -22,6 +22,8 @@ namespace purview::net {
 
 /// Letters, digits and -._~ as they are; every other byte as %2F.
 std::string url_encoded(std::string_view text);
+/// %2F and the like as the bytes that they stand for.
+std::string url_decoded(std::string_view text);
 
 struct WebDef {
     std::string host = "127.0.0.1";

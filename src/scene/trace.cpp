@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view header = "time,id,x,y,z,facing";
 /// Radians: of an angle that has been added up for hours a float still tells a hundredth.
 constexpr double facing_max = 100'000;
+/// Metres: beyond, a float does not tell one from the next.
+constexpr double place_max = 10'000'000;
 
 struct Row {
     double time = 0;
@@ -43,6 +45,12 @@ std::string read_row(std::string_view line, Row& row) {
     for (int i = 0; i < 5; ++i) {
         if (!read_number(part[columns[i]], *values[i]) || !std::isfinite(*values[i])) {
             return "'" + std::string(part[columns[i]]) + "' is not a number";
+        }
+    }
+    for (int i = 1; i < 4; ++i) {
+        if (std::fabs(*values[i]) > place_max) {
+            return "places must be -10000000 to 10000000 m, not '" + std::string(part[columns[i]]) +
+                   "'";
         }
     }
     if (std::fabs(row.facing) > facing_max) {

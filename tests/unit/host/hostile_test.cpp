@@ -254,6 +254,8 @@ TEST_CASE("host: a game that refuses a join says so to the client") {
     world.run(20);
     CHECK(world.clients[0]->client.state() == ClientState::refused);
     CHECK(world.clients[0]->client.refuse_reason() == RefuseReason::join);
+    world.run(25);
+    CHECK(world.server->stats().sessions == 0);  // he has no place any more
     CHECK(world.server->stats().observers_ready == 0);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "line_support.hpp"
@@ -433,6 +434,20 @@ TEST_CASE(
         CHECK(manager.set_main_entity(observer, id(12)) == Status::ok);
         CHECK(ticked(manager, observer) == Set{7, 8, 11, 12, 13, 16, 17});
     }
+}
+
+TEST_CASE("interest: hexagons of places that are too far to be numbered are their last ones") {
+    StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
+    hexagons.kernel.cells = {0.01F, 0, 0, 1};
+    InterestManager manager = make(std::vector{node("hexagons", {hexagons})});
+    constexpr float end = std::numeric_limits<float>::max();
+    spawn(manager, 0, 50, 50);
+    spawn(manager, 1, end, end);
+    spawn(manager, 2, -end, -end);
+    const ObserverId near = watch(manager, id(0)), far = watch(manager, id(1));
+    manager.tick();
+    CHECK(seen(manager, near) == Set{0});
+    CHECK(seen(manager, far) == Set{1});
 }
 
 TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15)") {

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -38,13 +39,16 @@ void send(UdpSocket& socket, const std::string& text, const Address& to = {}) {
     socket.flush();
 }
 
-/// Bound to all addresses, but of no other device.
+/// Bound to all addresses, but of no other device; closed where that cannot be.
 UdpSocket everywhere(const std::string& host) {
     UdpSocket socket;
-    REQUIRE(socket.bind(host, 0).empty());
     const std::string device = "lo";
-    REQUIRE(::setsockopt(socket.descriptor(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(),
-                         static_cast<socklen_t>(device.size() + 1)) == 0);
+    if (!socket.bind(host, 0).empty() ||
+        ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(),
+                     static_cast<socklen_t>(device.size() + 1)) != 0) {
+        std::printf("SKIPPED: no socket on all addresses of loopback (%s)\n", host.c_str());
+        return {};
+    }
     return socket;
 }
 
@@ -54,6 +58,7 @@ TEST_CASE("udp: who asks one of a server's addresses is answered from that one")
     for (const std::string host : {"0.0.0.0", "::"}) {
         CAPTURE(host);
         UdpSocket server = everywhere(host);
+        if (!server.is_open()) continue;
         UdpSocket first, second, third;
         REQUIRE(first.connect("127.0.0.1", server.port()).empty());
         REQUIRE(second.connect("127.0.0.2", server.port()).empty());
@@ -79,10 +84,11 @@ TEST_CASE("udp: who asks one of a server's addresses is answered from that one")
         from_first.channel = 99;
         send(server, "again", from_first);
         CHECK(next_text(first) == "again");
-        CHECK(server.send_failures() == 0);
+        CHECK(server.counters().refused == 0);
     }
     if (UdpSocket sixth; sixth.bind("::1", 0).empty()) {
         UdpSocket server = everywhere("::");
+        if (!server.is_open()) return;
         REQUIRE(sixth.connect("::1", server.port()).empty());
         Address from;
         send(sixth, "sixth");
@@ -107,15 +113,17 @@ TEST_CASE("udp: what found no room in the system's buffer is counted") {
     REQUIRE(server.bind("127.0.0.1", 0).empty());
     REQUIRE(client.connect("127.0.0.1", server.port()).empty());
     CHECK(server.buffer_bytes() > 0);
-    CHECK(server.receive_drops() == 0);
+    CHECK(server.counters().dropped == 0);
     const std::string large(1'200, 'x');
     const std::size_t count = 2 * server.buffer_bytes() / large.size();
     for (std::size_t i = 0; i < count; ++i) client.send(bytes_of(large), {});
     client.flush();
     std::size_t arrived = 0;
     server.receive(count, [&](std::span<const std::byte>, const Address&) { ++arrived; });
-    CHECK(server.receive_drops() > 0);
-    CHECK(server.receive_drops() + arrived + client.send_failures() == count);
+    const std::uint64_t dropped = server.counters().dropped;
+    CHECK(dropped > 0);
+    CHECK(client.counters().refused == 0);
+    CHECK(dropped + arrived + client.counters().no_room == count);
 }
 
 }  // namespace purview::test

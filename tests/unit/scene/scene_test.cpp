@@ -230,6 +230,10 @@ TEST_CASE("scene: a trace says which line is wrong") {
         CHECK(problem(header + "1,1,0,0,0," + facing + "\n") ==
               ":2: facing must be -100000 to 100000 radians, not '" + std::string(facing) + "'");
     }
+    for (const char* far : {"1e300", "-1e39", "10000000.5"}) {
+        CHECK(problem(header + "1,1,0," + far + ",0,0\n") ==
+              ":2: places must be -10000000 to 10000000 m, not '" + std::string(far) + "'");
+    }
     const TextFile turned("turned.csv", header + "1,1,0,0,0,100000\n2,1,0,0,0,-100000\n");
     CHECK(scene::load_trace(turned.path));
 }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Sessions of hosts, beside a list that is looked through.
-#include "host/host_counts.hpp"
+#include "link/host_counts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -57,7 +57,7 @@ HostCounts::Count counted(const std::vector<Known>& list, const Address& host, b
 
 }  // namespace
 
-TEST_CASE("host: sessions of hosts are counted as a walk through all of them counts") {
+TEST_CASE("link: sessions of hosts are counted as a walk through all of them counts") {
     SplitMix random(7);
     HostCounts counts;
     std::vector<Known> list;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How many sessions there are, in all and of each host: whoever asks to be let in is answered
-// without looking through all of them. Hosts are told apart as by is_same_host.
+// How many sessions or connections there are, in all and of each host: whoever asks to be let in is
+// answered without looking through all of them. Hosts are told apart as by is_same_host.
 #pragma once
 
 #include <cstdint>
