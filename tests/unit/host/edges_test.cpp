@@ -165,6 +165,7 @@ TEST_CASE("edges: who asks the server for its interest changes nothing of what i
         is.def.rules.nodes = {node};
         Stage stage(is.schema, 2, is.def);
         std::vector<EntityId> crowd;
+        crowd.reserve(20);
         for (int i = 0; i < 20; ++i)
             crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
         for (std::uint32_t i = 0; i < 2; ++i)
@@ -290,6 +291,7 @@ TEST_CASE("edges: events and relations that nobody takes are bounded, and counte
     constexpr std::size_t bound = 65'536;
     constexpr int count = 400;
     std::vector<EntityId> fleet;
+    fleet.reserve(count);
     std::uint64_t came = 0;
     for (int i = 0; i < 220; ++i) {
         for (const EntityId ship : fleet) CHECK(stage.world().despawn(ship) == Status::ok);
