@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Purview authors
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "link/packet_link.hpp"
@@ -24,9 +23,9 @@ template <class SentAt>
 bool may_send(const PacketLink& link, const SentAt& sent_at, Micros now,
               std::uint32_t timeout_ms) noexcept {
     constexpr std::uint32_t seldom = 100;
+    if (!link.can_send()) return false;
     const std::uint32_t left = PacketLink::under_way_max - link.packets_under_way();
     if (left > seldom) return true;
-    if (left == 0) return false;
     const Micros last = sent_at[(link.next_sequence() - 1) % sent_at.size()];
     return now > last && now - last >= std::uint64_t{timeout_ms} * 1'000 / left;
 }

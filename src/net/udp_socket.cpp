@@ -295,14 +295,15 @@ void UdpSocket::flush() {
     while (sent < queued_.size()) {
         const int count = ::sendmmsg(descriptor_, messages.data() + sent,
                                      static_cast<unsigned>(queued_.size() - sent), 0);
+        const bool is_full = errno == EAGAIN || errno == ENOBUFS;
         if (count > 0) {
             sent += static_cast<std::size_t>(count);
-        } else if (messages[sent].msg_hdr.msg_controllen != 0 && errno == EINVAL) {
-            // Nothing can leave from there, or not any more.
+        } else if (messages[sent].msg_hdr.msg_controllen != 0 && !is_full) {
+            // Perhaps nothing can leave from there, or not any more: as the system chooses.
             messages[sent].msg_hdr.msg_control = nullptr;
             messages[sent].msg_hdr.msg_controllen = 0;
         } else {  // this one cannot go: it counts as lost, like any datagram
-            ++(errno == EAGAIN || errno == ENOBUFS ? counters_.no_room : counters_.refused);
+            ++(is_full ? counters_.no_room : counters_.refused);
             ++sent;
         }
     }

@@ -380,8 +380,8 @@ PY
         in_out '^name = "near, not cloaked"$'
         in_out '^steps = \["add within 60 leave 66", "subtract flag cloaked"\]$'
         cp "$dir/out" "$dir/rules.toml"
-        # The address as printed is enough.
-        run 0 rules --url "$(sed 1q "$dir/first")" --json
+        # The address as printed is enough, with whatever stands behind the token.
+        run 0 rules --url "$(sed 1q "$dir/first")&more=0123456789#rules" --json
         python3 - "$dir/out" <<'PY' || fail 'the JSON is not what it should be'
 import json, sys
 rules = json.load(open(sys.argv[1]))

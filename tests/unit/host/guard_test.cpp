@@ -126,6 +126,28 @@ TEST_CASE("host: who joins twice has joined once") {
     CHECK(world.game.players.size() == players);
 }
 
+TEST_CASE("host: whom the game has refused may not ask again") {
+    SmallWorld world(33, {});
+    world.game.refuse_joins = true;
+    world.add_client();
+    world.run(20);
+    CHECK(world.clients[0]->client.state() == ClientState::refused);
+    REQUIRE(world.server->data().sessions.size() == 1);
+    Session& session = *world.server->data().sessions[0];
+    REQUIRE(session.state == Session::State::accepted);
+    world.game.refuse_joins = false;
+    const std::byte join[] = {std::byte{3}, std::byte{0}, std::byte{1}, std::byte{1}, std::byte{0}};
+    receive(world, session, 300, [&](BitWriter& out) {
+        write_fragment(out, static_cast<std::uint32_t>(5 + session.name.size()), join);
+        out.boolean(false);
+        out.varint(0);
+    });
+    CHECK(world.server->drops().malformed_packet == 0);
+    world.run(1);
+    CHECK(session.state == Session::State::accepted);
+    CHECK(world.game.players.empty());
+}
+
 TEST_CASE("replication: an old id does not find the ghost of whoever has its index now") {
     GhostTable ghosts;
     const LocalId lane = ghosts.enter(entity(5, 2), KindId{}, false, 1);

@@ -98,6 +98,24 @@ TEST_CASE("udp: who asks one of a server's addresses is answered from that one")
     }
 }
 
+TEST_CASE("udp: who asks an address from which nothing can leave is answered all the same") {
+    UdpSocket server = everywhere("::"), client;
+    if (!server.is_open()) return;
+    REQUIRE(client.bind("127.0.0.1", 0).empty());
+    const int on = 1;
+    REQUIRE(::setsockopt(client.descriptor(), SOL_SOCKET, SO_BROADCAST, &on, sizeof on) == 0);
+    Address to_all;
+    to_all.host = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 255, 255, 255};
+    to_all.port = server.port();
+    send(client, "anybody there?", to_all);
+    Address from;
+    CHECK(next_text(server, &from) == "anybody there?");
+    CHECK(from.channel != 0);
+    send(server, "yes", from);
+    CHECK(next_text(client) == "yes");
+    CHECK(server.counters().refused == 0);
+}
+
 TEST_CASE("udp: bound to one address there are no channels") {
     UdpSocket server, client;
     REQUIRE(server.bind("127.0.0.1", 0).empty());

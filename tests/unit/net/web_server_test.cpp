@@ -169,6 +169,10 @@ TEST_CASE("web: an operator's token may have any letters, and its page may be be
     CHECK(status("a%2Fb%2Bc%3Dd", "http://" + host) == "403");
     CHECK(status("a%2Fb%2Bc%3Dd%2", "http://" + host) == "403");
     CHECK(status("a%2Fb%2Bc%3Dd%25", "http://else.where") == "403");
+    CHECK(status(net::url_encoded(def.operator_token), "http://" + host) == "101");
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+    CHECK(net::url_decoded(net::url_encoded(all)) == all);
     server.close();
 }
 
