@@ -292,6 +292,7 @@ void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer
         session->keep_held_reports =
             std::any_of(subscriptions_.begin(), subscriptions_.end(),
                         [&](const auto& other) { return other.second.held == whom; });
+        session->ghosts.keep_reports(session->keep_held_reports);
         if (!session->keep_held_reports) session->held_reports.clear();
     };
     keep(old);

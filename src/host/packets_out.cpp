@@ -25,15 +25,27 @@ constexpr Tick untold_ticks_max = 256;
 
 }  // namespace
 
-void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
+/// Where the next datagram may be written, before it is queued.
+std::span<std::byte> ServerData::datagram_room() {
     if (out_next_ == out_.size()) {
         out_.clear();
-        out_bytes_.clear();
+        out_end_ = 0;
         out_next_ = 0;
     }
-    bytes_sent_ += bytes.size();
-    out_.push_back({to, out_bytes_.size(), bytes.size()});
-    out_bytes_.insert(out_bytes_.end(), bytes.begin(), bytes.end());
+    const std::size_t end = out_end_ + datagram_bytes_max;
+    if (out_bytes_.size() < end) out_bytes_.resize(std::max(end, 2 * out_bytes_.size()));
+    return std::span<std::byte>(out_bytes_).subspan(out_end_, datagram_bytes_max);
+}
+
+void ServerData::queue_written(const Address& to, std::size_t bytes) {
+    bytes_sent_ += bytes;
+    out_.push_back({to, out_end_, bytes});
+    out_end_ += bytes;
+}
+
+void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
+    std::copy(bytes.begin(), bytes.end(), datagram_room().begin());
+    queue_written(to, bytes.size());
 }
 
 bool ServerData::next_datagram(OutgoingDatagram& out) {
@@ -50,8 +62,8 @@ bool ServerData::may_send(const Session& session) const noexcept {
 
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
                                              Micros now, bool must_send) {
-    const bool has_items = session.plan->next < session.plan->items.size() ||
-                           session.shared.has_sections() || session.calls_out.wants_to_send();
+    const bool has_items = session.plan->has_more() || session.shared.has_sections() ||
+                           session.calls_out.wants_to_send();
     if (!PURVIEW_GUARD(packets_under_way, may_send(session))) return {};
     if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
     BitWriter out(buffer);
@@ -87,7 +99,6 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
 }
 
 void ServerData::encode_session(Session& session, Micros now) {
-    packet_.resize(datagram_bytes_max);
     std::size_t budget = def.budget_bytes_per_tick;
     bool sent = false;
     const bool is_silent = session.silent_ticks >= silent_ticks_max;
@@ -107,12 +118,12 @@ void ServerData::encode_session(Session& session, Micros now) {
                                          session.link.owes_acknowledgement());
         const bool had_sections = session.shared.has_sections();
         const auto [size, has_more] =
-            write_packet(session, std::span<std::byte>(packet_).first(room), now, must_send);
+            write_packet(session, datagram_room().first(room), now, must_send);
         if (size == 0) break;
         PURVIEW_ASSERT(size <= budget);
         budget -= size;
         session.bytes_sent += size;
-        queue(session.address, std::span<const std::byte>(packet_).first(size));
+        queue_written(session.address, size);
         sent = true;
         session.plan->skip_taken();
         const bool told_sections = had_sections && !session.shared.has_sections();
@@ -123,9 +134,8 @@ void ServerData::encode_session(Session& session, Micros now) {
 }
 
 void ServerData::encode_probe(Session& session) {
-    packet_.resize(datagram_bytes_max);
     for (std::uint32_t sequence = session.next_command;; ++sequence) {
-        BitWriter out(packet_);
+        BitWriter out(datagram_room());  // it goes nowhere
         // What a real packet has before its snapshot: seal, header with one status bit, no
         // fragments.
         out.bits(0, seal_bytes * 8);

@@ -131,7 +131,7 @@ void ServerData::plan_sections(Session& session) {
 /// They did not fit beside what had to be sent: everybody in them waits on his own.
 void ServerData::give_up_sections(Session& session) {
     session.shared.give_up();
-    gather_changes(session, {});
+    session.ghosts.give_up_sections();
 }
 
 void ServerData::resolve_sections(Session& session, DeliveryNotice notice) {

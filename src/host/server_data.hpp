@@ -195,6 +195,8 @@ class ServerData {
     Tick longest_wait_ticks(const Session& session) const;
     void mark_closed(Session& session, CloseReason reason, bool tell);
     void queue(const Address& to, std::span<const std::byte> bytes);
+    std::span<std::byte> datagram_room();
+    void queue_written(const Address& to, std::size_t bytes);
     Session* session_by_connection(std::uint64_t connection_id) noexcept;
 
     Game* game_;
@@ -232,7 +234,8 @@ class ServerData {
         std::size_t offset;
         std::size_t size;
     };
-    LineVector<std::byte> out_bytes_;
+    LineVector<std::byte> out_bytes_;  ///< its size is the most it ever held
+    std::size_t out_end_ = 0;
     std::vector<Queued> out_;
     std::size_t out_next_ = 0;
 
@@ -242,7 +245,6 @@ class ServerData {
     std::uint64_t bytes_received_ = 0;
     Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended
     std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
-    std::vector<std::byte> packet_;                                             ///< scratch
     std::vector<EntityId> named_;                                               ///< scratch
     AudienceScratch audience_;
     /// By entity index: its owner or a key is another one since the last tick.

@@ -103,6 +103,7 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
 void ServerData::gather(SessionGroup group) {
     const ReplicationInput input = replication_input();
     for (const auto& session : group) {
+        session->ghosts.begin_tick(tick_number);
         decide_audiences(*session);
         plan_sections(*session);
         gather_changes(*session, session->shared.covered());

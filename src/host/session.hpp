@@ -100,10 +100,9 @@ struct Session {
 
     /// What is noted of the next packet, some time before it is written.
     void prefetch_packet() const noexcept {
-        constexpr std::size_t items_usual = 32;
         const std::uint32_t sequence = link.next_sequence();
         link.prefetch_header();
-        ghosts.prefetch_record(items_usual);
+        ghosts.prefetch_record();
         prefetch_line(&sent_at[sequence % sent_at.size()]);
         prefetch_line(&sent_tick[sequence % sent_tick.size()]);
         prefetch_line(&bytes_sent);

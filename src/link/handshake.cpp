@@ -64,10 +64,21 @@ std::string_view to_string(CloseReason reason) noexcept {
     return "unknown";
 }
 
+namespace {
+
+/// Those of a handshake stay as they are for ever: who speaks another version is to be told so.
+std::uint32_t checksum_of(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
+    const auto rest = datagram.subspan(seal_bytes);
+    const bool is_data = datagram[0] == static_cast<std::byte>(PacketType::data);
+    return static_cast<std::uint32_t>(is_data ? checksum_bytes(rest, seed)
+                                              : hash_bytes(rest, seed));
+}
+
+}  // namespace
+
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept {
-    const auto checksum =
-        static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
     datagram[0] = static_cast<std::byte>(type);
+    const std::uint32_t checksum = checksum_of(seed, datagram);
     std::memcpy(datagram.data() + 1, &checksum, sizeof checksum);
 }
 
@@ -75,7 +86,7 @@ bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept
     if (datagram.size() < seal_bytes) return false;
     std::uint32_t told = 0;
     std::memcpy(&told, datagram.data() + 1, sizeof told);
-    return told == static_cast<std::uint32_t>(hash_bytes(datagram.subspan(seal_bytes), seed));
+    return told == checksum_of(seed, datagram);
 }
 
 namespace {

@@ -63,7 +63,7 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
 }
 
 std::span<std::byte> EncodeCache::room_for(std::size_t bits) {
-    const std::size_t end_max = bytes_end_ + (words_for(bits) + 1) * word_bytes;
+    const std::size_t end_max = bytes_end_ + (words_for(bits) + body_words_min) * word_bytes;
     if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
     return std::span<std::byte>(bytes_).subspan(bytes_end_);
 }
@@ -72,7 +72,14 @@ EncodedFields EncodeCache::closed(const BitWriter& out) noexcept {
     PURVIEW_ASSERT(out.ok());
     const EncodedFields encoded{static_cast<std::uint32_t>(bytes_end_),
                                 static_cast<std::uint32_t>(out.bits_written())};
-    bytes_end_ += words_for(encoded.bits) * word_bytes;
+    std::byte* const begin = bytes_.data() + bytes_end_;
+    if (const std::uint32_t rest = encoded.bits % 64; rest != 0) {
+        std::byte* const last = begin + encoded.bits / 64 * word_bytes;
+        store_word(last, load_word(last) & ((std::uint64_t{1} << rest) - 1));
+    }
+    for (std::size_t word = words_for(encoded.bits); word < body_words_min; ++word)
+        store_word(begin + word * word_bytes, 0);
+    bytes_end_ += std::max(words_for(encoded.bits), body_words_min) * word_bytes;
     return encoded;
 }
 

@@ -84,11 +84,12 @@ class EncodeCache {
         return closed(out);
     }
 
-    /// Whole words: what is behind the last bit means nothing. Valid until the next encoding.
+    /// Whole words, two at least: behind the last bit are zeros. Valid until the next encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
-        return std::span(bytes_).subspan(encoded.offset_bytes,
-                                         words_for(encoded.bits) * word_bytes);
+        return std::span(bytes_).subspan(
+            encoded.offset_bytes, std::max(words_for(encoded.bits), body_words_min) * word_bytes);
     }
+    static constexpr std::size_t body_words_min = 2;
     /// Of what is shared.
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }

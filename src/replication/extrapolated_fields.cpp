@@ -36,7 +36,7 @@ bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Ti
 }
 
 bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
-    const Tick resolved = ghosts.resolved_tick(tick);
+    const Tick resolved = ghosts.resolved_tick();
     const Tick acknowledged = ghosts.motions().acknowledged_tick(lane);
     return ghosts.is_held(lane) && !ghosts.is_away(lane) && acknowledged != 0 &&
            acknowledged <= resolved &&

@@ -20,6 +20,7 @@ LocalId GhostTable::take_lane() {
         const auto lane = static_cast<LocalId>(w * bits_per_word) +
                           static_cast<LocalId>(std::countr_one(blocks_[w].of.used));
         set(&LaneWords::used, lane);
+        ++used_count_;
         return lane;
     }
     // One block more; room is made for many, because what an observer sees fluctuates.
@@ -36,83 +37,110 @@ LocalId GhostTable::take_lane() {
     special_.resize(lanes);
     const auto lane = static_cast<LocalId>(lanes - bits_per_word);
     set(&LaneWords::used, lane);
+    ++used_count_;
     return lane;
 }
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!is_live(lane));
     motions_.end(lane);
+    --used_count_;
     for (const Mask mask :
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
           &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted,
-          &LaneWords::public_only, &LaneWords::awaited, &LaneWords::away, &LaneWords::shared,
+          &LaneWords::public_only, &LaneWords::awaited, &LaneWords::away, &LaneWords::behind,
           &LaneWords::fresh, &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
         reset(mask, lane);
     }
     special_[lane].entity = EntityId::none;
 }
 
-/// Shared sections have told of a lane, and from now on it is told on its own: since when? While it
-/// did not wait, whatever it had to tell was in packets; those up to settled_ have arrived, or what
-/// they had would wait. Unless one that told of it alone is younger: that one will say.
-void GhostTable::anchor(LocalId lane) noexcept {
-    if (!test(&LaneWords::shared, lane)) return;
-    reset(&LaneWords::shared, lane);
-    LaneTimes& times = times_of(lane);
-    const bool is_certain = is_held(lane) && !is_away(lane) && times.sent <= settled_ &&
-                            special(lane).resumed <= settled_;
-    if (PURVIEW_GUARD(section_baseline, is_certain))
-        times.baseline = std::max(times.baseline, settled_);
+// -- what the observer has ------------------------------------------------------------------------
+
+void GhostTable::begin_tick(Tick now) noexcept {
+    if (tick_ == now) return;
+    give_up_sections();
+    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+        if (blocks_[w].of.fresh != 0) write_waits(w);
+    }
+    tick_ = now;
 }
 
-void GhostTable::sent_sections(PacketRecord& record,
-                               std::span<const std::uint64_t> covered) noexcept {
-    record.has_sections = true;
-    for (std::size_t w = 0; w < covered.size(); ++w)
-        blocks_[w].of.shared |= covered[w] & blocks_[w].of.live;
+/// From now on it is written down what the observer has of these lanes, which are not behind. While
+/// that was not so, whatever there was to tell was sent in its tick, and what was lost is sent again:
+/// he has all up to the last known fate.
+void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
+    LaneBlock& block = blocks_[word];
+    const Tick known = resolved_tick();
+    for_each_bit(lanes, 0, [&](std::size_t i) {
+        block.times[i].baseline = known;
+        block.times[i].unheard_since = 0;
+    });
+    std::uint64_t older = lanes;  // than what has been looked at
+    records_.for_each_back([&](const PacketRecord& record) {
+        const std::uint64_t told = records_.updated(record, word) & lanes;
+        for_each_bit(told & older, 0, [&](std::size_t i) { block.times[i].sent = record.tick; });
+        for_each_bit(told, 0, [&](std::size_t i) { block.times[i].unheard_since = record.tick; });
+        older &= ~told;
+        return true;
+    });
+    block.of.behind |= lanes;
+}
+
+/// Since when the fresh ones wait.
+void GhostTable::write_waits(std::size_t word) noexcept {
+    LaneBlock& block = blocks_[word];
+    fall_behind(word, block.of.fresh & ~block.of.behind);
+    for_each_bit(block.of.fresh, 0, [&](std::size_t i) {
+        LaneTimes& times = block.times[i];
+        block.waiting_since[i] = times.pending_since = tick_;
+        if (times.unheard_since == 0) times.unheard_since = tick_;
+    });
+    block.of.fresh = 0;
 }
 
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
-    if (!is_pending(lane)) anchor(lane);
-    LaneTimes& times = times_of(lane);
-    Tick& waiting = waiting_of(lane);
-    if (!is_pending(lane)) waiting = times.pending_since = now;
+    LaneTimes& times = written(lane);
+    if (!is_pending(lane)) waiting_of(lane) = times.pending_since = now;
     if (times.unheard_since == 0) times.unheard_since = now;
     set(&LaneWords::pending, lane);
 }
 
 /// What it was sent is lost: it waits as long as if it had never been sent.
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
-    LaneTimes& times = times_of(lane);
+    LaneTimes& times = written(lane);
     if (times.sent == record.tick) reset(&LaneWords::awaited, lane);
-    if (!is_pending(lane)) anchor(lane);
-    Tick& waiting = waiting_of(lane);
     if (times.unheard_since == 0) times.unheard_since = record.tick;
-    waiting = times.unheard_since;
+    waiting_of(lane) = times.unheard_since;
     if (!is_pending(lane)) times.pending_since = tick_;
     set(&LaneWords::pending, lane);
 }
 
-/// He has the state as of this packet; what changed later is under way, or waits.
+/// He has the state as of this packet; what changed later is under way, or waits. Of one that is
+/// behind.
 void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
     LaneTimes& times = times_of(lane);
+    times.baseline = std::max(times.baseline, record.tick);
     if (times.sent != record.tick) {
         times.unheard_since = record.tick + 1;
         return;
     }
     reset(&LaneWords::awaited, lane);
     times.unheard_since = is_pending(lane) ? waiting_since(lane) : 0;
+    if (is_live(lane) && !is_pending(lane)) reset(&LaneWords::behind, lane);
 }
 
 /// The baseline is younger: once nothing special lasts, it is not looked at any more.
-void GhostTable::cover(LocalId lane) noexcept {
+void GhostTable::cover(LocalId lane, Tick baseline) noexcept {
     if (!is_special(lane)) return;
     const LaneSpecial& its = special_[lane];
     // Also where more is owed: of that, something is not told yet.
     const bool lasts = its.told != nothing_special.told && !test(&LaneWords::public_only, lane);
-    if (!lasts && its.is_covered_by(baseline(lane))) reset(&LaneWords::special, lane);
+    if (!lasts && its.is_covered_by(baseline)) reset(&LaneWords::special, lane);
 }
+
+// -- who comes and goes ---------------------------------------------------------------------------
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
@@ -128,7 +156,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         its.owned = owned;
         its.owed = false;
         reset(&LaneWords::paced, kept);
-        times_of(kept).unheard_since = 0;
+        times_of(kept).unheard_since = 0;  // it is behind
         reset(&LaneWords::awaited, kept);
         if (has_weights_) set_weight(kept, 1);
         set(&LaneWords::live, kept);
@@ -148,6 +176,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     special_[lane].owned = owned;
     set(&LaneWords::live, lane);
     set(&LaneWords::needs_enter, lane);
+    set(&LaneWords::behind, lane);
     want(lane, now);
     ++live_count_;
     lane_of_[index_of(entity)] = lane;
@@ -157,13 +186,6 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
 LocalId GhostTable::find_lingering(EntityId entity) const noexcept {
     const LocalId* lane = lingering_of_.find(index_of(entity));
     return lane != nullptr && this->entity(*lane) == entity ? *lane : no_local_id;
-}
-
-std::uint32_t GhostTable::leaving_count() const noexcept {
-    std::uint32_t left = 0;
-    for (const LaneBlock& block : blocks_)
-        left += static_cast<std::uint32_t>(std::popcount(block.of.used & ~block.of.live));
-    return left - lingering_count_;
 }
 
 void GhostTable::end_lingering(LocalId lane) noexcept {
@@ -177,7 +199,6 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return false;
     ++revision_;
-    if (!is_pending(lane)) anchor(lane);
     lane_of_.erase(entity_index(lane));
     reset(&LaneWords::live, lane);
     end_wait(lane, tick_ + 1);
@@ -195,12 +216,15 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
                          PURVIEW_GUARD(copy_is_held, is_held(lane)) &&
                          PURVIEW_GUARD(copies_kept, lingering_count_ < lingering_max);
     if (!is_kept) return false;
+    (void)written(lane);  // what is told from now on, he is not told
     special_[lane].keeping = keeping;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
     lingering_until_ = std::min(lingering_until_, keeping.until);
     return true;
 }
+
+// -- what is told ---------------------------------------------------------------------------------
 
 void GhostTable::set_owned(EntityId entity, bool owned, Tick now) {
     const LocalId lane = find(entity);
@@ -238,50 +262,129 @@ void GhostTable::touch_references(EntityId entity, Tick now) {
     want(lane, now);
 }
 
+// -- packets --------------------------------------------------------------------------------------
+
 PacketRecord& GhostTable::begin_record(std::uint32_t sequence, Tick tick) {
-    records_.push({sequence, tick, 0, static_cast<std::uint32_t>(blocks_.size()), false,
-                   sent_items_.end(), live_words_.end()});
-    for (const LaneBlock& block : blocks_) live_words_.push(block.of.live);
-    return records_[records_.end() - 1];
+    PacketRecord& record = records_.begin(sequence, tick, blocks_.size());
+    if (keeps_reports_)
+        records_.keep_live(record, [&](std::size_t word) { return blocks_[word].of.live; });
+    return record;
+}
+
+void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
+                      std::span<const Motion> motions) {
+    const std::size_t word = lane / bits_per_word;
+    const std::uint64_t bit = std::uint64_t{1} << (lane % bits_per_word);
+    if (as == SentAs::update && motions.empty()) return sent_updates(record, word, bit);
+    records_.add(record, {lane, as, !motions.empty()});
+    if (!motions.empty()) motions_.sent(lane, record.tick, motions);
+    LaneWords& of = blocks_[word].of;
+    LaneTimes& times = times_of(lane);
+    PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
+    times.sent = record.tick;
+    if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
+    if (as == SentAs::enter) {
+        of.needs_enter &= ~bit;
+        of.ever_sent |= bit;
+        times.baseline = record.tick;
+    } else if (as != SentAs::update) {
+        of.needs_leave &= ~bit;
+        return;
+    }
+    await_if_owed(lane, record.tick);
+}
+
+/// What did not fit waits until this part has arrived.
+void GhostTable::await_if_owed(LocalId lane, Tick now) noexcept {
+    if (!is_special(lane) || !special_[lane].owed) return;
+    set(&LaneWords::awaited, lane);
+    want(lane, now);
+}
+
+void GhostTable::sent_updates(PacketRecord& record, std::size_t word, std::uint64_t lanes) {
+    records_.add_updates(record, word, lanes);
+    LaneBlock& block = blocks_[word];
+    LaneWords& of = block.of;
+    for_each_bit(lanes & (of.behind | of.special | of.paced), 0, [&](std::size_t i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        LaneTimes& times = block.times[i];
+        PURVIEW_ASSERT(times.sent != record.tick);
+        times.sent = record.tick;
+        if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
+        await_if_owed(static_cast<LocalId>(word * bits_per_word + i), record.tick);
+        lanes &= ~bit;
+    });
+    of.pending &= ~lanes;
+    of.fresh &= ~lanes;
+}
+
+void GhostTable::sent_sections(PacketRecord& record) {
+    records_.add_sections(record, [&](std::size_t word) {
+        return word < sectioned_.size() ? sectioned_[word] : 0;
+    });
+    sectioned_.clear();
+}
+
+void GhostTable::give_up_sections() noexcept {
+    for (std::size_t w = 0; w < sectioned_.size(); ++w) {
+        LaneWords& of = blocks_[w].of;
+        const std::uint64_t lanes = sectioned_[w] & of.live & ~of.pending;
+        of.pending |= lanes;
+        of.fresh |= lanes;
+    }
+    sectioned_.clear();
 }
 
 void GhostTable::delivered(const PacketRecord& record) {
-    for_each_sent(record, [&](SentItem item) { prefetch_line(&times_of(item.lane)); });
-    for_each_sent(record, [&](SentItem item) {
-        const LocalId lane = item.lane;
-        if (item.has_motions) {
-            const bool counts = item.as == SentAs::enter || is_held(lane);
-            motions_.delivered(lane, record.tick, counts);
-        }
-        switch (item.as) {
-            case SentAs::enter:
-                set(&LaneWords::held, lane);
-                cover(lane);
-                heard(lane, record);
-                break;
-            case SentAs::update:
-                // An update whose enter was lost has been ignored by the observer.
-                if (!PURVIEW_GUARD(baseline_of_held, is_held(lane))) {
-                    if (sent_tick(lane) == record.tick) reset(&LaneWords::awaited, lane);
-                    break;
-                }
-                if (record.tick >= special(lane).resumed) reset(&LaneWords::away, lane);
-                times_of(lane).baseline = std::max(times_of(lane).baseline, record.tick);
-                cover(lane);
-                heard(lane, record);
-                break;
-            case SentAs::leave:
-                free_lane(lane);
-                break;
-            case SentAs::keep:
-                set(&LaneWords::away, lane);
-                break;
-        }
-    });
+    records_.for_each_item(record, [&](SentItem item) { delivered_item(record, item); });
+    for (std::size_t w = 0; w < record.words; ++w) {
+        const LaneWords& of = blocks_[w].of;
+        for_each_bit(records_.updated(record, w) & (of.behind | of.special), w * bits_per_word,
+                     [&](std::size_t lane) { delivered_update(record, static_cast<LocalId>(lane)); });
+    }
+    if (record.has_live) report(record);
+}
+
+void GhostTable::delivered_item(const PacketRecord& record, SentItem item) {
+    const LocalId lane = item.lane;
+    if (item.has_motions) {
+        const bool counts = item.as == SentAs::enter || is_held(lane);
+        motions_.delivered(lane, record.tick, counts);
+    }
+    switch (item.as) {
+        case SentAs::enter:
+            set(&LaneWords::held, lane);
+            cover(lane, record.tick);
+            heard(lane, record);
+            break;
+        case SentAs::update:
+            delivered_update(record, lane);
+            break;
+        case SentAs::leave:
+            free_lane(lane);
+            break;
+        case SentAs::keep:
+            set(&LaneWords::away, lane);
+            break;
+    }
+}
+
+void GhostTable::delivered_update(const PacketRecord& record, LocalId lane) noexcept {
+    // An update whose enter was lost has been ignored by the observer.
+    if (!PURVIEW_GUARD(baseline_of_held, is_held(lane))) {
+        if (sent_tick(lane) == record.tick) reset(&LaneWords::awaited, lane);
+        return;
+    }
+    if (record.tick >= special(lane).resumed) reset(&LaneWords::away, lane);
+    cover(lane, record.tick);
+    if (test(&LaneWords::behind, lane)) heard(lane, record);
+}
+
+/// What he held then, of those that were relevant when it was sent.
+void GhostTable::report(const PacketRecord& record) noexcept {
     held_report_ = {record.sequence, record.tick, 0, 0, 0};
     for (std::size_t w = 0; w < blocks_.size(); ++w) {
-        const std::uint64_t relevant =
-            w < record.live_words ? live_words_[record.first_live + w] : 0;
+        const std::uint64_t relevant = records_.live(record, w);
         const std::uint64_t shown = blocks_[w].of.held & ~blocks_[w].of.away;
         held_report_.relevant += static_cast<std::uint32_t>(std::popcount(relevant));
         held_report_.backlog += static_cast<std::uint32_t>(std::popcount(relevant & ~shown));
@@ -291,51 +394,59 @@ void GhostTable::delivered(const PacketRecord& record) {
 }
 
 void GhostTable::lost(const PacketRecord& record) {
-    for_each_sent(record, [&](SentItem item) {
-        const LocalId lane = item.lane;
-        if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
-        // Sent again since, with everything that this packet had?
-        if (sent_tick(lane) != record.tick && item.as != SentAs::enter) return;
-        switch (item.as) {
-            case SentAs::enter:
-                if (!PURVIEW_GUARD(relevance_of_lost, is_live(lane))) break;
-                set(&LaneWords::needs_enter, lane);
-                want_again(lane, record);
-                break;
-            case SentAs::update:
-                if (PURVIEW_GUARD(relevance_of_updates, is_live(lane))) want_again(lane, record);
-                break;
-            case SentAs::leave:
-                set(&LaneWords::needs_leave, lane);
-                break;
-            case SentAs::keep:
-                if (is_kept(lane)) set(&LaneWords::needs_leave, lane);
-                break;
-        }
-    });
+    records_.for_each_item(record, [&](SentItem item) { lost_item(record, item); });
+    for (std::size_t w = 0; w < record.words; ++w) {
+        const LaneWords& of = blocks_[w].of;
+        const std::uint64_t relevant = PURVIEW_GUARD_OR(relevance_of_updates, of.live, of.used);
+        const std::uint64_t lanes = records_.updated(record, w) & relevant;
+        if (lanes == 0) continue;
+        write_waits(w);
+        fall_behind(w, lanes & ~of.behind);
+        for_each_bit(lanes, w * bits_per_word, [&](std::size_t l) {
+            const auto lane = static_cast<LocalId>(l);
+            // Unless it was sent again since, with everything that this packet had.
+            if (sent_tick(lane) == record.tick) want_again(lane, record);
+        });
+    }
+}
+
+void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
+    const LocalId lane = item.lane;
+    if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
+    // Whatever was sent since had all of it, but may be lost, too.
+    if (item.as == SentAs::update && is_live(lane)) (void)written(lane);
+    if (sent_tick(lane) != record.tick && item.as != SentAs::enter) return;
+    switch (item.as) {
+        case SentAs::enter:
+            if (!PURVIEW_GUARD(relevance_of_lost, is_live(lane))) break;
+            set(&LaneWords::needs_enter, lane);
+            want_again(lane, record);
+            break;
+        case SentAs::update:
+            if (PURVIEW_GUARD(relevance_of_updates, is_live(lane))) want_again(lane, record);
+            break;
+        case SentAs::leave:
+            set(&LaneWords::needs_leave, lane);
+            break;
+        case SentAs::keep:
+            if (is_kept(lane)) set(&LaneWords::needs_leave, lane);
+            break;
+    }
 }
 
 void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     if (records_.empty()) return;
-    const PacketRecord record = records_[records_.begin()];
+    const PacketRecord record = records_.oldest();
     if (record.sequence != sequence) return;
-    settled_ = record.tick - 1;  // others of its tick may follow
     was_delivered ? delivered(record) : lost(record);
-    sent_items_.drop_before(record.first_item + record.items);
-    live_words_.drop_before(record.first_live + record.live_words);
-    records_.drop_before(records_.begin() + 1);
-    if (!records_.empty()) return;
-    records_.clear();
-    sent_items_.clear();
-    live_words_.clear();
+    records_.drop_oldest();
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {
     const std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
                               lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
                               lane_of_.memory_bytes();
-    return bytes + records_.memory_bytes() + sent_items_.memory_bytes() +
-           live_words_.memory_bytes() + motions_.memory_bytes();
+    return bytes + records_.memory_bytes() + motions_.memory_bytes();
 }
 
 }  // namespace purview

@@ -24,7 +24,6 @@
 
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
-#include "core/fifo.hpp"
 #include "core/flat_map.hpp"
 #include "core/gather_bits.hpp"
 #include "core/mutate.hpp"
@@ -33,36 +32,14 @@
 #include "purview/interest.hpp"
 #include "replication/lane_motions.hpp"
 #include "replication/lane_priorities.hpp"
+#include "replication/packet_records.hpp"
 
 namespace purview {
-
-using LocalId = std::uint32_t;
-inline constexpr LocalId no_local_id = 0xffffffffU;
-
-enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2, keep = 3 };
 
 /// What becomes of a copy whose entity leaves.
 struct Keeping {
     LeavePolicy policy = LeavePolicy::despawn;
     Tick until = 0;  ///< it is dropped then
-};
-
-struct SentItem {
-    LocalId lane;
-    SentAs as;
-    bool has_motions;
-};
-
-/// What a packet under way carried: so many items, and the lanes that were relevant when it was
-/// sent, in rings of the table (for_each_sent).
-struct PacketRecord {
-    std::uint32_t sequence = 0;
-    Tick tick = 0;
-    std::uint32_t items = 0;
-    std::uint32_t live_words = 0;
-    bool has_sections = false;     ///< shared ones (docs/shared.md)
-    std::uint64_t first_item = 0;  ///< positions in the rings
-    std::uint64_t first_live = 0;
 };
 
 /// What an observer held after applying the packet of a tick; known when it is acknowledged.
@@ -91,18 +68,19 @@ struct LaneWords {
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
     std::uint64_t public_only = 0;   ///< of `restricted`: is told the public parts (KindLayout)
     std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
-    std::uint64_t shared = 0;        ///< sections have told of it since its baseline
+    std::uint64_t behind = 0;        ///< what the observer has is as its LaneTimes say
     /// Of pending ones: waits since the tick that was gathered last, which is not written down.
-    /// Most are sent in that tick.
+    /// Most are sent in that tick. All others that are pending are behind.
     std::uint64_t fresh = 0;
 };
 
 static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 
-/// When what was told, sent and changed. Together, because whoever is sent needs them all.
+/// Of lanes that are behind: when what was told, sent and changed. (`sent` also of those with a pace,
+/// or special ones.)
 struct LaneTimes {
-    Tick baseline = 0;
-    Tick sent = 0;
+    Tick baseline = 0;  ///< the observer has all as of this tick
+    Tick sent = 0;      ///< the last packet with it
     Tick pending_since = 0;
     /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
     Tick unheard_since = 0;
@@ -114,8 +92,8 @@ constexpr std::array<float, bits_per_word> usual_weights() noexcept {
     return weights;
 }
 
-/// What every tick may look at of 64 lanes, side by side: an observer's ghosts are a few of these
-/// in a row.
+/// What a tick may look at of 64 lanes, side by side: an observer's ghosts are a few of these in a
+/// row.
 struct alignas(cache_line_bytes) LaneBlock {
     LaneWords of;
     std::array<std::uint32_t, bits_per_word> index{};  ///< of the entity; always looked through
@@ -230,10 +208,12 @@ class GhostTable {
     /// The kind has so many extrapolated fields.
     void set_extrapolated(LocalId lane, unsigned fields);
     const LaneMotions& motions() const noexcept { return motions_; }
-    /// Everything that was sent in this tick or before has a known fate: differences are told
-    /// against what arrived up to it.
-    Tick resolved_tick(Tick now) const noexcept {
-        return (records_.empty() ? now : records_[records_.begin()].tick) - 1;
+    /// A new tick: of what was not sent in the last one it is written down since when it waits.
+    void begin_tick(Tick now) noexcept;
+    /// Everything that was sent in this tick or before has a known fate.
+    Tick resolved_tick() const noexcept {
+        const Tick unknown = records_.empty() ? tick_ : records_.oldest().tick;
+        return unknown == 0 ? 0 : unknown - 1;
     }
     /// pending |= live & changed; of those that are told the public parts only those that changed
     /// in them, of other special ones those for which is_told(lane): what changed is something that
@@ -283,11 +263,12 @@ class GhostTable {
     /// Of 64 lanes, and which of them have at least `least`.
     std::uint64_t priorities(std::size_t word, Tick now, std::uint64_t at_rest, float least,
                              std::span<float, bits_per_word> out) noexcept {
-        LaneBlock& block = blocks_[word];
-        write_waits(block);
+        const LaneBlock& block = blocks_[word];
+        write_waits(word);
         return lane_priorities(now, block.waiting_since, block.weight, at_rest, least, out);
     }
-    /// Tick of the last packet with the ghost; 0: never.
+    /// Tick of the last packet with the ghost, if it is behind or special, or had a pace then; 0:
+    /// never.
     Tick sent_tick(LocalId lane) const noexcept { return times_of(lane).sent; }
     /// What the observer is not known to have of a relevant lane goes into this tick's plan.
     void request(LocalId lane, Tick now) noexcept {
@@ -305,7 +286,9 @@ class GhostTable {
     }
     std::uint32_t live_count() const noexcept { return live_count_; }
     /// Left, not kept, and the observer has not said that he knows.
-    std::uint32_t leaving_count() const noexcept;
+    std::uint32_t leaving_count() const noexcept {
+        return used_count_ - live_count_ - lingering_count_;
+    }
     EntityId entity(LocalId lane) const noexcept { return special_[lane].entity; }
     std::uint32_t entity_index(LocalId lane) const noexcept {
         return blocks_[lane / bits_per_word].index[lane % bits_per_word];
@@ -321,7 +304,11 @@ class GhostTable {
     LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
     bool is_kept(LocalId lane) const noexcept { return kept_as(lane) != LeavePolicy::despawn; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
-    Tick baseline(LocalId lane) const noexcept { return times_of(lane).baseline; }
+    Tick baseline(LocalId lane) const noexcept { return baseline(lane, resolved_tick()); }
+    /// Where many are asked for.
+    Tick baseline(LocalId lane, Tick resolved) const noexcept {
+        return test(&LaneWords::behind, lane) ? times_of(lane).baseline : resolved;
+    }
     /// Of the last change of owner or of what is told; 0: the baseline covers it.
     Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
     /// Of the last change of what a reference means to him; 0: the baseline covers it.
@@ -369,34 +356,21 @@ class GhostTable {
         return of.pending & ~(of.awaited | of.special | of.paced);
     }
     bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
-    /// A lane of which more than one thing is asked.
-    class Lane {
-      public:
-        Lane(const LaneBlock& block, LocalId lane) noexcept
-            : block_(&block), at_(lane % bits_per_word) {}
-        std::uint32_t entity_index() const noexcept { return block_->index[at_]; }
-        KindId kind() const noexcept { return block_->kind[at_]; }
-        Tick baseline() const noexcept { return block_->times[at_].baseline; }
-        bool is_held() const noexcept { return (block_->of.held >> at_ & 1U) != 0; }
-        bool is_special() const noexcept { return (block_->of.special >> at_ & 1U) != 0; }
-        bool is_public_only() const noexcept { return (block_->of.public_only >> at_ & 1U) != 0; }
-        /// It is told what changed since its baseline, of all parts or of the public ones, and
-        /// nothing else.
-        bool is_usual() const noexcept {
-            const LaneWords& of = block_->of;
-            return ((of.held & ~(of.special | of.extrapolated)) >> at_ & 1U) != 0;
-        }
-
-      private:
-        const LaneBlock* block_;
-        unsigned at_;
-    };
-    /// Until somebody comes.
-    Lane at(LocalId lane) const noexcept { return {blocks_[lane / bits_per_word], lane}; }
+    /// Of 64 lanes, those that are told what changed since their baseline, of all parts or of the
+    /// public ones, and nothing else.
+    std::uint64_t usual(std::size_t word) const noexcept {
+        const LaneWords& of = blocks_[word].of;
+        return of.held & ~(of.special | of.extrapolated);
+    }
+    bool is_usual(LocalId lane) const noexcept {
+        return (usual(lane / bits_per_word) >> (lane % bits_per_word) & 1U) != 0;
+    }
+    bool is_public_only(LocalId lane) const noexcept { return test(&LaneWords::public_only, lane); }
     /// Lanes by mask, 64 to a word.
     LaneMask pending() const noexcept { return {blocks_, &LaneWords::pending}; }
     LaneMask needs_enter() const noexcept { return {blocks_, &LaneWords::needs_enter}; }
     LaneMask needs_leave() const noexcept { return {blocks_, &LaneWords::needs_leave}; }
+    LaneMask behind() const noexcept { return {blocks_, &LaneWords::behind}; }
     LaneMask live() const noexcept { return {blocks_, &LaneWords::live}; }
     LaneMask held() const noexcept { return {blocks_, &LaneWords::held}; }
 
@@ -422,40 +396,46 @@ class GhostTable {
         end_wait(lane, tick_);
         times_of(lane).unheard_since = 0;
     }
-    /// Where the next record goes, if it has so many items.
-    void prefetch_record(std::size_t items) const noexcept {
-        records_.prefetch_end(1);
-        sent_items_.prefetch_end(items);
-        live_words_.prefetch_end(blocks_.size());
+    /// Where the next record goes.
+    void prefetch_record() const noexcept {
+        records_.prefetch_end(blocks_.size());
     }
-    /// The packet goes out with these items; kept until its fate is known.
+    /// The packet goes out with what is sent from now on; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
-    const PacketRecord& last_record() const noexcept { return records_[records_.end() - 1]; }
+    const PacketRecord& last_record() const noexcept { return records_.newest(); }
     /// `motions`: of all extrapolated fields, where there are any and they are told.
     void sent(PacketRecord& record, LocalId lane, SentAs as, std::span<const Motion> motions = {});
-    /// visit(SentItem), in the order of the packet.
+    /// The same of updates of 64 lanes, without motions.
+    void sent_updates(PacketRecord& record, std::size_t word, std::uint64_t lanes);
+    /// visit(SentItem): enters, leaves and whatever has motions in the order of the packet, then
+    /// updates by lane.
     template <class Visit>
     void for_each_sent(const PacketRecord& record, Visit&& visit) const {
-        for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
-            const std::uint32_t item = sent_items_[at];
-            visit(SentItem{item >> (sent_as_bits + 1),
-                           static_cast<SentAs>(item & ((1U << sent_as_bits) - 1)),
-                           (item >> sent_as_bits & 1U) != 0});
+        records_.for_each_item(record, visit);
+        for (std::size_t w = 0; w < record.words; ++w) {
+            for_each_bit(records_.updated(record, w), w * bits_per_word, [&](std::size_t lane) {
+                visit(SentItem{static_cast<LocalId>(lane), SentAs::update, false});
+            });
         }
     }
-    /// The packet carries sections that tell of these lanes.
-    void sent_sections(PacketRecord& record, std::span<const std::uint64_t> covered) noexcept;
+    /// The packet carries the sections that were planned when the tick was gathered.
+    void sent_sections(PacketRecord& record);
+    /// They are not sent: whatever they would have told waits. So it does from the next tick on, if
+    /// they were not.
+    void give_up_sections() noexcept;
     /// The packet of this number, if it is the oldest under way, and had sections; or null.
     const PacketRecord* oldest_with_sections(std::uint32_t sequence) const noexcept {
         if (records_.empty()) return nullptr;
-        const PacketRecord& record = records_[records_.begin()];
+        const PacketRecord& record = records_.oldest();
         return record.sequence == sequence && record.has_sections ? &record : nullptr;
     }
     /// Before resolve: what the sections of a lost packet told, where changed_in(lane) says that it
     /// is the last that there is to tell, goes to the observer on its own.
     template <class ChangedIn>
     void lost_sections(const PacketRecord& record, ChangedIn&& changed_in);
+    /// From now on held_report says what he held, for packets that begin from now on.
+    void keep_reports(bool keep) noexcept { keeps_reports_ = keep; }
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
     void resolve(std::uint32_t sequence, bool delivered);
     const HeldReport& held_report() const noexcept { return held_report_; }
@@ -480,20 +460,18 @@ class GhostTable {
         return blocks_[lane / bits_per_word].times[lane % bits_per_word];
     }
     bool is_fresh(LocalId lane) const noexcept { return test(&LaneWords::fresh, lane); }
-    /// Since when the fresh ones wait.
-    void write_waits(LaneBlock& block) noexcept {
-        for_each_bit(block.of.fresh, 0, [&](std::size_t i) {
-            LaneTimes& times = block.times[i];
-            block.waiting_since[i] = times.pending_since = tick_;
-            if (times.unheard_since == 0) times.unheard_since = tick_;
-        });
-        block.of.fresh = 0;
+    void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
+    void write_waits(std::size_t word) noexcept;
+    /// The lane, which is behind and not fresh any more.
+    LaneTimes& written(LocalId lane) noexcept {
+        const std::size_t word = lane / bits_per_word;
+        const std::uint64_t bit = std::uint64_t{1} << (lane % bits_per_word);
+        if ((blocks_[word].of.fresh & bit) != 0) write_waits(word);
+        if ((blocks_[word].of.behind & bit) == 0) fall_behind(word, bit);
+        return times_of(lane);
     }
-    /// The lane, which is not fresh any more.
     Tick& waiting_of(LocalId lane) noexcept {
-        LaneBlock& block = blocks_[lane / bits_per_word];
-        if (is_fresh(lane)) write_waits(block);
-        return block.waiting_since[lane % bits_per_word];
+        return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
     }
     static constexpr LaneSpecial nothing_special{};
     /// Of what lies behind the baseline it may know nothing: there is nothing to tell of it.
@@ -515,7 +493,7 @@ class GhostTable {
         of.pending &= ~bit;
         if ((of.fresh & bit) != 0) {
             of.fresh &= ~bit;
-            if (its.unheard_since == 0) its.unheard_since = tick_;
+            if ((of.behind & bit) != 0 && its.unheard_since == 0) its.unheard_since = tick_;
         } else if (now > its.pending_since) {
             longest_wait_ = std::max(longest_wait_, now - 1 - its.pending_since);
         }
@@ -525,18 +503,22 @@ class GhostTable {
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
-    void anchor(LocalId lane) noexcept;
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
     void heard(LocalId lane, const PacketRecord& record) noexcept;
-    void cover(LocalId lane) noexcept;
+    void cover(LocalId lane, Tick baseline) noexcept;
+    void await_if_owed(LocalId lane, Tick now) noexcept;
     void delivered(const PacketRecord& record);
+    void delivered_item(const PacketRecord& record, SentItem item);
+    void delivered_update(const PacketRecord& record, LocalId lane) noexcept;
     void lost(const PacketRecord& record);
+    void lost_item(const PacketRecord& record, SentItem item);
+    void report(const PacketRecord& record) noexcept;
 
     LineVector<LaneBlock> blocks_;
     std::vector<Pace> pace_;
     LineVector<LaneSpecial> special_;
-    Tick settled_ = 0;  ///< all packets of ticks up to this one have a known fate
     std::uint32_t revision_ = 1;
+    std::uint32_t used_count_ = 0;
     std::uint32_t live_count_ = 0;
     Tick tick_ = 0;  ///< the last one that was gathered
     Tick longest_wait_ = 0;
@@ -545,10 +527,9 @@ class GhostTable {
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
     Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
-    static constexpr unsigned sent_as_bits = 2;
-    Fifo<PacketRecord> records_;
-    Fifo<std::uint32_t> sent_items_;  ///< of all records: lane, has_motions and SentAs
-    Fifo<std::uint64_t> live_words_;  ///< of all records
+    PacketRecords records_;
+    std::vector<std::uint64_t> sectioned_;  ///< lanes of which this tick's sections tell
+    bool keeps_reports_ = false;
     HeldReport held_report_;
     LaneMotions motions_;
     std::vector<LocalId> held_back_;
@@ -575,41 +556,16 @@ void GhostTable::drop_lingering(Tick now, Visit&& visit) {
     }
 }
 
-inline void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
-                             std::span<const Motion> motions) {
-    const std::uint32_t has_motions = motions.empty() ? 0 : 1;
-    sent_items_.push((lane << 1 | has_motions) << sent_as_bits | static_cast<std::uint32_t>(as));
-    if (has_motions != 0) motions_.sent(lane, record.tick, motions);
-    ++record.items;
-    LaneBlock& block = blocks_[lane / bits_per_word];
-    LaneWords& of = block.of;
-    LaneTimes& times = block.times[lane % bits_per_word];
-    const std::uint64_t bit = std::uint64_t{1} << (lane % bits_per_word);
-    PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
-    times.sent = record.tick;
-    if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
-    if (as == SentAs::enter) {
-        of.needs_enter &= ~bit;
-        of.ever_sent |= bit;
-        times.baseline = record.tick;
-    } else if (as != SentAs::update) {
-        of.needs_leave &= ~bit;
-        return;
-    }
-    if ((of.special & bit) == 0 || !special_[lane].owed) return;
-    of.awaited |= bit;
-    want(lane, record.tick);
-}
-
 template <class ChangedIn>
 void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_in) {
-    settled_ = record.tick - 1;
-    for (std::size_t w = 0; w < blocks_.size(); ++w) {
-        const LaneWords& of = blocks_[w].of;
-        for_each_bit(of.live & of.shared & ~of.pending, w * bits_per_word, [&](std::size_t l) {
+    for (std::size_t w = 0; w < record.words; ++w) {
+        const std::uint64_t lanes = records_.sectioned(record, w) & blocks_[w].of.live;
+        for_each_bit(lanes, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
-            // Whatever was sent on its own since had all of it.
-            if (sent_tick(lane) < record.tick && changed_in(lane)) want_again(lane, record);
+            if (!changed_in(lane)) return;
+            // Whatever was sent on its own since had all of it, but may be lost, too.
+            const Tick sent = written(lane).sent;
+            if (!is_pending(lane) && sent < record.tick) want_again(lane, record);
         });
     }
 }
@@ -617,17 +573,19 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
 template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                         std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off) {
-    for (LaneBlock& block : blocks_) {
-        if (block.of.fresh != 0) write_waits(block);
-    }
-    tick_ = now;
+    begin_tick(now);
+    sectioned_.clear();
+    if (!covered.empty()) sectioned_.resize(blocks_.size());
     for (std::size_t w = 0; w < blocks_.size(); ++w) {
         LaneBlock& block = blocks_[w];
         LaneWords& of = block.of;
-        std::uint64_t asked = PURVIEW_GUARD_OR(relevance, of.live, of.used) & ~of.pending;
-        if (w < covered.size()) asked &= ~covered[w];
+        const std::uint64_t asked = PURVIEW_GUARD_OR(relevance, of.live, of.used) & ~of.pending;
         if (asked == 0) continue;
         std::uint64_t wanted = asked & lanes_in(changed, w);
+        if (w < covered.size()) {
+            sectioned_[w] = wanted & covered[w];
+            wanted &= ~covered[w];
+        }
         if (of.extrapolated != 0) {
             for_each_bit(asked & of.extrapolated, w * bits_per_word, [&](std::size_t l) {
                 const std::uint64_t bit = std::uint64_t{1} << (l % bits_per_word);
@@ -647,11 +605,9 @@ void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, 
                 if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });
-        for_each_bit(wanted & of.shared, w * bits_per_word,
-                     [&](std::size_t lane) { anchor(static_cast<LocalId>(lane)); });
         of.pending |= wanted;
         of.fresh |= wanted;
-        for_each_bit(wanted, 0, [&](std::size_t i) { prefetch_line(&block.times[i]); });
+        for_each_bit(wanted & of.behind, 0, [&](std::size_t i) { prefetch_line(&block.times[i]); });
     }
 }
 

@@ -142,30 +142,29 @@ void make_enter(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     add_link(input, ghosts, layout, item);
 }
 
-Tick baseline_of([[maybe_unused]] const ReplicationInput& input,
-                 const GhostTable::Lane& its) noexcept {
-    return PURVIEW_GUARD_OR(baseline, its.baseline(), input.tick - 1);
+Tick baseline_of([[maybe_unused]] const ReplicationInput& input, const GhostTable& ghosts,
+                 LocalId lane) noexcept {
+    return PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
 }
 
 /// False when there is nothing to tell after all.
 bool make_update(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                  SnapshotPlan& plan) {
     const LocalId lane = item.lane;
-    const GhostTable::Lane its = ghosts.at(lane);
-    const std::uint32_t index = its.entity_index();
-    const KindId kind = its.kind();
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = input.fields.layout(kind);
-    const Tick baseline = baseline_of(input, its);
+    const Tick baseline = baseline_of(input, ghosts, lane);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
-    if (its.is_special()) {
+    if (ghosts.is_special(lane)) {
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
         mask &= PURVIEW_GUARD_OR(audience, layout.fields_of(ghosts.told(lane)), layout.all);
         item.relink |= ghosts.meta_tick(lane) > baseline;
-    } else if (its.is_public_only()) {
+    } else if (ghosts.is_public_only(lane)) {
         mask &= PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
     }
     if (layout.extrapolated != 0) {
@@ -175,11 +174,13 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         // A body of one part cannot say that nothing changed.
         if (mask == 0 && !layout.asks_parts()) mask = layout.all;
         item.references = mask & layout.references;
-        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, its.is_held()) ? ItemType::verbose
-                                                                                : ItemType::plain;
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+                        ? ItemType::verbose
+                        : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
-        if (its.is_usual() && !item.relink && item.references == 0)
-            input.cache.set_usual(index, its.is_public_only(), input.fields.parent_tick(index));
+        if (ghosts.is_usual(lane) && !item.relink && item.references == 0)
+            input.cache.set_usual(index, ghosts.is_public_only(lane),
+                                  input.fields.parent_tick(index));
     }
     if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
     if (item.relink) add_link(input, ghosts, layout, item);
@@ -224,7 +225,7 @@ void tell_wholes(const ReplicationInput& input, GhostTable& ghosts) {
 class Planner {
   public:
     Planner(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan)
-        : input_(input), ghosts_(ghosts), plan_(plan) {
+        : input_(input), ghosts_(ghosts), plan_(plan), known_(ghosts.resolved_tick()) {
         if (plan.item_of_lane.size() < ghosts.lane_end())
             plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
     }
@@ -239,10 +240,33 @@ class Planner {
         ++plan_.counts[static_cast<std::size_t>(item.type)];
         plan_.bits += item.bits;
     }
+    /// All of `count` lanes that may go: plain updates among them become the run.
+    void add_due(std::size_t count) {
+        reserve_for(plan_.run, count);
+        plan_.run.resize(count);
+        run_ = plan_.run.data();
+        for (std::size_t w = 0; w < plan_.due.size(); ++w) {
+            if (plan_.due[w] != 0) add_due_word(w);
+        }
+        plan_.run.resize(static_cast<std::size_t>(run_ - plan_.run.data()));
+        plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
+            static_cast<std::uint32_t>(plan_.run.size());
+        run_ = nullptr;
+    }
+    /// Not all fits: what is in the run becomes items.
+    void give_up_run() {
+        for (const PlainUpdate& update : plan_.run) {
+            SnapshotItem& item = plan_.items.emplace_back();
+            item.lane = update.lane;
+            item.body = update.body;
+            item.bits = update.body.bits;
+            plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
+        }
+        plan_.run.clear();
+    }
     /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
     /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
-        if (add_usual(lane, priority)) return true;
         if (!ghosts_.needs_enter(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
         const WorldData& world = input_.world;
@@ -255,12 +279,10 @@ class Planner {
         });
         return true;
     }
-    /// Most of what there is: an update that somebody else was told as well. False: it is not.
+    /// False: it is not one that somebody else was told as well.
     bool add_usual(LocalId lane, float priority) {
-        const GhostTable::Lane its = ghosts_.at(lane);
-        if (!its.is_usual() || plan_.item_of_lane[lane] != 0) return false;
-        const EncodedFields* body = input_.cache.usual_update(
-            its.entity_index(), its.is_public_only(), baseline_of(input_, its));
+        if (!ghosts_.is_usual(lane) || plan_.item_of_lane[lane] != 0) return false;
+        const EncodedFields* body = usual_body(lane);
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
         item.lane = lane;
@@ -281,6 +303,13 @@ class Planner {
             ghosts_.settle(lane);
             return false;
         }
+        if (run_ != nullptr && item.type == ItemType::plain && item.references == 0 &&
+            !input_.fields.has_extrapolated()) {
+            *run_++ = {lane, item.body, PlainUpdate::no_item};
+            plan_.bits += item.body.bits;
+            plan_.items.pop_back();
+            return true;
+        }
         if (!item.has_link() || input_.break_order || is_present(ghosts_, item.parent)) {
             count(item);
             return true;
@@ -295,10 +324,6 @@ class Planner {
         add(child);
         return true;
     }
-    /// Before many of them are added.
-    void prefetch(LocalId lane) const noexcept {
-        input_.cache.prefetch(ghosts_.entity_index(lane));
-    }
     /// The list will not come out smaller.
     std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
     /// All of it, in as many packets as it takes.
@@ -311,23 +336,38 @@ class Planner {
     }
 
   private:
+    void add_due_word(std::size_t word) {
+        const std::uint64_t usual = ghosts_.usual(word);
+        std::uint64_t bits = 0;
+        PlainUpdate* end = run_;
+        for_each_bit(plan_.due[word], 0, [&](std::size_t i) {
+            const auto lane = static_cast<LocalId>(word * bits_per_word + i);
+            const EncodedFields* body = (usual >> i & 1U) != 0 ? usual_body(lane) : nullptr;
+            if (body != nullptr) {
+                *end++ = {lane, *body, PlainUpdate::no_item};
+                bits += body->bits;
+                return;
+            }
+            run_ = end;
+            (void)add_pending(lane, 0);
+            end = run_;
+        });
+        run_ = end;
+        plan_.bits += bits;
+    }
+    /// Most of what there is: an update that somebody else was told as well; or null.
+    const EncodedFields* usual_body(LocalId lane) const noexcept {
+        [[maybe_unused]] const Tick baseline = ghosts_.baseline(lane, known_);
+        return input_.cache.usual_update(ghosts_.entity_index(lane), ghosts_.is_public_only(lane),
+                                         PURVIEW_GUARD_OR(baseline, baseline, input_.tick - 1));
+    }
+
     const ReplicationInput& input_;
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
+    Tick known_;                   ///< baseline of who is not behind
+    PlainUpdate* run_ = nullptr;  ///< end of the run, while there may be one
 };
-
-/// All that may go.
-void add_due(Planner& planner, const SnapshotPlan& plan) {
-    for (std::size_t w = 0; w < plan.due.size(); ++w) {
-        for_each_bit(plan.due[w], w * bits_per_word,
-                     [&](std::size_t lane) { planner.prefetch(static_cast<LocalId>(lane)); });
-    }
-    for (std::size_t w = 0; w < plan.due.size(); ++w) {
-        for_each_bit(plan.due[w], w * bits_per_word, [&](std::size_t lane) {
-            (void)planner.add_pending(static_cast<LocalId>(lane), 0);
-        });
-    }
-}
 
 /// What is most urgent of all that may go, in that order, until the budget is full. First those
 /// with about the priority that was enough for the last list; the others where that leaves room.
@@ -361,8 +401,11 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
                 std::sort(from, to);
             }
             last.likely_priority = likely_margin * priority_of(*(to - 1));
-            for (; from != to; ++from)
-                (void)planner.add_pending(lane_of(*from), priority_of(*from));
+            for (; from != to; ++from) {
+                const LocalId lane = lane_of(*from);
+                if (!planner.add_usual(lane, priority_of(*from)))
+                    (void)planner.add_pending(lane, priority_of(*from));
+            }
         }
         return from != stop;
     };
@@ -395,6 +438,8 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     if (plan.items.capacity() == 0) {
         const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
         plan.items.reserve(usual);
+        plan.run.reserve(usual);
+        plan.plain.reserve(usual);
         for (auto& chosen : plan.chosen) chosen.reserve(usual);
     }
     tell_wholes(input, ghosts);
@@ -423,13 +468,14 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     const bool may_fit = count <= budget_bits / last.item_bits;
     bool is_cut = false;
     if (may_fit) {
-        add_due(planner, plan);
+        planner.add_due(count);
     } else {
         is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     }
     if (!is_cut) last.likely_priority = 0;
     last.was_over_budget = is_cut || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
+    planner.give_up_run();
     if (!plan.items.empty())
         last.item_bits = static_cast<std::uint32_t>(planner.bits_min() / plan.items.size());
     if (may_fit) {

@@ -120,6 +120,29 @@ class Filling {
         ++counts_[t];
         return true;
     }
+    /// As many plain updates as fit, from the first on: their number.
+    std::size_t add_run(std::span<const PlainUpdate> run) noexcept {
+        constexpr auto t = static_cast<std::size_t>(ItemType::plain);
+        const auto others = bits_ - sections_[t];
+        const auto section = [&](std::size_t count) {
+            return section_bits_max(ItemType::plain,
+                                    counts_[t] + static_cast<std::uint32_t>(count), lanes_);
+        };
+        std::uint64_t bodies = 0;
+        std::size_t count = 0;
+        // What more ids cost is looked at once an id's least might be too much.
+        for (; count < run.size(); ++count) {
+            const std::uint64_t bits = bodies + run[count].body.bits;
+            if (others + sections_[t] + bits + count + 1 > capacity_) break;
+            bodies = bits;
+        }
+        while (count > 0 && others + section(count) + bodies > capacity_)
+            bodies -= run[--count].body.bits;
+        sections_[t] = section(count);
+        bits_ = others + sections_[t] + bodies;
+        counts_[t] += static_cast<std::uint32_t>(count);
+        return count;
+    }
     bool has_all() const noexcept { return has_all_; }
     bool has_room() const noexcept { return has_all_ || bits_ < capacity_; }
 
@@ -156,12 +179,21 @@ bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const S
 bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 std::size_t at, Filling& filling);
 
+void put_into_packet(SnapshotPlan& plan, SnapshotItem& item, std::size_t at) {
+    item.packet = plan.packet;
+    const auto index = static_cast<std::uint32_t>(at);
+    if (item.type == ItemType::plain) {
+        plan.plain.push_back({item.lane, item.body, index});
+    } else {
+        plan.chosen[static_cast<std::size_t>(item.type)].push_back({item.lane, index});
+    }
+}
+
 /// Takes the item if it fits.
 bool take(SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
-    item.packet = plan.packet;
-    plan.chosen[static_cast<std::size_t>(item.type)].add(item.lane, at);
+    put_into_packet(plan, item, at);
     return true;
 }
 
@@ -234,14 +266,31 @@ void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, Sna
 
 /// Nobody has to wait: of what is in the plan, parents are in it or have arrived.
 void take_all(SnapshotPlan& plan) {
-    std::array<ChosenItems::One*, item_types> next{};
-    for (std::size_t t = 0; t < item_types; ++t) next[t] = plan.chosen[t].make(plan.counts[t]);
-    for (std::uint32_t at = 0; at < plan.items.size(); ++at) {
-        SnapshotItem& item = plan.items[at];
-        item.packet = plan.packet;
-        *next[static_cast<std::size_t>(item.type)]++ = {item.lane, at};
-    }
+    reserve_for(plan.plain, plan.items.size());
+    for (std::size_t t = 0; t < plan.chosen.size(); ++t)
+        reserve_for(plan.chosen[t], plan.counts[t]);
+    for (std::size_t at = 0; at < plan.items.size(); ++at)
+        put_into_packet(plan, plan.items[at], at);
     plan.next = plan.items.size();
+}
+
+/// By lane: as they are written.
+template <class T>
+void sort_by_lane(std::vector<T>& list) {
+    const auto before = [](const T& left, const T& right) { return left.lane < right.lane; };
+    if (!std::is_sorted(list.begin(), list.end(), before))
+        std::sort(list.begin(), list.end(), before);
+}
+
+/// Of the run, whatever fits: plain updates of the packet, all of them, by lane.
+std::span<const PlainUpdate> take_run(SnapshotPlan& plan, Filling& filling) {
+    const auto run = std::span(plan.run).subspan(plan.run_next);
+    const auto taken = run.first(filling.has_all() ? run.size() : filling.add_run(run));
+    plan.run_next += taken.size();
+    if (plan.plain.empty()) return taken;
+    plan.plain.insert(plan.plain.end(), taken.begin(), taken.end());
+    sort_by_lane(plan.plain);
+    return plan.plain;
 }
 
 void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
@@ -304,12 +353,21 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 
 /// Most of what there is to write.
 void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
-                 std::span<const ChosenItems::One> chosen, unsigned k, BitWriter& out) {
+                 std::span<const PlainUpdate> updates, unsigned k, BitWriter& out) {
     BitWriter writer = out;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const SnapshotItem& item = plan.items[chosen[i].item];
-        writer.rice(plan.distances[i], k);
-        writer.copy_bits(input.cache.bytes(item.body), item.body.bits);
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+        const PlainUpdate& update = updates[i];
+        const std::uint32_t ones = plan.distances[i] >> k;
+        if (ones < 32) [[likely]] {
+            const std::uint32_t low = plan.distances[i] & ((1U << k) - 1);
+            writer.code_and_bits(std::uint64_t{low} << (ones + 1) | ((std::uint64_t{1} << ones) - 1),
+                                 ones + 1 + k, input.cache.bytes(update.body), update.body.bits);
+        } else {
+            writer.rice(plan.distances[i], k);
+            writer.copy_bits(input.cache.bytes(update.body), update.body.bits);
+        }
+        if (update.item == PlainUpdate::no_item) continue;
+        const SnapshotItem& item = plan.items[update.item];
         if (item.references == 0) continue;
         out = writer;
         write_references(input, ghosts, item, out);
@@ -324,18 +382,62 @@ constexpr std::uint64_t empty_bits =
 
 /// Ticks back to the one up to which every fate is known; 0: too far.
 std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
-    const Tick back = tick - ghosts.resolved_tick(tick);
+    const Tick back = tick - ghosts.resolved_tick();
     return back <= baseline_ticks_max ? back : 0;
 }
 
 std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTable& ghosts,
                                    const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
-    if (item.type == ItemType::leave) return {};
+    if (item.type == ItemType::leave || !input.fields.has_extrapolated()) return {};
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
     if (layout.extrapolated == 0) return {};
     return std::span(plan.motions)
         .subspan(plan.motions_of_lane[item.lane],
                  static_cast<std::size_t>(std::popcount(layout.extrapolated)));
+}
+
+void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
+                         std::span<const PlainUpdate> updates, BitWriter& out) {
+    out.varint(updates.size());
+    if (updates.empty()) return;
+    reserve_for(plan.distances, updates.size());
+    plan.distances.resize(updates.size());
+    LocalId expected = 0;
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+        plan.distances[i] = updates[i].lane - expected;
+        expected = updates[i].lane + 1;
+    }
+    const unsigned k = best_rice(plan.distances);
+    out.bits(k, rice_parameter_bits);
+    if (input.fields.has_extrapolated())
+        out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+    write_plain(input, ghosts, plan, updates, k, out);
+}
+
+/// What the packet told, as far as these go: by 64 lanes.
+void note_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+                std::span<const PlainUpdate> updates, PacketRecord& record) {
+    std::size_t word = 0;
+    std::uint64_t lanes = 0;
+    const auto note = [&] {
+        if (lanes != 0) ghosts.sent_updates(record, word, lanes);
+        lanes = 0;
+    };
+    for (const PlainUpdate& update : updates) {
+        if (update.item != PlainUpdate::no_item) {
+            const auto motions = motions_of(input, ghosts, plan, plan.items[update.item]);
+            if (!motions.empty()) {
+                ghosts.sent(record, update.lane, SentAs::update, motions);
+                continue;
+            }
+        }
+        if (update.lane / bits_per_word != word) {
+            note();
+            word = update.lane / bits_per_word;
+        }
+        lanes |= std::uint64_t{1} << (update.lane % bits_per_word);
+    }
+    note();
 }
 
 }  // namespace
@@ -358,57 +460,42 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     ++plan.packet;
     if (plan.packet == 1) filling.add_all_of(plan);
     for (auto& chosen : plan.chosen) chosen.clear();
+    plan.plain.clear();
     if (filling.has_all() && !input.break_order) {
         take_all(plan);
     } else {
         take_what_fits(input, ghosts, plan, filling);
     }
-    const bool is_empty = std::all_of(plan.chosen.begin(), plan.chosen.end(),
-                                      [](const auto& chosen) { return chosen.empty(); });
-    plan.took_any = !is_empty;
-    if (is_empty && !has_sections && !(plan.packet == 1 && plan.must_tell_tick)) return false;
+    const auto plain = take_run(plan, filling);
+    plan.took_any = !plain.empty() || std::any_of(plan.chosen.begin(), plan.chosen.end(),
+                                                  [](const auto& list) { return !list.empty(); });
+    if (!plan.took_any && !has_sections && !(plan.packet == 1 && plan.must_tell_tick)) return false;
     const std::size_t begun = out.bits_written();
     PacketRecord& record = ghosts.begin_record(sequence, input.tick);
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
     const auto write_type = [&](ItemType type, auto&& sent_as) {
-        const auto chosen = plan.chosen[static_cast<std::size_t>(type)].sorted();
+        auto& chosen = plan.chosen[static_cast<std::size_t>(type)];
+        sort_by_lane(chosen);
         out.varint(chosen.size());
         LocalId expected = 0;
-        if (type == ItemType::plain && !chosen.empty()) {
-            reserve_for(plan.distances, chosen.size());
-            plan.distances.resize(chosen.size());
-            for (std::size_t i = 0; i < chosen.size(); ++i) {
-                plan.distances[i] = chosen[i].lane - expected;
-                expected = chosen[i].lane + 1;
-            }
-            const unsigned k = best_rice(plan.distances);
-            out.bits(k, rice_parameter_bits);
-            if (names_baseline) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
-            write_plain(input, ghosts, plan, chosen, k, out);
-        } else {
-            for (const auto [lane, at] : chosen) {
-                out.varint(lane - expected);
-                expected = lane + 1;
-                write_item(input, ghosts, plan, plan.items[at], out);
-            }
-        }
         for (const auto [lane, at] : chosen) {
             const SnapshotItem& item = plan.items[at];
-            ghosts.sent(
-                record, lane, sent_as(item),
-                names_baseline ? motions_of(input, ghosts, plan, item) : std::span<const Motion>{});
+            out.varint(lane - expected);
+            expected = lane + 1;
+            write_item(input, ghosts, plan, item, out);
+            ghosts.sent(record, lane, sent_as(item), motions_of(input, ghosts, plan, item));
         }
     };
-    const auto as_update = [](const SnapshotItem&) { return SentAs::update; };
     write_type(ItemType::leave,
                [](const SnapshotItem& item) { return item.keeps ? SentAs::keep : SentAs::leave; });
     write_type(ItemType::enter, [](const SnapshotItem&) { return SentAs::enter; });
-    write_type(ItemType::verbose, as_update);
-    write_type(ItemType::plain, as_update);
+    write_type(ItemType::verbose, [](const SnapshotItem&) { return SentAs::update; });
+    write_plain_section(input, ghosts, plan, plain, out);
+    note_plain(input, ghosts, plan, plain, record);
     out.boolean(has_sections);
     if (has_sections) {
-        ghosts.sent_sections(record, shared->covered());
+        ghosts.sent_sections(record);
         shared->write(input, ghosts, sequence, out);
     }
     PURVIEW_ASSERT(out.bits_written() - begun <= capacity_bits);

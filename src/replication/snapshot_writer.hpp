@@ -4,7 +4,8 @@
 // What one observer is sent in one tick: an ordered list of what it waits for (prioritise), then
 // packets of it within a byte budget (write_snapshot). What does not fit stays pending and grows
 // older, so it comes first some day. Where far more waits than fits, only what may fit becomes an
-// item of the list. Must not know: who is relevant and why; sockets.
+// item of the list; where all fits, most of it is a run of plain updates, which needs no order and no
+// items. Must not know: who is relevant and why; sockets.
 //
 // Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
 // known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
@@ -30,6 +31,14 @@ enum class ItemType : std::uint8_t { leave, enter, verbose, plain };
 
 inline constexpr std::size_t item_types = 4;
 
+/// An update as it goes into a packet: nothing but what changed.
+struct PlainUpdate {
+    LocalId lane = 0;
+    EncodedFields body;
+    static constexpr std::uint32_t no_item = 0xffffffffU;
+    std::uint32_t item = no_item;  ///< index of its SnapshotItem, if there is more to it
+};
+
 struct SnapshotItem {
     LocalId lane = 0;
     LocalId parent = no_local_id;  ///< lane of the parent, where has_link()
@@ -54,56 +63,37 @@ struct LastPlan {
 };
 
 /// Items of one type that go into a packet.
-class ChosenItems {
-  public:
-    struct One {
-        LocalId lane;
-        std::uint32_t item;  ///< its index
-    };
-    bool empty() const noexcept { return list_.empty(); }
-    void reserve(std::size_t count) { list_.reserve(count); }
-    void clear() noexcept { list_.clear(); }
-    void add(LocalId lane, std::size_t item) {
-        list_.push_back({lane, static_cast<std::uint32_t>(item)});
-    }
-    /// So many, in any order: where they are to be written.
-    One* make(std::size_t count) {
-        reserve_for(list_, count);
-        list_.resize(count);
-        return list_.data();
-    }
-    /// By lane: as they are written.
-    std::span<const One> sorted() {
-        const auto before = [](const One& left, const One& right) {
-            return left.lane < right.lane;
-        };
-        if (!std::is_sorted(list_.begin(), list_.end(), before))
-            std::sort(list_.begin(), list_.end(), before);
-        return list_;
-    }
-
-  private:
-    std::vector<One> list_;
+struct ChosenItem {
+    LocalId lane;
+    std::uint32_t item;  ///< its index
 };
 
 /// One observer's list for one tick. Reused, by one observer after the other: so it does not
 /// allocate, and stays in the nearest caches.
 struct SnapshotPlan {
     std::vector<SnapshotItem> items;             ///< in send order
+    std::vector<PlainUpdate> run;                ///< updates that have no item, by lane; may go last
+    std::size_t run_next = 0;                    ///< of the run: first that is not taken yet
     std::vector<Motion> motions;                 ///< that items tell of extrapolated fields
     std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
     std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
-    std::array<std::uint32_t, item_types> counts{};  ///< of the items, by type
-    std::uint64_t bits = 0;                          ///< of all items
+    std::array<std::uint32_t, item_types> counts{};  ///< of items and run, by type
+    std::uint64_t bits = 0;                          ///< of all of them
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
     bool took_any = false;                           ///< the packet filled last has items
     bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
     std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
     std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
-    std::array<ChosenItems, item_types> chosen;  ///< scratch of one packet, by type
-    std::vector<std::uint32_t> distances;        ///< scratch: from a local id to the next
-    std::vector<LocalId> first;                  ///< lanes whose items the next packet takes first
+    /// Scratch of one packet: its items, by type, but the plain ones.
+    std::array<std::vector<ChosenItem>, item_types - 1> chosen;
+    std::vector<PlainUpdate> plain;        ///< scratch of one packet: plain updates that have items
+    std::vector<std::uint32_t> distances;  ///< scratch: from a local id to the next
+    std::vector<LocalId> first;            ///< lanes whose items the next packet takes first
+
+    bool is_empty() const noexcept { return items.empty() && run.empty(); }
+    /// Something has not been taken.
+    bool has_more() const noexcept { return next < items.size() || run_next < run.size(); }
 
     /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
@@ -124,6 +114,8 @@ struct SnapshotPlan {
     void clear() noexcept {
         for (const SnapshotItem& item : items) item_of_lane[item.lane] = 0;
         items.clear();
+        run.clear();
+        run_next = 0;
         motions.clear();
         first.clear();
         counts = {};

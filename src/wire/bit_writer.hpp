@@ -120,6 +120,32 @@ class BitWriter {
         }
         bits(word & ((std::uint64_t{1} << count) - 1), static_cast<unsigned>(count));
     }
+    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits of `data`, which has whole
+    /// words, two at least, with zeros behind the last bit. The same as bits and copy_bits, for what
+    /// there is most of.
+    void code_and_bits(std::uint64_t code, unsigned code_bits, std::span<const std::byte> data,
+                       unsigned count) noexcept {
+        const std::size_t byte = bits_ / 8;
+        if (count > 128 || byte + 2 * word_bytes >= words_end_) {
+            bits(code, code_bits);
+            return copy_bits(data, count);
+        }
+        PURVIEW_ASSERT(code_bits < 48 && data.size() >= 2 * word_bytes);
+        const unsigned offset = bits_ % 8, before = offset + code_bits;
+        const std::uint64_t low = load_word(data.data()), high = load_word(data.data() + word_bytes);
+        // Three words of them, of which the last has few bits or none.
+        const std::uint64_t first = partial_ | code << offset | low << before;
+        const std::uint64_t second = (low >> 1 >> (63 - before)) | high << before;
+        const std::uint64_t third = high >> 1 >> (63 - before);
+        std::byte* const to = out_.data() + byte;
+        store_word(to, first);
+        store_word(to + word_bytes, second);
+        store_word(to + 2 * word_bytes, third);
+        const unsigned end = before + count;
+        const std::uint64_t last = end < 64 ? first : end < 128 ? second : third;
+        partial_ = last >> (end % 64 & ~7U);
+        bits_ += code_bits + count;
+    }
     std::span<const std::byte> written() const noexcept { return out_.first(bytes_written()); }
 
     static constexpr unsigned varint_bits(std::uint64_t value) noexcept {

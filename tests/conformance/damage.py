@@ -12,7 +12,7 @@ import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/conformance"))
 
-from bits import hash_bytes  # noqa: E402
+from bits import sum_bytes  # noqa: E402
 
 NAMES = {"received": 3, "sent": 5, "bit": 5}
 HEAD = {"received": 12, "sent": 4, "bit": 4}
@@ -34,7 +34,7 @@ def spoil_values(data, chunks):
     for begin, size in large[len(large) // 2:][:VALUES]:
         end = begin + size
         data[end - 1] ^= 1
-        seal = hash_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
+        seal = sum_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
         struct.pack_into("<I", data, begin + 5, seal & 0xFFFFFFFF)
     put_checksum(data)
 

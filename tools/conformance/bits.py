@@ -105,8 +105,23 @@ def hash_bytes(data, seed):
     return h
 
 
-def checksum_holds(datagram, seed):
-    return hash_bytes(datagram[5:], seed) & 0xFFFFFFFF == int.from_bytes(datagram[1:5], "little")
+def sum_bytes(data, seed):
+    chains = [mix((seed + i) & MASK64) for i in range(4)]
+    for at in range(0, len(data), 8):
+        i = at // 8 % 4
+        c = (chains[i] ^ int.from_bytes(data[at:at + 8], "little")) * 0x9E3779B97F4A7C15 & MASK64
+        chains[i] = c ^ c >> 32
+    h = len(data)
+    for i, c in enumerate(chains):
+        h ^= (c << 16 * i | c >> 64 - 16 * i) & MASK64
+    return mix(h)
+
+
+def checksum_holds(datagram, connection=None):
+    """Of a data packet if its connection is named."""
+    rest = datagram[5:]
+    h = hash_bytes(rest, 0) if connection is None else sum_bytes(rest, connection)
+    return h & 0xFFFFFFFF == int.from_bytes(datagram[1:5], "little")
 
 
 def expand(low, near):

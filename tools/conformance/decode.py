@@ -84,7 +84,7 @@ class Decoder:
                 self.session = session
                 session.receive(datagram)
             return
-        if not checksum_holds(datagram, 0):
+        if not checksum_holds(datagram):
             self.damaged += 1
             return
         try:
@@ -111,7 +111,7 @@ class Decoder:
             if self.session.connection not in self.broken:
                 self.session.send(datagram, self.tick)
             return
-        if not checksum_holds(datagram, 0):
+        if not checksum_holds(datagram):
             raise Mismatch("a wrong checksum")
         told = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
         if told is None:

@@ -217,6 +217,7 @@ TEST_CASE("replication: an update counts only for a ghost that is held") {
     ghosts.sent(ghosts.begin_record(4, 5), 0, SentAs::update);
     ghosts.resolve(3, true);
     ghosts.resolve(4, true);
+    ghosts.begin_tick(6);
     CHECK(ghosts.baseline(0) == 5);
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What packets under way told one observer, until their fates are known. Nearly all of it are
+// updates: a bit a lane. Whatever more has to be known of (enters, leaves, motions) is an item of a
+// list. Must not know: what becomes of a ghost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/bitset.hpp"
+#include "core/fifo.hpp"
+#include "purview/ids.hpp"
+
+namespace purview {
+
+using LocalId = std::uint32_t;
+inline constexpr LocalId no_local_id = 0xffffffffU;
+
+enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2, keep = 3 };
+
+struct SentItem {
+    LocalId lane;
+    SentAs as;
+    bool has_motions;
+};
+
+/// One packet. Positions are of the rings of PacketRecords.
+struct PacketRecord {
+    std::uint32_t sequence = 0;
+    Tick tick = 0;
+    std::uint32_t items = 0;         ///< of the list
+    std::uint32_t words = 0;         ///< lanes of each mask, by 64
+    bool has_sections = false;       ///< shared ones (docs/shared.md)
+    bool has_live = false;           ///< it is kept who was relevant
+    std::uint64_t first_item = 0;    ///< of the list
+    std::uint64_t updated = 0;       ///< [words] lanes with an update, and nothing more
+    std::uint64_t live = 0;          ///< [words] lanes that were relevant
+    std::uint64_t sectioned = 0;     ///< [words] lanes of which sections told
+};
+
+class PacketRecords {
+  public:
+    bool empty() const noexcept { return records_.empty(); }
+    std::size_t size() const noexcept { return records_.size(); }
+    const PacketRecord& oldest() const noexcept { return records_[records_.begin()]; }
+    const PacketRecord& newest() const noexcept { return records_[records_.end() - 1]; }
+
+    /// The newest from now on. Nothing has been told; the reference lasts until the next one.
+    PacketRecord& begin(std::uint32_t sequence, Tick tick, std::size_t words) {
+        PacketRecord record;
+        record.sequence = sequence;
+        record.tick = tick;
+        record.words = static_cast<std::uint32_t>(words);
+        record.first_item = items_.end();
+        record.updated = words_.end();
+        for (std::size_t w = 0; w < words; ++w) words_.push(0);
+        records_.push(record);
+        return records_[records_.end() - 1];
+    }
+    // Of the newest: what it told.
+    void add(PacketRecord& record, SentItem item) {
+        const std::uint32_t flags = (item.has_motions ? 1U : 0U) << as_bits;
+        items_.push(item.lane << (as_bits + 1) | flags | static_cast<std::uint32_t>(item.as));
+        ++record.items;
+    }
+    void add_updates(const PacketRecord& record, std::size_t word, std::uint64_t lanes) noexcept {
+        words_[record.updated + word] |= lanes;
+    }
+    /// `mask(word)`: who was relevant.
+    template <class Mask>
+    void keep_live(PacketRecord& record, Mask&& mask) {
+        record.has_live = true;
+        record.live = words_.end();
+        for (std::size_t w = 0; w < record.words; ++w) words_.push(mask(w));
+    }
+    template <class Mask>
+    void add_sections(PacketRecord& record, Mask&& mask) {
+        record.has_sections = true;
+        record.sectioned = words_.end();
+        for (std::size_t w = 0; w < record.words; ++w) words_.push(mask(w));
+    }
+    void drop_oldest() noexcept {
+        const PacketRecord& next_to = oldest();
+        items_.drop_before(next_to.first_item + next_to.items);
+        const std::uint64_t masks = 1U + (next_to.has_live ? 1U : 0U) + (next_to.has_sections ? 1U : 0U);
+        words_.drop_before(next_to.updated + masks * next_to.words);
+        records_.drop_before(records_.begin() + 1);
+        if (!records_.empty()) return;
+        records_.clear();
+        items_.clear();
+        words_.clear();
+    }
+
+    std::uint64_t updated(const PacketRecord& record, std::size_t word) const noexcept {
+        return word < record.words ? words_[record.updated + word] : 0;
+    }
+    std::uint64_t live(const PacketRecord& record, std::size_t word) const noexcept {
+        return record.has_live && word < record.words ? words_[record.live + word] : 0;
+    }
+    std::uint64_t sectioned(const PacketRecord& record, std::size_t word) const noexcept {
+        return record.has_sections && word < record.words ? words_[record.sectioned + word] : 0;
+    }
+    /// visit(SentItem), those of the list, in the order of the packet.
+    template <class Visit>
+    void for_each_item(const PacketRecord& record, Visit&& visit) const {
+        for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
+            const std::uint32_t item = items_[at];
+            visit(SentItem{item >> (as_bits + 1),
+                           static_cast<SentAs>(item & ((1U << as_bits) - 1)),
+                           (item >> as_bits & 1U) != 0});
+        }
+    }
+    /// visit(record), from the newest to the oldest, until it says false.
+    template <class Visit>
+    void for_each_back(Visit&& visit) const {
+        for (auto at = records_.end(); at != records_.begin() && visit(records_[at - 1]); --at) {
+        }
+    }
+
+    /// Where the next record goes.
+    void prefetch_end(std::size_t words) const noexcept {
+        records_.prefetch_end(1);
+        words_.prefetch_end(words);
+    }
+    std::size_t memory_bytes() const noexcept {
+        return records_.memory_bytes() + items_.memory_bytes() + words_.memory_bytes();
+    }
+
+  private:
+    static constexpr unsigned as_bits = 2;
+
+    Fifo<PacketRecord> records_;
+    Fifo<std::uint32_t> items_;  ///< of all records: lane, has_motions and SentAs
+    Fifo<std::uint64_t> words_;  ///< of all records: their masks
+};
+
+}  // namespace purview

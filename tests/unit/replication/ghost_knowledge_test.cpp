@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the table of ghosts believes that an observer has, beside an observer who has nothing but what
+// arrived, on a line that loses. A value is the tick in which it changed.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "replication/ghost_table.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t entities = 90;
+constexpr Tick round_trip_max = 4;
+constexpr std::size_t fields = 3;
+
+using Values = std::array<Tick, fields>;
+
+struct Told {
+    LocalId lane;
+    SentAs as;
+    std::uint32_t entity;
+    Values values{};  ///< 0: not told
+    bool is_section = false;
+};
+struct Packet {
+    std::uint32_t sequence;
+    Tick tick;
+    std::vector<Told> told;
+};
+
+/// What arrived at the observer, under local ids.
+struct Copy {
+    std::uint32_t entity = ~0U;
+    bool is_held = false;  ///< or it is a copy that is kept
+    Values values{};
+};
+
+class Line {
+  public:
+    explicit Line(std::uint64_t seed)
+        : random_(seed),
+          loss_(random_.below(3) == 0 ? 0 : random_.between(0.05F, 0.5F)),
+          has_sections_(random_.below(2) == 0),
+          is_tight_(random_.below(2) == 0),
+          values_(entities, Values{1, 1, 1}) {}
+
+    void run(Tick ticks) {
+        for (now_ = 2; now_ < ticks; ++now_) tick(random_.below(6) != 0, loss_);
+        // At rest all of it arrives.
+        is_tight_ = false;
+        for (Tick i = 0; i < 3 * round_trip_max; ++i, ++now_) tick(false, 0);
+        for (const auto& [lane, copy] : copies_) {
+            if (ghosts_.is_live(lane)) REQUIRE(copy.values == values_[copy.entity]);
+        }
+        for (std::uint32_t e = 0; e < entities; ++e) {
+            const LocalId lane = ghosts_.find(id(e));
+            REQUIRE((lane != no_local_id) == relevant_.contains(e));
+            if (lane == no_local_id) continue;
+            REQUIRE(!ghosts_.is_pending(lane));
+            REQUIRE((copies_.contains(lane) && copies_[lane].is_held));
+        }
+    }
+    std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0;
+
+  private:
+    static EntityId id(std::uint32_t entity) { return make_entity_id(entity, 1); }
+
+    void tick(bool is_busy, float loss) {
+        hear(loss);
+        if (is_busy) come_and_go();
+        ghosts_.begin_tick(now_);
+        ghosts_.drop_lingering(now_, [](LocalId) {});
+        Bitset changed(128);
+        for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
+            if (random_.below(5) != 0) continue;
+            changed.set(e);
+            for (std::size_t f = random_.below(fields); f < fields; f += 1 + random_.below(3))
+                values_[e][f] = now_;
+        }
+        std::vector<std::uint64_t> covered;
+        if (has_sections_ && random_.below(2) == 0) {
+            for (std::size_t w = 0; w < ghosts_.live().size(); ++w)
+                covered.push_back(ghosts_.live()[w] & (random_.next() | random_.next()));
+        }
+        std::vector<std::uint64_t> before;
+        for (std::size_t w = 0; w < ghosts_.pending().size(); ++w)
+            before.push_back(ghosts_.pending()[w]);
+        const auto always = [](LocalId) { return true; };
+        ghosts_.gather(changed, changed, now_, covered, always, always);
+        compare();
+        send(changed, covered, before);
+    }
+
+    void come_and_go() {
+        for (std::uint32_t e = 0; e < entities; ++e) {
+            if (random_.below(60) != 0) continue;
+            if (relevant_.erase(e) != 0) {
+                const Keeping keeping{LeavePolicy::stale, now_ + 20};
+                kept += ghosts_.leave(id(e), Reason::left, random_.below(2) == 0 ? keeping : Keeping{})
+                            ? 1
+                            : 0;
+            } else {
+                resumed += ghosts_.is_lingering(id(e)) ? 1 : 0;
+                ghosts_.enter(id(e), KindId{}, false, now_);
+                relevant_.insert(e);
+            }
+        }
+        for (const std::uint32_t e : relevant_) {
+            if (random_.below(50) == 0) ghosts_.set_owned(id(e), random_.below(2) == 0, now_);
+        }
+    }
+
+    void send(const Bitset& changed, const std::vector<std::uint64_t>& covered,
+              const std::vector<std::uint64_t>& before) {
+        std::vector<std::pair<LocalId, SentAs>> items;
+        std::vector<LocalId> sections;
+        for (LocalId lane = 0; lane < ghosts_.lane_end(); ++lane) {
+            const auto bit = [&](const auto& words) {
+                return (words[lane / 64] >> (lane % 64) & 1U) != 0;
+            };
+            if (bit(ghosts_.needs_leave())) {
+                items.emplace_back(lane, ghosts_.is_kept(lane) ? SentAs::keep : SentAs::leave);
+            } else if (ghosts_.is_pending(lane)) {
+                items.emplace_back(lane,
+                                   ghosts_.needs_enter(lane) ? SentAs::enter : SentAs::update);
+            } else if (lane / 64 < covered.size() && bit(covered) && !bit(before) &&
+                       changed.test(ghosts_.entity_index(lane))) {
+                sections.push_back(lane);
+            }
+        }
+        const bool gives_up = !covered.empty() && random_.below(4) == 0;
+        if (gives_up) ghosts_.give_up_sections();
+        if (random_.below(5) == 0) return;  // nothing this time
+        Packet packet{sequence_++, now_, {}};
+        PacketRecord& record = ghosts_.begin_record(packet.sequence, now_);
+        for (const auto& [lane, as] : items) {
+            if (is_tight_ && random_.below(3) == 0) continue;
+            const Tick since = as == SentAs::enter ? 0 : ghosts_.baseline(lane);
+            Told told{lane, as, ghosts_.entity_index(lane), {}};
+            for (std::size_t f = 0; f < fields; ++f) {
+                const Tick value = values_[told.entity][f];
+                told.values[f] = value > since ? value : 0;
+            }
+            ghosts_.sent(record, lane, as);
+            packet.told.push_back(told);
+        }
+        if (!covered.empty() && !gives_up) {
+            ghosts_.sent_sections(record);
+            for (const LocalId lane : sections) {
+                Told told{lane, SentAs::update, ghosts_.entity_index(lane), {}, true};
+                for (std::size_t f = 0; f < fields; ++f) {
+                    const Tick value = values_[told.entity][f];
+                    told.values[f] = value == now_ ? value : 0;
+                }
+                packet.told.push_back(told);
+            }
+            sectioned += sections.size();
+        }
+        under_way_.push_back(packet);
+    }
+
+    void hear(float loss) {
+        while (!under_way_.empty() &&
+               (random_.below(2) == 0 || under_way_.front().tick + round_trip_max <= now_)) {
+            const Packet packet = under_way_.front();
+            under_way_.pop_front();
+            const bool arrives = !random_.chance(loss);
+            if (arrives) apply(packet);
+            lost += arrives ? 0 : packet.told.size();
+            const PacketRecord* record = ghosts_.oldest_with_sections(packet.sequence);
+            if (record != nullptr && !arrives) {
+                ghosts_.lost_sections(*record, [&](LocalId lane) {
+                    const Values& values = values_[ghosts_.entity_index(lane)];
+                    return std::find(values.begin(), values.end(), record->tick) != values.end();
+                });
+            }
+            ghosts_.resolve(packet.sequence, arrives);
+        }
+    }
+
+    void apply(const Packet& packet) {
+        for (const Told& told : packet.told) {
+            Copy& copy = copies_[told.lane];
+            switch (told.as) {
+                case SentAs::enter:
+                    copy = {told.entity, true, told.values};
+                    break;
+                case SentAs::update:
+                    if (copy.entity != told.entity || (told.is_section && !copy.is_held)) break;
+                    copy.is_held = true;  // of a copy: it goes on
+                    for (std::size_t f = 0; f < fields; ++f)
+                        if (told.values[f] != 0) copy.values[f] = told.values[f];
+                    break;
+                case SentAs::keep:
+                    copy.is_held = false;
+                    break;
+                case SentAs::leave:
+                    break;
+            }
+            if (told.as == SentAs::leave) copies_.erase(told.lane);
+        }
+    }
+
+    /// Whatever the table takes for granted has arrived.
+    void compare() {
+        for (const std::uint32_t e : relevant_) {
+            const LocalId lane = ghosts_.find(id(e));
+            REQUIRE(lane != no_local_id);
+            if (!ghosts_.is_held(lane) || ghosts_.is_away(lane)) continue;
+            const auto copy = copies_.find(lane);
+            REQUIRE(copy != copies_.end());
+            REQUIRE(copy->second.entity == e);
+            for (std::size_t f = 0; f < fields; ++f) {
+                if (values_[e][f] > ghosts_.baseline(lane)) continue;
+                REQUIRE(copy->second.values[f] == values_[e][f]);
+                ++compared;
+            }
+        }
+    }
+
+    SplitMix random_;
+    float loss_;
+    bool has_sections_;
+    bool is_tight_;
+    GhostTable ghosts_;
+    Tick now_ = 1;
+    std::uint32_t sequence_ = 1;
+    std::vector<Values> values_;  ///< by entity
+    std::set<std::uint32_t> relevant_;
+    std::deque<Packet> under_way_;
+    std::map<LocalId, Copy> copies_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "replication: an observer has what the table believes, and in the end all of it, whatever is "
+    "lost, waits, comes back or goes in sections (O29 N29)") {
+    std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        CAPTURE(seed);
+        Line line(seed);
+        line.run(400);
+        lost += line.lost;
+        sectioned += line.sectioned;
+        kept += line.kept;
+        resumed += line.resumed;
+        compared += line.compared;
+    }
+    CHECK(lost > 20'000);
+    CHECK(sectioned > 2'000);
+    CHECK(kept > 1'000);
+    CHECK(resumed > 300);
+    CHECK(compared > 1'000'000);
+}
+
+}  // namespace purview::test
