@@ -85,6 +85,7 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
         return true;
     });
     block.of.behind |= lanes;
+    note_exception(word);
 }
 
 /// Since when the fresh ones wait.
@@ -177,6 +178,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     set(&LaneWords::live, lane);
     set(&LaneWords::needs_enter, lane);
     set(&LaneWords::behind, lane);
+    note_exception(lane / bits_per_word);
     want(lane, now);
     ++live_count_;
     lane_of_[index_of(entity)] = lane;
@@ -337,10 +339,14 @@ void GhostTable::give_up_sections() noexcept {
 
 void GhostTable::delivered(const PacketRecord& record) {
     records_.for_each_item(record, [&](SentItem item) { delivered_item(record, item); });
+    const bool is_exact = blocks_.size() <= bits_per_word;
     for (std::size_t w = 0; w < record.words; ++w) {
+        const std::uint64_t bit = std::uint64_t{1} << (w % bits_per_word);
+        if ((exceptions_ & bit) == 0) continue;
         const LaneWords& of = blocks_[w].of;
         for_each_bit(records_.updated(record, w) & (of.behind | of.special), w * bits_per_word,
                      [&](std::size_t lane) { delivered_update(record, static_cast<LocalId>(lane)); });
+        if (is_exact && (of.behind | of.special) == 0) exceptions_ &= ~bit;
     }
     if (record.has_live) report(record);
 }

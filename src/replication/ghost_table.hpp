@@ -460,6 +460,9 @@ class GhostTable {
         return blocks_[lane / bits_per_word].times[lane % bits_per_word];
     }
     bool is_fresh(LocalId lane) const noexcept { return test(&LaneWords::fresh, lane); }
+    void note_exception(std::size_t word) noexcept {
+        exceptions_ |= std::uint64_t{1} << (word % bits_per_word);
+    }
     void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
     void write_waits(std::size_t word) noexcept;
     /// The lane, which is behind and not fresh any more.
@@ -481,6 +484,7 @@ class GhostTable {
     /// Something of it is of now.
     LaneSpecial& special_now(LocalId lane) noexcept {
         set(&LaneWords::special, lane);
+        note_exception(lane / bits_per_word);
         return special_[lane];
     }
     /// It does not wait any more, as of this tick.
@@ -529,6 +533,9 @@ class GhostTable {
     Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
     PacketRecords records_;
     std::vector<std::uint64_t> sectioned_;  ///< lanes of which this tick's sections tell
+    /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does not
+    /// have to be looked at.
+    std::uint64_t exceptions_ = 0;
     bool keeps_reports_ = false;
     HeldReport held_report_;
     LaneMotions motions_;
