@@ -353,7 +353,8 @@ void ClientData::tick(Micros now) {
 }
 
 void ClientData::send_data(Micros now) {
-    if (!may_send(link_, sent_at_, now, def.session_timeout_ms)) return;
+    const auto sent_at = [&](std::uint32_t number) { return sent_at_[number % sent_at_.size()]; };
+    if (!may_send(link_, sent_at, now, def.session_timeout_ms)) return;
     std::array<std::byte, datagram_bytes_max> bytes{};
     BitWriter out(bytes);
     out.bits(0, seal_bytes * 8);

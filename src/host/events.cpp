@@ -44,6 +44,7 @@ void ServerData::tell_disconnected(const Session& session) {
 /// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
     GhostTable& ghosts = session.ghosts;
+    ghosts.begin_tick(tick_number);
     const bool is_told = session.state != Session::State::probe;
     const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
         if (is_told) events.push_back({session.observer, entity, kind, reason, copy});

@@ -57,7 +57,8 @@ bool ServerData::next_datagram(OutgoingDatagram& out) {
 }
 
 bool ServerData::may_send(const Session& session) const noexcept {
-    return purview::may_send(session.link, session.sent_at, last_now_, def.session_timeout_ms);
+    const auto sent_at = [&](std::uint32_t number) { return session.sent_in(number).at; };
+    return purview::may_send(session.link, sent_at, last_now_, def.session_timeout_ms);
 }
 
 ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
@@ -92,8 +93,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const bool has_calls = write_calls(session, sequence, out);
     if (joined) write_input_state(session, out);
     PURVIEW_ASSERT(out.ok());
-    session.sent_at[sequence % session.sent_at.size()] = now;
-    session.sent_tick[sequence % session.sent_tick.size()] = tick_number;
+    session.sent_in(sequence) = {now, tick_number};
     seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
     return {out.bytes_written(), has_fragments || has_calls};
 }

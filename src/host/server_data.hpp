@@ -94,6 +94,11 @@ class ServerData {
     static constexpr std::size_t sessions_at_a_time = 8;
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
     void prefetch_lanes(std::size_t first) const noexcept;
+    /// Where all of them are gone through one after the other.
+    static constexpr std::size_t sessions_ahead = 4;
+    void prefetch_session(std::size_t number) const noexcept {
+        if (number < sessions.size()) sessions[number]->prefetch_front();
+    }
     void gather(SessionGroup group);
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
     void prioritise(SessionGroup group);

@@ -59,6 +59,7 @@ void ServerData::decide_interest() {
     events = events_of_gone_;  // not swapped: one of the two keeps the room that a tick needs
     events_of_gone_.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
+        prefetch_session(i + sessions_ahead);
         prefetch_events(i);
         const auto& session = sessions[i];
         if (session->observer == ObserverId::none) continue;
@@ -86,7 +87,10 @@ void ServerData::diff() {
 /// What gather looks through of the sessions that come next.
 void ServerData::prefetch_lanes(std::size_t first) const noexcept {
     const std::size_t end = std::min(first + sessions_at_a_time, sessions.size());
-    for (std::size_t i = first; i < end; ++i) sessions[i]->ghosts.prefetch_lanes();
+    for (std::size_t i = first; i < end; ++i) {
+        sessions[i]->prefetch_front();
+        sessions[i]->ghosts.prefetch_lanes();
+    }
 }
 
 void ServerData::gather_changes(Session& session, std::span<const std::uint64_t> covered) {
@@ -103,7 +107,6 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
 void ServerData::gather(SessionGroup group) {
     const ReplicationInput input = replication_input();
     for (const auto& session : group) {
-        session->ghosts.begin_tick(tick_number);
         decide_audiences(*session);
         plan_sections(*session);
         gather_changes(*session, session->shared.covered());
@@ -139,10 +142,11 @@ void ServerData::encode(SessionGroup group, Micros now) {
         if (session->state == Session::State::closing) continue;
         if (session->state == Session::State::probe) {
             encode_probe(*session);
-            continue;
+        } else {
+            encode_session(*session, now);
+            drop_unreliable(*session);
         }
-        encode_session(*session, now);
-        drop_unreliable(*session);
+        session->ghosts.end_tick();
     }
 }
 

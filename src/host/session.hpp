@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,66 +47,76 @@ struct Session {
         probe,
         closing,  ///< over; the game is told in the next tick
     };
+    /// One of its packets that is under way.
+    struct Sent {
+        Micros at = 0;
+        Tick tick = 0;
+    };
+
+    // What every tick and every packet looks at stands side by side, and first.
     State state = State::accepted;
-    Address address;
-    std::uint64_t connection_id = 0;
-    std::uint64_t nonce = 0;
     Role role = Role::spectator;
-    std::string name;
+    enum class View : std::uint8_t { none, loading, complete } view = View::none;
+    bool keep_held_reports = false;  ///< an operator watches: what the client held after each packet
     ObserverId observer = ObserverId::none;
+    std::uint32_t silent_ticks = 0;       ///< ticks without a packet to it
+    Tick told_tick = 0;                   ///< of the last snapshot to it
+    std::uint32_t rules_seen = 0;         ///< their revision, in the last tick (set_paces)
+    LastPlan last_plan;
+    SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
+    std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
+    EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
+    std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
+    Micros last_heard = 0;
+    Micros last_delivered = 0;  ///< when it was last heard that something had arrived
+    std::uint64_t connection_id = 0;
+    Address address;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    Tick newest_delivered_tick = 0;
+    std::uint32_t rtt_us = 0;
+    std::uint32_t next_command = 1;  ///< first command number not taken yet
 
     PacketLink link;
     StreamSender stream_out;
     StreamReceiver stream_in;
-    GhostTable ghosts;
-    EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
-    LastPlan last_plan;
-    std::uint32_t rules_seen = 0;  ///< their revision, in the last tick (set_paces)
-    SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
-    SharedReader shared;
     RpcOutbox calls_out;
     RpcInbox calls_in;
-    std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
-    Tick newest_delivered_tick = 0;
+    GhostTable ghosts;
+    SharedReader shared;
+    std::array<Sent, PacketLink::under_way_max> sent{};  ///< [number % size]
+
+    std::uint64_t nonce = 0;
+    std::string name;
+    Micros created = 0;
+    std::optional<Micros> refused_at;  ///< by the game
+    std::uint32_t malformed = 0;
     std::uint32_t calls_refused = 0;  ///< within the window that began with refused_since
     Tick refused_since = 0;
-
-    Micros created = 0;
-    Micros last_heard = 0;
-    std::optional<Micros> refused_at;  ///< by the game
-    Micros last_delivered = 0;         ///< when it was last heard that something had arrived
-    std::uint32_t malformed = 0;
-    std::uint32_t silent_ticks = 0;   ///< ticks without a packet to it
-    Tick told_tick = 0;               ///< of the last snapshot to it
-    std::uint32_t next_command = 1;   ///< first command number not taken yet
-    std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
-
-    /// Ghosts of its first tick that it may not have yet, a bit a lane; empty and no flag: all have
-    /// arrived.
-    Bitset first_view;
-    enum class View : std::uint8_t { none, loading, complete } view = View::none;
-
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t bytes_received = 0;
     std::uint64_t packets_lost = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
-    std::uint32_t rtt_us = 0;
-    // By packet number, of those that are under way.
-    std::array<Micros, PacketLink::under_way_max> sent_at{};
-    std::array<Tick, PacketLink::under_way_max> sent_tick{};
-    /// For an operator who watches: what the client held after each packet.
-    bool keep_held_reports = false;
+    /// Ghosts of its first tick that it may not have yet, a bit a lane; empty and no flag: all have
+    /// arrived.
+    Bitset first_view;
     std::vector<HeldReport> held_reports;
 
+    Sent& sent_in(std::uint32_t sequence) noexcept { return sent[sequence % sent.size()]; }
+    const Sent& sent_in(std::uint32_t sequence) const noexcept {
+        return sent[sequence % sent.size()];
+    }
+    /// What a tick looks at first, some sessions ahead.
+    void prefetch_front() const noexcept {
+        const auto* const front = reinterpret_cast<const char*>(this);
+        const auto* const end = reinterpret_cast<const char*>(&link);
+        for (const char* at = front; at < end; at += cache_line_bytes) prefetch_line(at);
+    }
     /// What is noted of the next packet, some time before it is written.
     void prefetch_packet() const noexcept {
         const std::uint32_t sequence = link.next_sequence();
         link.prefetch_header();
         ghosts.prefetch_record();
-        prefetch_line(&sent_at[sequence % sent_at.size()]);
-        prefetch_line(&sent_tick[sequence % sent_tick.size()]);
-        prefetch_line(&bytes_sent);
+        prefetch_line(&sent_in(sequence));
     }
 };
 

@@ -114,12 +114,10 @@ void ServerData::resolve(Session& session, DeliveryNotice notice, Micros now) {
     }
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
+        const Session::Sent& sent = session.sent_in(notice.sequence);
         session.last_delivered = now;
-        session.newest_delivered_tick =
-            std::max(session.newest_delivered_tick,
-                     session.sent_tick[notice.sequence % session.sent_tick.size()]);
-        const Micros sent = session.sent_at[notice.sequence % session.sent_at.size()];
-        const auto sample = static_cast<std::uint32_t>(now > sent ? now - sent : 0);
+        session.newest_delivered_tick = std::max(session.newest_delivered_tick, sent.tick);
+        const auto sample = static_cast<std::uint32_t>(now > sent.at ? now - sent.at : 0);
         session.rtt_us = session.rtt_us == 0 ? sample : (session.rtt_us * 7 + sample) / 8;
     } else {
         ++session.packets_lost;
@@ -321,6 +319,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
     // The game may add a probe when it is called.
     const std::size_t count = sessions.size();
     for (std::size_t i = 0; i < count; ++i) {
+        prefetch_session(i + sessions_ahead);
         Session& session = *sessions[i];
         switch (session.state) {
             case Session::State::probe:
@@ -354,6 +353,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
             mark_closed(session, CloseReason::timeout, true);
     }
     for (std::size_t i = 0; i < count; ++i) {
+        prefetch_session(i + sessions_ahead);
         Session& session = *sessions[i];
         if (session.state == Session::State::joined) run_commands(server, session);
         if (session.state == Session::State::joined) run_inputs(server, session);

@@ -45,15 +45,14 @@ void PacketLink::note_accepted(std::uint32_t sequence) noexcept {
 }
 
 PacketLink::Verdict PacketLink::read_header(BitReader& in) {
-    header_ = Header{};
     header_.sequence = complete(newest_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
+    header_.newest = 0;
     if (in.boolean()) {
         header_.newest =
             complete(resolved_ + 1, static_cast<std::uint16_t>(in.bits(sequence_bits)));
         const auto count = static_cast<std::uint32_t>(in.varint_max(under_way_max));
-        for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-            if (in.boolean()) header_.status[i / 64] |= std::uint64_t{1} << (i % 64);
-        }
+        for (std::uint32_t first = 0; first < count && in.ok(); first += 64)
+            header_.status[first / 64] = in.bits(std::min(count - first, 64U));
         // It speaks of what was never sent, or leaves a gap: no honest peer writes that.
         if (!PURVIEW_GUARD(acknowledgement, header_.newest < next_) || header_.newest == 0)
             in.fail();

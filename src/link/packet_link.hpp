@@ -74,7 +74,7 @@ class PacketLink {
     struct Header {
         std::uint32_t sequence = 0;
         std::uint32_t newest = 0;  ///< of ours, that the other side has accepted; 0: none
-        std::uint64_t status[under_way_max / 64 + 1] = {};
+        std::uint64_t status[under_way_max / 64 + 1] = {};  ///< as many bits as it has
     };
 
     static constexpr std::size_t history_words = 64;  // 4,096 numbers, four times what is needed
@@ -87,8 +87,8 @@ class PacketLink {
     std::uint32_t newest_ = 0;
     std::uint32_t told_ = 0;       ///< newest_ as told by the last packet sent
     std::uint32_t confirmed_ = 0;  ///< newest_ that the other side is known to have been told
+    Header header_;                ///< read last
     std::uint64_t history_[history_words] = {};
-    Header header_;
 };
 
 }  // namespace purview

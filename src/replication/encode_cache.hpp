@@ -90,6 +90,8 @@ class EncodeCache {
             encoded.offset_bytes, std::max(words_for(encoded.bits), body_words_min) * word_bytes);
     }
     static constexpr std::size_t body_words_min = 2;
+    /// Where offsets are counted from; until the next encoding.
+    const std::byte* bodies() const noexcept { return bytes_.data(); }
     /// Of what is shared.
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }

@@ -60,10 +60,28 @@ void GhostTable::free_lane(LocalId lane) noexcept {
 void GhostTable::begin_tick(Tick now) noexcept {
     if (tick_ == now) return;
     give_up_sections();
-    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+    for (std::size_t w = 0; has_fresh_ && w < blocks_.size(); ++w) {
         if (blocks_[w].of.fresh != 0) write_waits(w);
     }
+    has_fresh_ = false;
     tick_ = now;
+}
+
+void GhostTable::end_tick() noexcept {
+    if (!has_fresh_) return;
+    has_fresh_ = std::any_of(blocks_.begin(), blocks_.end(),
+                             [](const LaneBlock& block) { return block.of.fresh != 0; });
+}
+
+Tick GhostTable::entered_tick(LocalId lane) const noexcept {
+    Tick tick = 0;
+    records_.for_each_back([&](const PacketRecord& record) {
+        records_.for_each_item(record, [&](SentItem item) {
+            if (item.lane == lane && item.as == SentAs::enter) tick = record.tick;
+        });
+        return tick == 0;
+    });
+    return tick;
 }
 
 /// From now on it is written down what the observer has of these lanes, which are not behind. While
@@ -75,6 +93,11 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     for_each_bit(lanes, 0, [&](std::size_t i) {
         block.times[i].baseline = known;
         block.times[i].unheard_since = 0;
+    });
+    for_each_bit(lanes & ~block.of.held, 0, [&](std::size_t i) {  // its enter is under way, or waits
+        LaneTimes& times = block.times[i];
+        times.baseline = entered_tick(static_cast<LocalId>(word * bits_per_word + i));
+        times.sent = std::max(times.sent, times.baseline);
     });
     std::uint64_t older = lanes;  // than what has been looked at
     records_.for_each_back([&](const PacketRecord& record) {
@@ -102,6 +125,7 @@ void GhostTable::write_waits(std::size_t word) noexcept {
 
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
+    if (is_fresh(lane) && now == tick_) return;  // it does
     LaneTimes& times = written(lane);
     if (!is_pending(lane)) waiting_of(lane) = times.pending_since = now;
     if (times.unheard_since == 0) times.unheard_since = now;
@@ -171,15 +195,14 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     block.index[lane % bits_per_word] = index_of(entity);
     block.kind[lane % bits_per_word] = kind;
     if (has_weights_) set_weight(lane, 1);
-    times_of(lane) = {};
     special_[lane] = nothing_special;  // copied: one that is made by parts is waited for
     special_[lane].entity = entity;
     special_[lane].owned = owned;
-    set(&LaneWords::live, lane);
-    set(&LaneWords::needs_enter, lane);
-    set(&LaneWords::behind, lane);
-    note_exception(lane / bits_per_word);
-    want(lane, now);
+    begin_tick(now);
+    for (const Mask mask :
+         {&LaneWords::live, &LaneWords::needs_enter, &LaneWords::pending, &LaneWords::fresh})
+        set(mask, lane);
+    has_fresh_ = true;
     ++live_count_;
     lane_of_[index_of(entity)] = lane;
     return lane;
@@ -282,13 +305,17 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     if (!motions.empty()) motions_.sent(lane, record.tick, motions);
     LaneWords& of = blocks_[word].of;
     LaneTimes& times = times_of(lane);
-    PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
-    times.sent = record.tick;
+    const bool is_plain = as == SentAs::enter && motions.empty() &&
+                          ((of.behind | of.special | of.paced) & bit) == 0;
+    if (!is_plain) {
+        PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
+        times.sent = record.tick;
+    }
     if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
     if (as == SentAs::enter) {
         of.needs_enter &= ~bit;
         of.ever_sent |= bit;
-        times.baseline = record.tick;
+        if ((of.behind & bit) != 0) times.baseline = record.tick;
     } else if (as != SentAs::update) {
         of.needs_leave &= ~bit;
         return;
@@ -333,6 +360,7 @@ void GhostTable::give_up_sections() noexcept {
         const std::uint64_t lanes = sectioned_[w] & of.live & ~of.pending;
         of.pending |= lanes;
         of.fresh |= lanes;
+        has_fresh_ |= lanes != 0;
     }
     sectioned_.clear();
 }
@@ -361,7 +389,7 @@ void GhostTable::delivered_item(const PacketRecord& record, SentItem item) {
         case SentAs::enter:
             set(&LaneWords::held, lane);
             cover(lane, record.tick);
-            heard(lane, record);
+            if (test(&LaneWords::behind, lane)) heard(lane, record);
             break;
         case SentAs::update:
             delivered_update(record, lane);
@@ -421,7 +449,7 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
     if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
     // Whatever was sent since had all of it, but may be lost, too.
     if (item.as == SentAs::update && is_live(lane)) (void)written(lane);
-    if (sent_tick(lane) != record.tick && item.as != SentAs::enter) return;
+    if (item.as != SentAs::enter && sent_tick(lane) != record.tick) return;
     switch (item.as) {
         case SentAs::enter:
             if (!PURVIEW_GUARD(relevance_of_lost, is_live(lane))) break;

@@ -210,6 +210,8 @@ class GhostTable {
     const LaneMotions& motions() const noexcept { return motions_; }
     /// A new tick: of what was not sent in the last one it is written down since when it waits.
     void begin_tick(Tick now) noexcept;
+    /// Nothing more is sent in this one.
+    void end_tick() noexcept;
     /// Everything that was sent in this tick or before has a known fate.
     Tick resolved_tick() const noexcept {
         const Tick unknown = records_.empty() ? tick_ : records_.oldest().tick;
@@ -307,7 +309,8 @@ class GhostTable {
     Tick baseline(LocalId lane) const noexcept { return baseline(lane, resolved_tick()); }
     /// Where many are asked for.
     Tick baseline(LocalId lane, Tick resolved) const noexcept {
-        return test(&LaneWords::behind, lane) ? times_of(lane).baseline : resolved;
+        if (test(&LaneWords::behind, lane)) return times_of(lane).baseline;
+        return is_held(lane) ? resolved : entered_tick(lane);
     }
     /// Of the last change of owner or of what is told; 0: the baseline covers it.
     Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
@@ -463,6 +466,8 @@ class GhostTable {
     void note_exception(std::size_t word) noexcept {
         exceptions_ |= std::uint64_t{1} << (word % bits_per_word);
     }
+    /// Of the newest packet under way with its enter; 0: none.
+    Tick entered_tick(LocalId lane) const noexcept;
     void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
     void write_waits(std::size_t word) noexcept;
     /// The lane, which is behind and not fresh any more.
@@ -524,7 +529,8 @@ class GhostTable {
     std::uint32_t revision_ = 1;
     std::uint32_t used_count_ = 0;
     std::uint32_t live_count_ = 0;
-    Tick tick_ = 0;  ///< the last one that was gathered
+    Tick tick_ = 0;           ///< the one that has begun last
+    bool has_fresh_ = false;  ///< some lane may be fresh
     Tick longest_wait_ = 0;
     bool has_weights_ = false;                 ///< some may not be 1
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
@@ -614,6 +620,7 @@ void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, 
             });
         of.pending |= wanted;
         of.fresh |= wanted;
+        has_fresh_ |= wanted != 0;
         for_each_bit(wanted & of.behind, 0, [&](std::size_t i) { prefetch_line(&block.times[i]); });
     }
 }

@@ -16,12 +16,13 @@ inline constexpr unsigned rice_parameter_max = 14;
 
 /// The one that codes them in the fewest bits; of several the least.
 inline unsigned best_rice(std::span<const std::uint32_t> distances) noexcept {
-    std::uint64_t sum = 0;
+    // They add up to less than there are local ids, or ranks: 32 bits hold it.
+    std::uint32_t sum = 0;
     for (const std::uint32_t distance : distances) sum += distance;
     const auto bits_with = [&](unsigned k) {
-        std::uint64_t bits = std::uint64_t{distances.size()} * (1 + k);
-        for (const std::uint32_t distance : distances) bits += distance >> k;
-        return bits;
+        std::uint32_t quotients = 0;
+        for (const std::uint32_t distance : distances) quotients += distance >> k;
+        return std::uint64_t{distances.size()} * (1 + k) + quotients;
     };
     // From that of the mean downhill: the cost is convex in k.
     unsigned best = static_cast<unsigned>(std::clamp<int>(

@@ -354,17 +354,20 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
 /// Most of what there is to write.
 void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
                  std::span<const PlainUpdate> updates, unsigned k, BitWriter& out) {
+    constexpr std::uint32_t ones_max = 32;  // of a code that goes with its body
+    const std::byte* const bodies = input.cache.bodies();
     BitWriter writer = out;
     for (std::size_t i = 0; i < updates.size(); ++i) {
         const PlainUpdate& update = updates[i];
+        const std::byte* const body = bodies + update.body.offset_bytes;
         const std::uint32_t ones = plan.distances[i] >> k;
-        if (ones < 32) [[likely]] {
-            const std::uint32_t low = plan.distances[i] & ((1U << k) - 1);
-            writer.code_and_bits(std::uint64_t{low} << (ones + 1) | ((std::uint64_t{1} << ones) - 1),
-                                 ones + 1 + k, input.cache.bytes(update.body), update.body.bits);
+        const std::uint64_t low = plan.distances[i] & ((1U << k) - 1);
+        if (ones < ones_max) [[likely]] {
+            writer.code_and_bits(low << (ones + 1) | ((std::uint64_t{1} << ones) - 1), ones + 1 + k,
+                                 body, update.body.bits);
         } else {
             writer.rice(plan.distances[i], k);
-            writer.copy_bits(input.cache.bytes(update.body), update.body.bits);
+            writer.code_and_bits(0, 0, body, update.body.bits);
         }
         if (update.item == PlainUpdate::no_item) continue;
         const SnapshotItem& item = plan.items[update.item];

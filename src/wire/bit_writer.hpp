@@ -120,19 +120,19 @@ class BitWriter {
         }
         bits(word & ((std::uint64_t{1} << count) - 1), static_cast<unsigned>(count));
     }
-    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits of `data`, which has whole
-    /// words, two at least, with zeros behind the last bit. The same as bits and copy_bits, for what
-    /// there is most of.
-    void code_and_bits(std::uint64_t code, unsigned code_bits, std::span<const std::byte> data,
+    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits at `data`, where there are
+    /// whole words, two at least, with zeros behind the last bit. The same as bits and copy_bits, for
+    /// what there is most of.
+    void code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
                        unsigned count) noexcept {
+        PURVIEW_ASSERT(code_bits < 48);
         const std::size_t byte = bits_ / 8;
         if (count > 128 || byte + 2 * word_bytes >= words_end_) {
-            bits(code, code_bits);
-            return copy_bits(data, count);
+            *this = with_code_and_bits(*this, code, code_bits, data, count);
+            return;
         }
-        PURVIEW_ASSERT(code_bits < 48 && data.size() >= 2 * word_bytes);
-        const unsigned offset = bits_ % 8, before = offset + code_bits;
-        const std::uint64_t low = load_word(data.data()), high = load_word(data.data() + word_bytes);
+        const unsigned offset = bits_ % 8, before = offset + code_bits, end = before + count;
+        const std::uint64_t low = load_word(data), high = load_word(data + word_bytes);
         // Three words of them, of which the last has few bits or none.
         const std::uint64_t first = partial_ | code << offset | low << before;
         const std::uint64_t second = (low >> 1 >> (63 - before)) | high << before;
@@ -141,7 +141,6 @@ class BitWriter {
         store_word(to, first);
         store_word(to + word_bytes, second);
         store_word(to + 2 * word_bytes, third);
-        const unsigned end = before + count;
         const std::uint64_t last = end < 64 ? first : end < 128 ? second : third;
         partial_ = last >> (end % 64 & ~7U);
         bits_ += code_bits + count;
@@ -155,6 +154,14 @@ class BitWriter {
     }
 
   private:
+    [[gnu::noinline]] static BitWriter with_code_and_bits(BitWriter writer, std::uint64_t code,
+                                                          unsigned code_bits,
+                                                          const std::byte* data,
+                                                          unsigned count) noexcept {
+        writer.bits(code, code_bits);
+        writer.copy_bits({data, (count + 63) / 64 * word_bytes}, count);
+        return writer;
+    }
     [[gnu::noinline]] static BitWriter with_last_bits(BitWriter writer, std::uint64_t value,
                                                       unsigned count) noexcept {
         writer.last_bits(value, count);

@@ -99,6 +99,7 @@ class Line {
         ghosts_.gather(changed, changed, now_, covered, always, always);
         compare();
         send(changed, covered, before);
+        if (random_.below(2) == 0) ghosts_.end_tick();
     }
 
     void come_and_go() {
