@@ -16,7 +16,7 @@ namespace purview::bench {
 
 namespace {
 
-constexpr std::uint32_t rounds = 3;
+constexpr std::uint32_t rounds = 6;
 
 struct Thing {
     float x = 0, y = 0;
@@ -162,7 +162,7 @@ class OurSide {
 
 void run(Report& report, const Options& options, Variant variant) {
     if (variant.name.find(options.row) == std::string::npos) return;
-    const std::uint32_t ticks = ticks_of(options, 12, 40), warm_up = 20;
+    const std::uint32_t ticks = ticks_of(options, 6, 20), warm_up = 20;
     variant.scene.ticks = warm_up + rounds * ticks;
     say_progress(variant.name, "workload");
     const ListWorkload workload(variant.scene);
@@ -188,7 +188,7 @@ void run(Report& report, const Options& options, Variant variant) {
     std::vector<double> view_ms;
     Row peer_row;
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress(variant.name, "round " + std::to_string(r + 1) + " of 3");
+        say_progress(variant.name, "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
         ours.turn(ticks, &mine);
         if (!with_peer || !peer.run(ticks, turn)) continue;
         theirs.begin_round();

@@ -47,6 +47,7 @@ struct FieldDef {
     std::uint8_t wire_bits = 0;  ///< derived: at most so many; a reference: beside its ghost's id
     std::uint8_t words = 1;      ///< derived: of 32 bits, as comparisons and digests see it
     bool extrapolated = false;   ///< Schema::extrapolate
+    std::uint32_t largest = ~std::uint32_t{0};  ///< derived: word of its largest number
 };
 
 /// Who is told a component of an entity that is relevant to him (Fusion's ReplicateTo). It decides

@@ -165,7 +165,7 @@ Rotation unpack_rotation(std::uint32_t wire) noexcept {
 
 std::uint32_t nearest_step(double value, double min, double step, std::uint32_t steps) noexcept {
     if (!(value > min)) return 0;
-    const double nearest = std::floor((value - min) / step + 0.5);
+    const double nearest = (value - min) / step + 0.5;  // it is positive: cut off is rounded down
     return nearest >= steps ? steps : static_cast<std::uint32_t>(nearest);
 }
 
@@ -186,9 +186,7 @@ Rotation orientation_in(const OrientationDef& def, const FieldDef& field,
                 def,
                 std::clamp(static_cast<double>(load_integer(field, at)), field.min, field.max));
         case FieldType::quantised: {
-            const auto steps =
-                static_cast<std::uint32_t>(std::llround((field.max - field.min) / field.step));
-            const double step = nearest_step(load<float>(at), field.min, field.step, steps);
+            const double step = nearest_step(load<float>(at), field.min, field.step, field.largest);
             return orientation_of_number(def, field.min + step * field.step);
         }
         default:

@@ -8,6 +8,22 @@
 
 namespace purview {
 
+namespace {
+
+/// Its word is written as it is.
+constexpr bool is_number(FieldType type) noexcept {
+    return type != FieldType::ranged && type != FieldType::text && type != FieldType::reference;
+}
+
+/// By value, so that the compiler may keep a writer in registers.
+[[gnu::noinline]] BitWriter with_words(BitWriter writer, const FieldDef& field,
+                                       const std::uint32_t* words) noexcept {
+    write_words(field, words, writer);
+    return writer;
+}
+
+}  // namespace
+
 void EncodeCache::clear() {
     ++round_;
     entries_.clear();
@@ -46,17 +62,21 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
                 if (wanted != part.fields) out.bits(wanted >> part.first, part.count);
             }
         }
+        const std::uint32_t* const all = fields_->words(entity_index, part.component);
         for_each_bit(wanted & ~layout.references, 0, [&](std::size_t f) {
             const KindField& field = layout.fields[f];
-            const std::uint32_t* words = fields_->words(entity_index, field);
+            const std::uint32_t* words = all + field.word;
 #ifdef PURVIEW_BREAKABLE
+            const std::uint32_t wrong = *words ^ 1U;
             if (break_field_every != 0 && encodings_ % break_field_every == 0 &&
-                field.def->words == 1) {
-                const std::uint32_t wrong = *words ^ 1U;
-                return write_words(*field.def, &wrong, out);
-            }
+                field.def->words == 1)
+                words = &wrong;
 #endif
-            write_words(*field.def, words, out);
+            if (is_number(field.def->type)) {
+                out.bits(*words, field.def->wire_bits);
+            } else {
+                out = with_words(out, *field.def, words);
+            }
         });
     }
     return closed(out);

@@ -44,8 +44,12 @@ class FieldStore {
     const KindLayout& layout(KindId kind) const noexcept { return layouts_[index_of(kind)]; }
     /// The field's words; valid until the next diff.
     const std::uint32_t* words(std::uint32_t entity_index, const KindField& field) const noexcept {
-        const Column& column = columns_[index_of(field.component)];
-        return column.words.data() + std::size_t{entity_index} * column.word_count + field.word;
+        return words(entity_index, field.component) + field.word;
+    }
+    /// Those of all fields of the component.
+    const std::uint32_t* words(std::uint32_t entity_index, ComponentId component) const noexcept {
+        const Column& column = columns_[index_of(component)];
+        return column.words.data() + std::size_t{entity_index} * column.word_count;
     }
     void prefetch(std::uint32_t entity_index, KindId kind) const noexcept {
         for (const KindLayout::Part& part : layout(kind).parts) {

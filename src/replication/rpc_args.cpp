@@ -100,7 +100,7 @@ void read_words(const ComponentDef& def, BitReader& in, std::uint32_t* words) no
         read_words(field, in, words);
         const bool is_nan = field.type == FieldType::real && (*words & 0x7fffffffU) > infinity_bits;
         if (is_nan) *words = canonical_nan;
-        if (field.words == 1) *words = std::min(*words, wire_max(field));
+        if (field.words == 1) *words = std::min(*words, field.largest);
         words += field.words;
     }
 }

@@ -306,7 +306,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
                                      static_cast<std::uint16_t>(part.words), &field});
             if (field.extrapolated) {
                 layout.extrapolated |= bit;
-                layout.fields.back().largest = wire_max(field);
+                layout.fields.back().largest = field.largest;
                 part.bits_max += difference_bits_max;
             }
             part.words += field.words;

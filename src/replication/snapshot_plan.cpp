@@ -270,6 +270,7 @@ class Planner {
         if (!ghosts_.needs_enter(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
         const WorldData& world = input_.world;
+        if (world.is_alone(ghosts_.entity_index(lane))) return true;
         const std::uint32_t root = index_of(world.root_at(ghosts_.entity_index(lane)));
         if (world.members_at(root) == 1) return true;
         world.for_each_in_group(root, [&](EntityId member) {

@@ -204,9 +204,11 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     const SnapshotItem& item = plan.items[at];
     const WorldData& world = input.world;
     const bool is_new = item.packet == 0 && item.type == ItemType::enter;
-    const std::uint32_t root = is_new ? index_of(world.root_at(ghosts.entity_index(item.lane))) : 0;
-    if (!is_new || world.members_at(root) == 1 || input.break_order)
+    const std::uint32_t index = ghosts.entity_index(item.lane);
+    if (!is_new || world.is_alone(index) || input.break_order)
         return choose_one(input, ghosts, plan, at, filling);
+    const std::uint32_t root = index_of(world.root_at(index));
+    if (world.members_at(root) == 1) return choose_one(input, ghosts, plan, at, filling);
     Filling with = filling, alone = filling.emptied();
     bool fits = true, fits_alone = true;
     const auto for_each_new = [&](auto&& visit) {
@@ -293,16 +295,31 @@ std::span<const PlainUpdate> take_run(SnapshotPlan& plan, Filling& filling) {
     return plan.plain;
 }
 
+/// Some bits before they are written: few of them are worth a store of their own.
+struct Bits {
+    std::uint64_t value = 0;
+    unsigned count = 0;
+    void add(std::uint64_t more, unsigned bits) noexcept {
+        value |= more << count;
+        count += bits;
+    }
+};
+
+/// Behind what has been begun of the item.
 void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
-                const KindLayout& layout, const SnapshotItem& item, BitWriter& out) {
-    out.boolean(ghosts.owned(item.lane));
-    const EntityId root = input.world.root_at(ghosts.entity_index(item.lane));
-    const bool whole = PURVIEW_GUARD(whole_groups, input.world.members_at(index_of(root)) == 1 ||
-                                                       is_whole(input, ghosts, root, &plan));
+                const KindLayout& layout, const SnapshotItem& item, Bits head, BitWriter& out) {
+    const WorldData& world = input.world;
+    const std::uint32_t index = ghosts.entity_index(item.lane);
+    const auto is_group_whole = [&] {
+        const EntityId root = world.root_at(index);
+        return world.members_at(index_of(root)) == 1 || is_whole(input, ghosts, root, &plan);
+    };
+    const bool whole = PURVIEW_GUARD(whole_groups, world.is_alone(index) || is_group_whole());
     if (!whole) ghosts.hold_back(item.lane);
-    out.boolean(whole);
-    out.boolean(item.parent != no_local_id);
-    if (item.parent != no_local_id) out.varint(item.parent);
+    const bool has_parent = item.parent != no_local_id;
+    head.add((ghosts.owned(item.lane) ? 1U : 0U) | (whole ? 2U : 0U) | (has_parent ? 4U : 0U), 3);
+    out.bits(head.value, head.count);
+    if (has_parent) out.varint(item.parent);
     for_each_bit(layout.audience, 0, [&](std::size_t part) {
         out.boolean((ghosts.told(item.lane) >> part & 1U) != 0);
     });
@@ -328,21 +345,26 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
     const auto layout = [&]() -> const KindLayout& {
         return input.fields.layout(ghosts.kind(item.lane));
     };
+    Bits head;
     switch (item.type) {
         case ItemType::leave:
-            out.bits(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
-            out.boolean(item.keeps);
+            head.add(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
+            head.add(item.keeps ? 1 : 0, 1);
             if (item.keeps)
-                out.bits(static_cast<std::uint64_t>(ghosts.kept_as(item.lane)), leave_policy_bits);
-            return;
+                head.add(static_cast<std::uint64_t>(ghosts.kept_as(item.lane)), leave_policy_bits);
+            return out.bits(head.value, head.count);
         case ItemType::enter:
-            out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
-            write_link(input, ghosts, plan, layout(), item, out);
+            head.add(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
+            write_link(input, ghosts, plan, layout(), item, head, out);
             break;
         case ItemType::verbose:
-            out.bits(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
-            out.boolean(item.relink);
-            if (item.relink) write_link(input, ghosts, plan, layout(), item, out);
+            head.add(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
+            head.add(item.relink ? 1 : 0, 1);
+            if (item.relink) {
+                write_link(input, ghosts, plan, layout(), item, head, out);
+            } else {
+                out.bits(head.value, head.count);
+            }
             break;
         case ItemType::plain:
             break;

@@ -57,14 +57,13 @@ class BitWriter {
 
     /// Groups of three bits, each followed by "more": 0..7 cost 4 bits, 0..63 cost 8.
     void varint(std::uint64_t value) noexcept {
-        std::uint64_t code = 0;
-        if (value >> 24 == 0) {  // nearly always; no loop whose length no processor guesses
-            for (unsigned group = 0; group < 8; ++group)
-                code |= (value >> (3 * group) & 7) << (4 * group);
+        if (value >> 12 == 0) {  // nearly always; no loop whose length no processor guesses
+            const std::uint64_t groups =
+                (value & 07) | (value & 070) << 1 | (value & 0700) << 2 | (value & 07000) << 3;
             const unsigned more = 4 * ((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 3);
-            const std::uint64_t all_more = 0x8888'8888;
-            return bits(code | (all_more & ((std::uint64_t{1} << more) - 1)), more + 4);
+            return bits(groups | (0x8888 & ((std::uint64_t{1} << more) - 1)), more + 4);
         }
+        std::uint64_t code = 0;
         unsigned count = 0;
         for (;; value >>= 3, count += 4) {
             if (count == 64) {

@@ -138,7 +138,7 @@ void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noex
 }
 
 double relative_origin(const FieldDef& field) noexcept {
-    return field.type == FieldType::quantised ? dequantised_value(field, wire_max(field) / 2) : 0;
+    return field.type == FieldType::quantised ? dequantised_value(field, field.largest / 2) : 0;
 }
 
 Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
@@ -146,24 +146,6 @@ Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
     return field.type == FieldType::rotation
                ? unpack_rotation(*words)
                : orientation_of_number(def, dequantised_value(field, *words));
-}
-
-std::uint32_t wire_max(const FieldDef& field) noexcept {
-    switch (field.type) {
-        case FieldType::boolean:
-            return 1;
-        case FieldType::integer:
-            return static_cast<std::uint32_t>(field.max - field.min);
-        case FieldType::quantised:
-            return static_cast<std::uint32_t>(std::llround((field.max - field.min) / field.step));
-        case FieldType::real:
-        case FieldType::ranged:
-        case FieldType::rotation:
-        case FieldType::text:
-        case FieldType::reference:
-            break;
-    }
-    return 0xffffffffU;
 }
 
 void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept {
@@ -205,7 +187,7 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
             PURVIEW_ASSERT(false);  // more than one word
             return 0;
         case FieldType::quantised:
-            return nearest_step(load<float>(at), field.min, field.step, wire_max(field));
+            return nearest_step(load<float>(at), field.min, field.step, field.largest);
     }
     return 0;
 }
@@ -214,7 +196,7 @@ double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept {
     if (field.type == FieldType::real || field.type == FieldType::ranged)
         return std::bit_cast<float>(wire);
     if (field.type > FieldType::ranged) return 0;
-    const std::uint32_t max = wire_max(field);
+    const std::uint32_t max = field.largest;
     const double steps = wire > max ? max : wire;
     return field.type == FieldType::quantised ? field.min + steps * field.step : field.min + steps;
 }

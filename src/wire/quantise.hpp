@@ -47,7 +47,4 @@ double relative_origin(const FieldDef& field) noexcept;
 Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
                               const std::uint32_t* words) noexcept;
 
-/// The largest wire number of the field.
-std::uint32_t wire_max(const FieldDef& field) noexcept;
-
 }  // namespace purview

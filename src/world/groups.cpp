@@ -116,6 +116,8 @@ Status WorldData::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
         if (const Status status = check_group(index, more, parent); status != Status::ok)
             return status;
     }
+    related_.set(index);
+    related_.set(index_of(parent));
     note_relation(index);
     bring_along(index);
     const bool was_root = moved.root == child;

@@ -46,13 +46,14 @@ std::size_t index_by_name(const Items& items, std::string_view name) noexcept {
     return index;
 }
 
-/// Empty when the field is sound, else what is wrong. Derives wire_bits.
+/// Empty when the field is sound, else what is wrong. Derives wire_bits, words and largest.
 std::string derive_width(FieldDef& field) {
     const auto whole = [](double v) { return std::isfinite(v) && v == std::floor(v); };
     switch (field.type) {
         case FieldType::boolean:
             if (field.size_bytes != 1) return "a boolean must be a bool";
             field.wire_bits = 1;
+            field.largest = 1;
             return {};
         case FieldType::integer: {
             if (field.size_bytes != 1 && field.size_bytes != 2 && field.size_bytes != 4) {
@@ -65,8 +66,8 @@ std::string derive_width(FieldDef& field) {
             const double low = field.is_signed ? -std::exp2(bits - 1) : 0;
             const double high = std::exp2(field.is_signed ? bits - 1 : bits) - 1;
             if (field.min < low || field.max > high) return "the range does not fit the type";
-            field.wire_bits = static_cast<std::uint8_t>(
-                std::bit_width(static_cast<std::uint64_t>(field.max - field.min)));
+            field.largest = static_cast<std::uint32_t>(field.max - field.min);
+            field.wire_bits = static_cast<std::uint8_t>(std::bit_width(field.largest));
             if (field.wire_bits == 0) field.wire_bits = 1;
             return {};
         }
@@ -81,8 +82,8 @@ std::string derive_width(FieldDef& field) {
                 steps > 4294967294.0) {
                 return "needs min < max and a step that divides the range into 1 to 2^32 - 2 parts";
             }
-            field.wire_bits = static_cast<std::uint8_t>(
-                std::bit_width(static_cast<std::uint64_t>(std::llround(steps))));
+            field.largest = static_cast<std::uint32_t>(std::llround(steps));
+            field.wire_bits = static_cast<std::uint8_t>(std::bit_width(field.largest));
             return {};
         }
         case FieldType::ranged:

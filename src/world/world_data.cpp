@@ -78,6 +78,8 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         }
     }
     const EntityId entity = make_entity_id(index, pool_.generation(index));
+    if (related_.size() <= index) related_.resize(std::max<std::size_t>(1024, index * 2));
+    related_.reset(index);
     entities_[index] = Entity{};
     entities_[index].root = entity;
     entities_[index].spawn_number = next_spawn_number_++;

@@ -122,6 +122,9 @@ class WorldData {
         prefetch_line(&entities_[index]);
         prefetch_line(&entities_[index].members);  // it may be in the next line
     }
+    /// Nobody has been above it or below it since its spawn. Most are: it is known without a look at
+    /// them.
+    bool is_alone(std::uint32_t index) const noexcept { return !related_.test(index); }
     EntityId root_at(std::uint32_t index) const noexcept { return entities_[index].root; }
     /// It is in the group of its parent.
     bool is_linked(std::uint32_t index) const noexcept {
@@ -129,7 +132,7 @@ class WorldData {
         return parent != EntityId::none && takes_part(index) && takes_part(index_of(parent));
     }
     EntityId group_parent_at(std::uint32_t index) const noexcept {
-        return is_linked(index) ? entities_[index].parent : EntityId::none;
+        return !is_alone(index) && is_linked(index) ? entities_[index].parent : EntityId::none;
     }
     /// Members of the group below it, itself included.
     std::uint16_t members_at(std::uint32_t index) const noexcept {
@@ -271,6 +274,7 @@ class WorldData {
     IdPool pool_;
     LineVector<Entity> entities_;
     std::vector<std::vector<EntityId>> children_;
+    Bitset related_;  ///< by entity index: see is_alone
     std::vector<ComponentColumn> columns_;
     std::vector<std::uint32_t> kind_masks_;   ///< components of a kind, a bit each
     std::uint32_t attribute_components_ = 0;  ///< components that an attribute reads
