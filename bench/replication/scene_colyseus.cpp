@@ -188,7 +188,8 @@ void run(Report& report, const Options& options, Variant variant) {
     std::vector<double> view_ms;
     Row peer_row;
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress(variant.name, "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
+        say_progress(variant.name,
+                     "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
         ours.turn(ticks, &mine);
         if (!with_peer || !peer.run(ticks, turn)) continue;
         theirs.begin_round();

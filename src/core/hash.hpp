@@ -46,9 +46,9 @@ inline std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t 
     return at == bytes.size() ? hash : combine64(hash, load_rest(bytes.subspan(at)));
 }
 
-/// What tells a damaged packet (PROTOCOL.md, "Every datagram"): a quarter of the words each go through
-/// one of four chains, on which a processor works side by side. No word that differs alone goes
-/// unnoticed in its chain. Against accidents, not against people.
+/// What tells a damaged packet (PROTOCOL.md, "Every datagram"): a quarter of the words each go
+/// through one of four chains, on which a processor works side by side. No word that differs alone
+/// goes unnoticed in its chain. Against accidents, not against people.
 inline std::uint64_t checksum_bytes(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
     constexpr std::size_t chains = 4;
     std::array<std::uint64_t, chains> chain;
@@ -59,10 +59,12 @@ inline std::uint64_t checksum_bytes(std::span<const std::byte> bytes, std::uint6
     };
     std::size_t at = 0;
     for (; at + chains * word_bytes <= bytes.size(); at += chains * word_bytes) {
-        for (std::size_t i = 0; i < chains; ++i) take(chain[i], load_word(&bytes[at + i * word_bytes]));
+        for (std::size_t i = 0; i < chains; ++i)
+            take(chain[i], load_word(&bytes[at + i * word_bytes]));
     }
     std::size_t i = 0;
-    for (; at + word_bytes <= bytes.size(); at += word_bytes) take(chain[i++], load_word(&bytes[at]));
+    for (; at + word_bytes <= bytes.size(); at += word_bytes)
+        take(chain[i++], load_word(&bytes[at]));
     if (at < bytes.size()) take(chain[i], load_rest(bytes.subspan(at)));
     return mix64(chain[0] ^ std::rotl(chain[1], 16) ^ std::rotl(chain[2], 32) ^
                  std::rotl(chain[3], 48) ^ bytes.size());

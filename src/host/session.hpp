@@ -57,16 +57,17 @@ struct Session {
     State state = State::accepted;
     Role role = Role::spectator;
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
-    bool keep_held_reports = false;  ///< an operator watches: what the client held after each packet
+    bool keep_held_reports =
+        false;  ///< an operator watches: what the client held after each packet
     ObserverId observer = ObserverId::none;
-    std::uint32_t silent_ticks = 0;       ///< ticks without a packet to it
-    Tick told_tick = 0;                   ///< of the last snapshot to it
-    std::uint32_t rules_seen = 0;         ///< their revision, in the last tick (set_paces)
+    std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
+    Tick told_tick = 0;              ///< of the last snapshot to it
+    std::uint32_t rules_seen = 0;    ///< their revision, in the last tick (set_paces)
     LastPlan last_plan;
-    SnapshotPlan* plan = nullptr;  ///< of this tick, from `prioritise` to `encode`
-    std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
+    SnapshotPlan* plan = nullptr;             ///< of this tick, from `prioritise` to `encode`
+    std::unique_ptr<SessionInputs> inputs;    ///< null: it gives no commands to groups
     EntityId audience_main = EntityId::none;  ///< its main entity when audiences were asked last
-    std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
+    std::vector<std::byte> commands;          ///< of this tick: size byte, bytes, again and again
     Micros last_heard = 0;
     Micros last_delivered = 0;  ///< when it was last heard that something had arrived
     std::uint64_t connection_id = 0;

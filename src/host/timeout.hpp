@@ -16,9 +16,9 @@ constexpr bool is_over(Micros since, Micros now, std::uint32_t ms) noexcept {
 }
 
 /// Whether one more packet may be under way. `sent_at(number)`: when that packet went out. The last
-/// hundred go the more seldom the fewer they are, and are never used up before silence has ended the
-/// session: which packets fell into a hole in the line is known only when one behind it arrives, so
-/// both sides must always have one to send.
+/// hundred go the more seldom the fewer they are, and are never used up before silence has ended
+/// the session: which packets fell into a hole in the line is known only when one behind it
+/// arrives, so both sides must always have one to send.
 template <class SentAt>
 bool may_send(const PacketLink& link, SentAt&& sent_at, Micros now,
               std::uint32_t timeout_ms) noexcept {

@@ -85,8 +85,8 @@ Tick GhostTable::entered_tick(LocalId lane) const noexcept {
 }
 
 /// From now on it is written down what the observer has of these lanes, which are not behind. While
-/// that was not so, whatever there was to tell was sent in its tick, and what was lost is sent again:
-/// he has all up to the last known fate.
+/// that was not so, whatever there was to tell was sent in its tick, and what was lost is sent
+/// again: he has all up to the last known fate.
 void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     LaneBlock& block = blocks_[word];
     const Tick known = resolved_tick();
@@ -94,11 +94,12 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
         block.times[i].baseline = known;
         block.times[i].unheard_since = 0;
     });
-    for_each_bit(lanes & ~block.of.held, 0, [&](std::size_t i) {  // its enter is under way, or waits
-        LaneTimes& times = block.times[i];
-        times.baseline = entered_tick(static_cast<LocalId>(word * bits_per_word + i));
-        times.sent = std::max(times.sent, times.baseline);
-    });
+    for_each_bit(lanes & ~block.of.held, 0,
+                 [&](std::size_t i) {  // its enter is under way, or waits
+                     LaneTimes& times = block.times[i];
+                     times.baseline = entered_tick(static_cast<LocalId>(word * bits_per_word + i));
+                     times.sent = std::max(times.sent, times.baseline);
+                 });
     std::uint64_t older = lanes;  // than what has been looked at
     records_.for_each_back([&](const PacketRecord& record) {
         const std::uint64_t told = records_.updated(record, word) & lanes;
@@ -305,8 +306,8 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     if (!motions.empty()) motions_.sent(lane, record.tick, motions);
     LaneWords& of = blocks_[word].of;
     LaneTimes& times = times_of(lane);
-    const bool is_plain = as == SentAs::enter && motions.empty() &&
-                          ((of.behind | of.special | of.paced) & bit) == 0;
+    const bool is_plain =
+        as == SentAs::enter && motions.empty() && ((of.behind | of.special | of.paced) & bit) == 0;
     if (!is_plain) {
         PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
         times.sent = record.tick;
@@ -348,9 +349,8 @@ void GhostTable::sent_updates(PacketRecord& record, std::size_t word, std::uint6
 }
 
 void GhostTable::sent_sections(PacketRecord& record) {
-    records_.add_sections(record, [&](std::size_t word) {
-        return word < sectioned_.size() ? sectioned_[word] : 0;
-    });
+    records_.add_sections(
+        record, [&](std::size_t word) { return word < sectioned_.size() ? sectioned_[word] : 0; });
     sectioned_.clear();
 }
 
@@ -372,8 +372,9 @@ void GhostTable::delivered(const PacketRecord& record) {
         const std::uint64_t bit = std::uint64_t{1} << (w % bits_per_word);
         if ((exceptions_ & bit) == 0) continue;
         const LaneWords& of = blocks_[w].of;
-        for_each_bit(records_.updated(record, w) & (of.behind | of.special), w * bits_per_word,
-                     [&](std::size_t lane) { delivered_update(record, static_cast<LocalId>(lane)); });
+        for_each_bit(
+            records_.updated(record, w) & (of.behind | of.special), w * bits_per_word,
+            [&](std::size_t lane) { delivered_update(record, static_cast<LocalId>(lane)); });
         if (is_exact && (of.behind | of.special) == 0) exceptions_ &= ~bit;
     }
     if (record.has_live) report(record);

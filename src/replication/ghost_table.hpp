@@ -76,8 +76,8 @@ struct LaneWords {
 
 static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 
-/// Of lanes that are behind: when what was told, sent and changed. (`sent` also of those with a pace,
-/// or special ones.)
+/// Of lanes that are behind: when what was told, sent and changed. (`sent` also of those with a
+/// pace, or special ones.)
 struct LaneTimes {
     Tick baseline = 0;  ///< the observer has all as of this tick
     Tick sent = 0;      ///< the last packet with it
@@ -400,9 +400,7 @@ class GhostTable {
         times_of(lane).unheard_since = 0;
     }
     /// Where the next record goes.
-    void prefetch_record() const noexcept {
-        records_.prefetch_end(blocks_.size());
-    }
+    void prefetch_record() const noexcept { records_.prefetch_end(blocks_.size()); }
     /// The packet goes out with what is sent from now on; kept until its fate is known.
     PacketRecord& begin_record(std::uint32_t sequence, Tick tick);
     /// The record begun last.
@@ -539,8 +537,8 @@ class GhostTable {
     Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
     PacketRecords records_;
     std::vector<std::uint64_t> sectioned_;  ///< lanes of which this tick's sections tell
-    /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does not
-    /// have to be looked at.
+    /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does
+    /// not have to be looked at.
     std::uint64_t exceptions_ = 0;
     bool keeps_reports_ = false;
     HeldReport held_report_;

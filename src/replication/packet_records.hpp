@@ -31,14 +31,14 @@ struct SentItem {
 struct PacketRecord {
     std::uint32_t sequence = 0;
     Tick tick = 0;
-    std::uint32_t items = 0;         ///< of the list
-    std::uint32_t words = 0;         ///< lanes of each mask, by 64
-    bool has_sections = false;       ///< shared ones (docs/shared.md)
-    bool has_live = false;           ///< it is kept who was relevant
-    std::uint64_t first_item = 0;    ///< of the list
-    std::uint64_t updated = 0;       ///< [words] lanes with an update, and nothing more
-    std::uint64_t live = 0;          ///< [words] lanes that were relevant
-    std::uint64_t sectioned = 0;     ///< [words] lanes of which sections told
+    std::uint32_t items = 0;       ///< of the list
+    std::uint32_t words = 0;       ///< lanes of each mask, by 64
+    bool has_sections = false;     ///< shared ones (docs/shared.md)
+    bool has_live = false;         ///< it is kept who was relevant
+    std::uint64_t first_item = 0;  ///< of the list
+    std::uint64_t updated = 0;     ///< [words] lanes with an update, and nothing more
+    std::uint64_t live = 0;        ///< [words] lanes that were relevant
+    std::uint64_t sectioned = 0;   ///< [words] lanes of which sections told
 };
 
 class PacketRecords {
@@ -85,7 +85,8 @@ class PacketRecords {
     void drop_oldest() noexcept {
         const PacketRecord& next_to = oldest();
         items_.drop_before(next_to.first_item + next_to.items);
-        const std::uint64_t masks = 1U + (next_to.has_live ? 1U : 0U) + (next_to.has_sections ? 1U : 0U);
+        const std::uint64_t masks =
+            1U + (next_to.has_live ? 1U : 0U) + (next_to.has_sections ? 1U : 0U);
         words_.drop_before(next_to.updated + masks * next_to.words);
         records_.drop_before(records_.begin() + 1);
         if (!records_.empty()) return;
@@ -108,8 +109,7 @@ class PacketRecords {
     void for_each_item(const PacketRecord& record, Visit&& visit) const {
         for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
             const std::uint32_t item = items_[at];
-            visit(SentItem{item >> (as_bits + 1),
-                           static_cast<SentAs>(item & ((1U << as_bits) - 1)),
+            visit(SentItem{item >> (as_bits + 1), static_cast<SentAs>(item & ((1U << as_bits) - 1)),
                            (item >> as_bits & 1U) != 0});
         }
     }

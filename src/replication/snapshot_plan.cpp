@@ -366,7 +366,7 @@ class Planner {
     const ReplicationInput& input_;
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
-    Tick known_;                   ///< baseline of who is not behind
+    Tick known_;                  ///< baseline of who is not behind
     PlainUpdate* run_ = nullptr;  ///< end of the run, while there may be one
 };
 

@@ -125,8 +125,8 @@ class Filling {
         constexpr auto t = static_cast<std::size_t>(ItemType::plain);
         const auto others = bits_ - sections_[t];
         const auto section = [&](std::size_t count) {
-            return section_bits_max(ItemType::plain,
-                                    counts_[t] + static_cast<std::uint32_t>(count), lanes_);
+            return section_bits_max(ItemType::plain, counts_[t] + static_cast<std::uint32_t>(count),
+                                    lanes_);
         };
         std::uint64_t bodies = 0;
         std::size_t count = 0;
@@ -434,8 +434,7 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
     }
     const unsigned k = best_rice(plan.distances);
     out.bits(k, rice_parameter_bits);
-    if (input.fields.has_extrapolated())
-        out.bits(baseline_back(ghosts, input.tick), baseline_bits);
+    if (input.fields.has_extrapolated()) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
     write_plain(input, ghosts, plan, updates, k, out);
 }
 

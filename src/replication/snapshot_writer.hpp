@@ -4,8 +4,8 @@
 // What one observer is sent in one tick: an ordered list of what it waits for (prioritise), then
 // packets of it within a byte budget (write_snapshot). What does not fit stays pending and grows
 // older, so it comes first some day. Where far more waits than fits, only what may fit becomes an
-// item of the list; where all fits, most of it is a run of plain updates, which needs no order and no
-// items. Must not know: who is relevant and why; sockets.
+// item of the list; where all fits, most of it is a run of plain updates, which needs no order and
+// no items. Must not know: who is relevant and why; sockets.
 //
 // Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
 // known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
@@ -71,10 +71,10 @@ struct ChosenItem {
 /// One observer's list for one tick. Reused, by one observer after the other: so it does not
 /// allocate, and stays in the nearest caches.
 struct SnapshotPlan {
-    std::vector<SnapshotItem> items;             ///< in send order
-    std::vector<PlainUpdate> run;                ///< updates that have no item, by lane; may go last
-    std::size_t run_next = 0;                    ///< of the run: first that is not taken yet
-    std::vector<Motion> motions;                 ///< that items tell of extrapolated fields
+    std::vector<SnapshotItem> items;  ///< in send order
+    std::vector<PlainUpdate> run;     ///< updates that have no item, by lane; may go last
+    std::size_t run_next = 0;         ///< of the run: first that is not taken yet
+    std::vector<Motion> motions;      ///< that items tell of extrapolated fields
     std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
     std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
     std::array<std::uint32_t, item_types> counts{};  ///< of items and run, by type

@@ -119,9 +119,9 @@ class BitWriter {
         }
         bits(word & ((std::uint64_t{1} << count) - 1), static_cast<unsigned>(count));
     }
-    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits at `data`, where there are
-    /// whole words, two at least, with zeros behind the last bit. The same as bits and copy_bits, for
-    /// what there is most of.
+    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits at `data`, where there
+    /// are whole words, two at least, with zeros behind the last bit. The same as bits and
+    /// copy_bits, for what there is most of.
     void code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
                        unsigned count) noexcept {
         PURVIEW_ASSERT(code_bits < 48);
@@ -154,8 +154,7 @@ class BitWriter {
 
   private:
     [[gnu::noinline]] static BitWriter with_code_and_bits(BitWriter writer, std::uint64_t code,
-                                                          unsigned code_bits,
-                                                          const std::byte* data,
+                                                          unsigned code_bits, const std::byte* data,
                                                           unsigned count) noexcept {
         writer.bits(code, code_bits);
         writer.copy_bits({data, (count + 63) / 64 * word_bytes}, count);

@@ -122,8 +122,8 @@ class WorldData {
         prefetch_line(&entities_[index]);
         prefetch_line(&entities_[index].members);  // it may be in the next line
     }
-    /// Nobody has been above it or below it since its spawn. Most are: it is known without a look at
-    /// them.
+    /// Nobody has been above it or below it since its spawn. Most are: it is known without a look
+    /// at them.
     bool is_alone(std::uint32_t index) const noexcept { return !related_.test(index); }
     EntityId root_at(std::uint32_t index) const noexcept { return entities_[index].root; }
     /// It is in the group of its parent.

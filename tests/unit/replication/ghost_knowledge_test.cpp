@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the table of ghosts believes that an observer has, beside an observer who has nothing but what
-// arrived, on a line that loses. A value is the tick in which it changed.
+// What the table of ghosts believes that an observer has, beside an observer who has nothing but
+// what arrived, on a line that loses. A value is the tick in which it changed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -107,9 +107,10 @@ class Line {
             if (random_.below(60) != 0) continue;
             if (relevant_.erase(e) != 0) {
                 const Keeping keeping{LeavePolicy::stale, now_ + 20};
-                kept += ghosts_.leave(id(e), Reason::left, random_.below(2) == 0 ? keeping : Keeping{})
-                            ? 1
-                            : 0;
+                kept +=
+                    ghosts_.leave(id(e), Reason::left, random_.below(2) == 0 ? keeping : Keeping{})
+                        ? 1
+                        : 0;
             } else {
                 resumed += ghosts_.is_lingering(id(e)) ? 1 : 0;
                 ghosts_.enter(id(e), KindId{}, false, now_);
