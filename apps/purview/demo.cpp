@@ -410,6 +410,9 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
     const net::LoopStats& loop = app->loop->stats();
     const json report{{"ticks", loop.ticks},
+                      {"tick_overruns", loop.overruns},
+                      {"ticks_skipped", loop.skipped},
+                      {"play_without_session", app->web->counters().without_session},
                       {"udp_not_sent", loop.udp.no_room + loop.udp.refused},
                       {"udp_dropped", loop.udp.dropped},
                       {"entities", stats.entities},

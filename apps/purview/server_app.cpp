@@ -194,6 +194,7 @@ void ServerApp::tick_done() {
     }
     operators->tick_done();
     tell_losses();
+    tell_lateness();
 }
 
 /// What the system lost of UDP because it was too much at once: said when it begins, and whenever
@@ -208,6 +209,17 @@ void ServerApp::tell_losses() {
         "in; its buffers are {} KiB: with many clients, raise net.core.wmem_max and "
         "net.core.rmem_max",
         udp_lost.no_room, udp_lost.dropped, udp->buffer_bytes() / 1024);
+}
+
+/// Nothing else shows it at the terminal: the page goes on, only slower.
+void ServerApp::tell_lateness() {
+    const auto late = lateness_.look(loop->stats(), net::now());
+    if (!late) return;
+    spdlog::warn(
+        "ticks are late: of the last {}, {} took longer than their {:.1f} ms, and {} were left "
+        "out; since the start the world has fallen {:.1f} s behind the clock",
+        late->ticks, late->overruns, static_cast<double>(loop->stats().period_us) / 1000,
+        late->skipped, static_cast<double>(late->behind_us) / 1e6);
 }
 
 void ServerApp::reload_rules() {

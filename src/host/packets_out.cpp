@@ -130,6 +130,7 @@ void ServerData::encode_session(Session& session, Micros now) {
         if (!session.plan->took_any && !told_sections && !has_more) break;
     }
     if (session.shared.has_sections()) give_up_sections(session);
+    session.last_plan.left_some = session.plan->has_more();
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
 

@@ -51,6 +51,16 @@ bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
     return words_bits(rpc) + besides <= body_bits_alone(budget_bytes);
 }
 
+/// A client is told all that it needs before it can join in half of the time that it has for that:
+/// the rest is for what is lost, and for the way.
+bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
+    const std::uint64_t whole = def.budget_bytes_per_tick / datagram_bytes_max;
+    const auto rest = static_cast<std::uint32_t>(def.budget_bytes_per_tick % datagram_bytes_max);
+    const std::uint64_t bits = whole * body_bits_alone(datagram_bytes_max) + body_bits_alone(rest);
+    const std::uint64_t ticks = welcome_bytes * 8 / bits + 1;
+    return 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
+}
+
 }  // namespace
 
 ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world,
@@ -150,6 +160,8 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     BitWriter schema_bytes(welcome);
     write_schema(*def.schema, schema_bytes);
     if (!schema_bytes.ok()) return Status::bad_configuration;
+    if (!is_told_in_time(schema_bytes.bytes_written() + welcome_bytes_besides, def))
+        return Status::too_large;
     InterestDef interest_def;
     interest_def.rules = def.rules;
     interest_def.flag_count = static_cast<std::uint32_t>(def.schema->flags().size());

@@ -17,10 +17,10 @@ namespace purview {
 
 namespace {
 
-/// Commands of one session that wait for the next tick.
 /// Whom the game refuses is told so for this long.
 constexpr std::uint32_t refusal_ms = 1'000;
-/// More than an honest client has in a tick, at any rate; a flood hurts only itself.
+/// Commands of one session that wait for the next tick: more than an honest client has, at any
+/// rate; a flood hurts only itself.
 constexpr std::size_t command_queue_bytes_max = 40 * command_bytes_max;
 
 }  // namespace

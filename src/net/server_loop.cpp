@@ -20,7 +20,8 @@ constexpr Micros periods_late_max = 5;
 
 ServerLoop::ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web,
                        std::uint32_t tick_hz)
-    : border_(border), udp_(udp), web_(web), period_us_(1'000'000 / tick_hz) {
+    : border_(border), udp_(udp), web_(web) {
+    stats_.period_us = 1'000'000 / tick_hz;
     web_.on_datagram = [this](std::span<const std::byte> bytes, const Address& from) {
         border_.receive(bytes, from, now());
         send();
@@ -49,16 +50,18 @@ void ServerLoop::send() {
 
 void ServerLoop::run(volatile const bool* stop, double seconds,
                      const std::function<void()>& after_tick) {
+    const Micros period = stats_.period_us;
     const Micros waited = thread_waited_now();
     const Micros start = now();
     const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
-    Micros due = start + period_us_;
+    Micros due = start + period;
     while (!*stop && now() < end) {
         do {  // once at least: who is late must listen all the same
-            web_.wait_until(due, period_us_ / 2);
+            web_.wait_until(due, period / 2);
         } while (!*stop && now() < due);
         const Micros watched = watching_ ? watching_() : 0;
         const Micros begin = now();
+        stats_.late_us = begin - std::min(begin, due);
         const Micros cpu_begin = thread_cpu_now();
         border_.tick(begin);
         const Micros watching = watching_ ? watching_() - watched : 0;
@@ -71,15 +74,15 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         }
         stats_.tick_ms[at] = static_cast<float>(took) / 1000;
         stats_.tick_cpu_ms[at] = static_cast<float>(its_own(thread_cpu_now() - cpu_begin)) / 1000;
-        if (took > period_us_) ++stats_.overruns;
+        if (took > period) ++stats_.overruns;
         send();
         stats_.udp = udp_.counters();
         if (after_tick) after_tick();
-        due += period_us_;
-        if (now() > due + periods_late_max * period_us_) {
-            const Micros late = (now() - due) / period_us_;
+        due += period;
+        if (now() > due + periods_late_max * period) {
+            const Micros late = (now() - due) / period;
             stats_.skipped += late;
-            due += late * period_us_;
+            due += late * period;
         }
     }
     stats_.waited_us = thread_waited_now() - waited;

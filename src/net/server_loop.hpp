@@ -19,6 +19,8 @@ struct LoopStats {
     std::uint64_t ticks = 0;
     std::uint64_t overruns = 0;  ///< ticks that took longer than their period
     std::uint64_t skipped = 0;   ///< ticks that were not run because the loop was too late
+    Micros period_us = 0;        ///< of a tick
+    Micros late_us = 0;          ///< by so much the last tick began too late
     UdpCounters udp;
     Micros waited_us = 0;            ///< ready to run, but without a processor, in all
     std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
@@ -47,7 +49,6 @@ class ServerLoop {
     record::Border& border_;
     UdpSocket& udp_;
     WebServer& web_;
-    Micros period_us_;
     std::function<Micros()> watching_;
     std::function<void()> ending_;
     LoopStats stats_;

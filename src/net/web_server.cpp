@@ -11,7 +11,9 @@
 #include <cstring>
 #include <deque>
 #include <set>
+#include <utility>
 
+#include "link/handshake.hpp"
 #include "link/host_counts.hpp"
 #include "net/system.hpp"
 #include "net/udp_socket.hpp"
@@ -148,7 +150,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     enum class Kind { http, play, operations };
 
     Connection(WebServer::Data& server, tcp::socket socket, std::uint32_t number)
-        : server_(server), stream_(std::move(socket)), number_(number) {
+        : server_(server), stream_(std::move(socket)), session_timer_(server.io), number_(number) {
         error_code error;
         const tcp::endpoint from = stream_.socket().remote_endpoint(error);
         if (!error) {
@@ -187,7 +189,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (queue_.size() == 1) write_next();
     }
 
+    /// What only a session is sent shows that there is one.
+    void note_sent(std::span<const std::byte> datagram) {
+        const auto type = static_cast<PacketType>(datagram[0]);
+        has_session_ |= type == PacketType::accept || type == PacketType::data;
+    }
+
     void shut() {
+        session_timer_.cancel();
         error_code error;
         beast::get_lowest_layer(stream_).socket().close(error);
         if (ws_) beast::get_lowest_layer(*ws_).socket().close(error);
@@ -275,7 +284,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
             if (error) return self->end();
             self->buffer_ = {};  // messages have a bound of their own
+            if (self->kind_ == Kind::play) self->wait_for_session();
             self->read_frame();
+        });
+    }
+
+    /// Pings show that somebody is there, not that he plays: without a session, which is always
+    /// sent something, a player's WebSocket ends.
+    void wait_for_session() {
+        session_timer_.expires_after(std::chrono::milliseconds(server_.def.session_timeout_ms));
+        session_timer_.async_wait([self = shared_from_this()](error_code error) {
+            if (error || self->ended_) return;
+            if (std::exchange(self->has_session_, false)) return self->wait_for_session();
+            ++self->server_.counters.without_session;
+            self->end();
         });
     }
 
@@ -329,6 +351,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     WebServer::Data& server_;
     beast::tcp_stream stream_;
+    asio::steady_timer session_timer_;
     std::uint32_t number_;
     Address address_;
     Kind kind_ = Kind::http;
@@ -337,6 +360,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::optional<websocket::stream<beast::tcp_stream>> ws_;
     std::deque<Frame> queue_;
     std::size_t queued_bytes_ = 0;
+    bool has_session_ = false;  ///< as far as was seen since the last look
     bool ended_ = false;
 };
 
@@ -416,6 +440,7 @@ void WebServer::send(std::span<const std::byte> bytes, const Address& to) {
     const auto found = data_->connections.find(to.channel);
     if (found == data_->connections.end() || found->second->kind() != Connection::Kind::play)
         return;
+    found->second->note_sent(bytes);
     found->second->send({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
 }
 

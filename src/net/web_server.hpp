@@ -33,7 +33,8 @@ struct WebDef {
     std::uint32_t connections_max = 1024;  ///< fewer where the system has no descriptors for them
     std::uint32_t connections_per_host_max = 64;
     std::uint32_t handshake_timeout_ms = 5'000;
-    std::uint32_t answer_timeout_ms = 60'000;  ///< until an answer is written
+    std::uint32_t answer_timeout_ms = 60'000;   ///< until an answer is written
+    std::uint32_t session_timeout_ms = 10'000;  ///< a player's WebSocket without a session
 };
 
 struct WebResource {
@@ -46,7 +47,8 @@ struct WebCounters {
     std::uint64_t refused_operators = 0;    ///< wrong token or origin
     std::uint64_t refused_connections = 0;  ///< caps
     std::uint64_t oversized_frames = 0;
-    std::uint64_t dropped_frames = 0;  ///< to clients that read too slowly
+    std::uint64_t without_session = 0;  ///< WebSockets of players, closed for want of one
+    std::uint64_t dropped_frames = 0;   ///< to clients that read too slowly
 };
 
 class WebServer {

@@ -73,20 +73,9 @@ void GhostTable::end_tick() noexcept {
                              [](const LaneBlock& block) { return block.of.fresh != 0; });
 }
 
-Tick GhostTable::entered_tick(LocalId lane) const noexcept {
-    Tick tick = 0;
-    records_.for_each_back([&](const PacketRecord& record) {
-        records_.for_each_item(record, [&](SentItem item) {
-            if (item.lane == lane && item.as == SentAs::enter) tick = record.tick;
-        });
-        return tick == 0;
-    });
-    return tick;
-}
-
 /// From now on it is written down what the observer has of these lanes, which are not behind. While
 /// that was not so, whatever there was to tell was sent in its tick, and what was lost is sent
-/// again: he has all up to the last known fate.
+/// again: of what he holds he has all up to the last known fate, of the rest what its enter says.
 void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     LaneBlock& block = blocks_[word];
     const Tick known = resolved_tick();
@@ -94,20 +83,22 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
         block.times[i].baseline = known;
         block.times[i].unheard_since = 0;
     });
-    for_each_bit(lanes & ~block.of.held, 0,
-                 [&](std::size_t i) {  // its enter is under way, or waits
-                     LaneTimes& times = block.times[i];
-                     times.baseline = entered_tick(static_cast<LocalId>(word * bits_per_word + i));
-                     times.sent = std::max(times.sent, times.baseline);
-                 });
     std::uint64_t older = lanes;  // than what has been looked at
     records_.for_each_back([&](const PacketRecord& record) {
         const std::uint64_t told = records_.updated(record, word) & lanes;
-        for_each_bit(told & older, 0, [&](std::size_t i) { block.times[i].sent = record.tick; });
+        for_each_bit(told & older, 0, [&](std::size_t i) {
+            block.times[i].sent = std::max(block.times[i].sent, record.tick);
+        });
         for_each_bit(told, 0, [&](std::size_t i) { block.times[i].unheard_since = record.tick; });
         older &= ~told;
         return true;
     });
+    for_each_bit(lanes & ~block.of.held, 0,
+                 [&](std::size_t i) {  // its enter is under way, or waits
+                     LaneTimes& times = block.times[i];
+                     times.baseline = special_[word * bits_per_word + i].entered;
+                     times.sent = std::max(times.sent, times.baseline);
+                 });
     block.of.behind |= lanes;
     note_exception(word);
 }
@@ -135,11 +126,10 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 
 /// What it was sent is lost: it waits as long as if it had never been sent.
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
-    LaneTimes& times = written(lane);
+    const LaneTimes& times = unheard(lane, record.tick);
     if (times.sent == record.tick) reset(&LaneWords::awaited, lane);
-    if (times.unheard_since == 0) times.unheard_since = record.tick;
     waiting_of(lane) = times.unheard_since;
-    if (!is_pending(lane)) times.pending_since = tick_;
+    if (!is_pending(lane)) times_of(lane).pending_since = tick_;
     set(&LaneWords::pending, lane);
 }
 
@@ -227,7 +217,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     ++revision_;
     lane_of_.erase(entity_index(lane));
     reset(&LaneWords::live, lane);
-    end_wait(lane, tick_ + 1);
+    end_wait(lane, tick_);
     reset(&LaneWords::needs_enter, lane);
     motions_.stop(lane);
     --live_count_;
@@ -242,7 +232,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
                          PURVIEW_GUARD(copy_is_held, is_held(lane)) &&
                          PURVIEW_GUARD(copies_kept, lingering_count_ < lingering_max);
     if (!is_kept) return false;
-    (void)written(lane);  // what is told from now on, he is not told
+    (void)written(lane);  // what others are told from now on, he is not
     special_[lane].keeping = keeping;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
@@ -316,6 +306,7 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     if (as == SentAs::enter) {
         of.needs_enter &= ~bit;
         of.ever_sent |= bit;
+        special_[lane].entered = record.tick;
         if ((of.behind & bit) != 0) times.baseline = record.tick;
     } else if (as != SentAs::update) {
         of.needs_leave &= ~bit;
@@ -449,7 +440,7 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
     const LocalId lane = item.lane;
     if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
     // Whatever was sent since had all of it, but may be lost, too.
-    if (item.as == SentAs::update && is_live(lane)) (void)written(lane);
+    if (item.as == SentAs::update && is_live(lane)) (void)unheard(lane, record.tick);
     if (item.as != SentAs::enter && sent_tick(lane) != record.tick) return;
     switch (item.as) {
         case SentAs::enter:

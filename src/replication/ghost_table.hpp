@@ -52,7 +52,7 @@ struct HeldReport {
     std::uint32_t unacknowledged_leaves = 0;  ///< held, and not relevant any more
 };
 
-/// What holds of 64 lanes, a bit each. In the first half is what every tick looks at.
+/// What holds of 64 lanes, a bit each. In the first half is what making a packet looks at.
 struct LaneWords {
     std::uint64_t live = 0;
     std::uint64_t pending = 0;
@@ -77,7 +77,7 @@ struct LaneWords {
 static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 
 /// Of lanes that are behind: when what was told, sent and changed. (`sent` also of those with a
-/// pace, or special ones.)
+/// pace, special ones, and those whose packet has an item of them.)
 struct LaneTimes {
     Tick baseline = 0;  ///< the observer has all as of this tick
     Tick sent = 0;      ///< the last packet with it
@@ -127,6 +127,7 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick requested = 0;
     Tick gained_tick = 0;
     Tick disowned = 0;  ///< when the observer ceased to own it; 0: he never did
+    Tick entered = 0;   ///< the last packet with its enter; 0: none yet
     std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
     Reason leave_reason = Reason::left;
@@ -182,6 +183,11 @@ class GhostTable {
         return lane != nullptr && PURVIEW_GUARD(ghost_generation, this->entity(*lane) == entity)
                    ? *lane
                    : no_local_id;
+    }
+    /// The same, of the entity of now with this index.
+    LocalId find_at(std::uint32_t index) const noexcept {
+        const LocalId* lane = lane_of_.find(index);
+        return lane != nullptr ? *lane : no_local_id;
     }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
@@ -269,8 +275,8 @@ class GhostTable {
         write_waits(word);
         return lane_priorities(now, block.waiting_since, block.weight, at_rest, least, out);
     }
-    /// Tick of the last packet with the ghost, if it is behind or special, or had a pace then; 0:
-    /// never.
+    /// Tick of the last packet with the ghost, as far as that is written down (LaneTimes); of one
+    /// that is neither behind nor special and had no pace, some older tick.
     Tick sent_tick(LocalId lane) const noexcept { return times_of(lane).sent; }
     /// What the observer is not known to have of a relevant lane goes into this tick's plan.
     void request(LocalId lane, Tick now) noexcept {
@@ -310,7 +316,7 @@ class GhostTable {
     /// Where many are asked for.
     Tick baseline(LocalId lane, Tick resolved) const noexcept {
         if (test(&LaneWords::behind, lane)) return times_of(lane).baseline;
-        return is_held(lane) ? resolved : entered_tick(lane);
+        return is_held(lane) ? resolved : special_[lane].entered;
     }
     /// Of the last change of owner or of what is told; 0: the baseline covers it.
     Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
@@ -329,8 +335,8 @@ class GhostTable {
     LaneMask public_only() const noexcept { return {blocks_, &LaneWords::public_only}; }
     /// Lanes of which more has to be asked than what changed since their baseline.
     LaneMask special() const noexcept { return {blocks_, &LaneWords::special}; }
-    /// Of a pending lane: since when something is not sent, or was sent and lost.
-    /// Of the change that it waits to tell, however often that was lost: what it is urgent by.
+    /// Of a pending lane: of the change that it waits to tell, however often that was lost: what it
+    /// is urgent by.
     Tick waiting_since(LocalId lane) const noexcept {
         return is_fresh(lane) ? tick_
                               : blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
@@ -464,8 +470,6 @@ class GhostTable {
     void note_exception(std::size_t word) noexcept {
         exceptions_ |= std::uint64_t{1} << (word % bits_per_word);
     }
-    /// Of the newest packet under way with its enter; 0: none.
-    Tick entered_tick(LocalId lane) const noexcept;
     void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
     void write_waits(std::size_t word) noexcept;
     /// The lane, which is behind and not fresh any more.
@@ -475,6 +479,12 @@ class GhostTable {
         if ((blocks_[word].of.fresh & bit) != 0) write_waits(word);
         if ((blocks_[word].of.behind & bit) == 0) fall_behind(word, bit);
         return times_of(lane);
+    }
+    /// The same, and he may not have what changed in this tick.
+    LaneTimes& unheard(LocalId lane, Tick since) noexcept {
+        LaneTimes& times = written(lane);
+        if (times.unheard_since == 0 || times.unheard_since > since) times.unheard_since = since;
+        return times;
     }
     Tick& waiting_of(LocalId lane) noexcept {
         return blocks_[lane / bits_per_word].waiting_since[lane % bits_per_word];
@@ -575,8 +585,8 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
             const auto lane = static_cast<LocalId>(l);
             if (!changed_in(lane)) return;
             // Whatever was sent on its own since had all of it, but may be lost, too.
-            const Tick sent = written(lane).sent;
-            if (!is_pending(lane) && sent < record.tick) want_again(lane, record);
+            const LaneTimes& times = unheard(lane, record.tick);
+            if (!is_pending(lane) && times.sent < record.tick) want_again(lane, record);
         });
     }
 }

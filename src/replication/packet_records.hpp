@@ -83,11 +83,10 @@ class PacketRecords {
         for (std::size_t w = 0; w < record.words; ++w) words_.push(mask(w));
     }
     void drop_oldest() noexcept {
-        const PacketRecord& next_to = oldest();
-        items_.drop_before(next_to.first_item + next_to.items);
-        const std::uint64_t masks =
-            1U + (next_to.has_live ? 1U : 0U) + (next_to.has_sections ? 1U : 0U);
-        words_.drop_before(next_to.updated + masks * next_to.words);
+        const PacketRecord& gone = oldest();
+        items_.drop_before(gone.first_item + gone.items);
+        const std::uint64_t masks = 1U + (gone.has_live ? 1U : 0U) + (gone.has_sections ? 1U : 0U);
+        words_.drop_before(gone.updated + masks * gone.words);
         records_.drop_before(records_.begin() + 1);
         if (!records_.empty()) return;
         records_.clear();

@@ -79,10 +79,9 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     slot.words.assign(words_for(ghosts.lane_end()), 0);
     const auto members = input.shared->members(group);
     for (const std::uint32_t index : members) {
-        const EntityId entity = input.world.at_index(index);
-        const LocalId lane = ghosts.find(entity);
+        const LocalId lane = ghosts.find_at(index);
         if (lane == no_local_id) continue;
-        slot.entities.push_back(entity);
+        slot.entities.push_back(input.world.at_index(index));
         slot.lanes.push_back(lane);
         slot.words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
     }

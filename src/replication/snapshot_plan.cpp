@@ -474,7 +474,8 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     }
     if (!is_cut) last.likely_priority = 0;
-    last.was_over_budget = is_cut || planner.bits_max() > budget_bits;
+    // What was left over is older than what is new: then it counts who waits.
+    last.was_over_budget = is_cut || last.left_some || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
     planner.give_up_run();
     if (!plan.items.empty())

@@ -57,7 +57,8 @@ struct SnapshotItem {
 
 /// What an observer's next list may count on, by the last one.
 struct LastPlan {
-    bool was_over_budget = false;  ///< not everything fitted
+    bool was_over_budget = false;  ///< not everything fitted, by reckoning
+    bool left_some = false;        ///< nor into the packets: calls and fragments have their share
     std::uint32_t item_bits = 64;  ///< an item's
     float likely_priority = 0;     ///< that will be enough; 0: any
 };
@@ -87,7 +88,7 @@ struct SnapshotPlan {
     std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
     /// Scratch of one packet: its items, by type, but the plain ones.
     std::array<std::vector<ChosenItem>, item_types - 1> chosen;
-    std::vector<PlainUpdate> plain;        ///< scratch of one packet: plain updates that have items
+    std::vector<PlainUpdate> plain;        ///< scratch of one packet: its plain updates
     std::vector<std::uint32_t> distances;  ///< scratch: from a local id to the next
     std::vector<LocalId> first;            ///< lanes whose items the next packet takes first
 

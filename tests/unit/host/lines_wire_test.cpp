@@ -225,6 +225,32 @@ TEST_CASE("host: a kind that its budget might not hold is refused, not held back
     CHECK(stage.client().text_of(0, lots, 4) == std::string(31, 'x'));
 }
 
+TEST_CASE("host: a schema that cannot be told before the time to join is over is refused") {
+    struct One {
+        bool is;
+    };
+    Schema schema;
+    const ComponentId one = schema.component<One>("one").boolean("is", &One::is).id();
+    for (int k = 0; k < 200; ++k)  // some 11 kB
+        (void)schema.kind("kind " + std::to_string(k) + std::string(50, 'x'), {one});
+    ServerDef def;
+    def.schema = &schema;
+    def.mac = &test_mac;
+    def.join_timeout_ms = 3'000;
+    def.budget_bytes_per_tick = 128;
+    SmallSchema small;
+    SmallGame game(small, 1);
+    CHECK(Server::create(def, game).error() == Status::too_large);
+    while (!Server::create(def, game)) def.budget_bytes_per_tick += 4;
+    CHECK(def.budget_bytes_per_tick > 350);
+    CHECK(def.budget_bytes_per_tick < 550);
+    const Stage stage(schema, 1, def);  // it joins
+    def.budget_bytes_per_tick /= 2;
+    CHECK_FALSE(Server::create(def, game));
+    def.tick_hz *= 3;
+    CHECK(Server::create(def, game));
+}
+
 TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O24)") {
     Neighbourhood world;
     Stage& stage = world.stage;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <algorithm>
+#include <cstring>
 
 #include "stage.hpp"
 
@@ -152,6 +153,56 @@ TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
     CHECK(there(walkers) < 150);
     stage.step(200);
     CHECK(there(walkers) == 300);
+}
+
+TEST_CASE(
+    "pace: what calls leave no room for is sent in turn, though by itself it would fit (O21)") {
+    struct Pair {
+        std::uint32_t a, b;
+    };
+    struct Long {
+        char text[31];
+    };
+    Schema schema;
+    const Component<Pair> pair = schema.component<Pair>("pair")
+                                     .integer("a", &Pair::a, 0, 1 << 27)
+                                     .integer("b", &Pair::b, 0, 1 << 27);
+    const KindId kind = schema.kind("kind", {pair.id});
+    RpcDesc desc;
+    desc.delivery = RpcDelivery::unreliable;
+    const Rpc<Long> say = schema.rpc<Long>("say", desc).text("text", &Long::text);
+    ServerDef def;
+    def.budget_bytes_per_tick = 1200;
+    Stage stage(schema, 1, def);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 120; ++i) all.push_back(stage.spawn(kind));
+    stage.step(10);
+    Long words;
+    std::memset(words.text, 'x', sizeof words.text);
+    std::uint32_t oldest = 0;
+    std::uint64_t waited = 0;
+    for (std::uint32_t tick = 1; tick <= 60; ++tick) {
+        for (const EntityId entity : all) *stage.world().edit(entity, pair) = {tick, tick};
+        for (int i = 0; i < 13; ++i) CHECK(stage.server->call(all[0], say, words));
+        stage.step();
+        ReceivedRpc call;
+        while (stage.client().next_rpc(call)) {
+        }
+        for (const EntityId entity : all) {
+            const auto its = static_cast<std::uint32_t>(
+                stage.client().value_of(stage.ghost(0, entity), pair.id, 0));
+            if (tick > 10) oldest = std::max(oldest, tick - its);
+            waited += its < tick ? 1 : 0;
+        }
+    }
+    CHECK(waited > 500);  // not all of it fits
+    CHECK(oldest <= 4);
+    // Without the calls it does.
+    stage.step(5);
+    for (const EntityId entity : all) *stage.world().edit(entity, pair) = {99, 99};
+    stage.step();
+    for (const EntityId entity : all)
+        CHECK(stage.client().value_of(stage.ghost(0, entity), pair.id, 0) == 99);
 }
 
 TEST_CASE("pace: a curve that makes no sense is refused") {

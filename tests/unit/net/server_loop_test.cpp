@@ -6,6 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
+#include "net/lateness.hpp"
 #include "net/system.hpp"
 #include "purview/client.hpp"
 #include "small_game.hpp"
@@ -19,8 +23,9 @@ class CountingGame final : public Game {
     bool joined(Server&, ObserverId, const JoinRequest&) override { return ++came > 0; }
     void left(Server&, ObserverId) override { ++went; }
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
+    void simulate(Server&, Tick) override { std::this_thread::sleep_for(takes); }
     int came = 0, went = 0;
+    std::chrono::milliseconds takes{0};
 };
 
 }  // namespace
@@ -64,6 +69,61 @@ TEST_CASE("loop: at its end the game is told who leaves, behind what is still as
     CHECK(game.came == 1);
     CHECK(game.went == 1);
     CHECK(server.stats().sessions == 0);
+}
+
+TEST_CASE("loop: a game that is too slow is counted, and how late it is") {
+    const SmallSchema schema;
+    CountingGame game;
+    game.takes = std::chrono::milliseconds(120);
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.mac = net::mac;
+    Server server = std::move(Server::create(def, game)).value();
+    record::Border border(server);
+    net::UdpSocket udp;
+    REQUIRE(udp.bind("127.0.0.1", 0).empty());
+    net::WebServer web({});
+    REQUIRE(web.open().empty());
+    net::ServerLoop loop(border, udp, web, 20);
+    const bool stop = false;
+    loop.run(&stop, 1.5, {});
+    const net::LoopStats& stats = loop.stats();
+    CHECK(stats.period_us == 50'000);
+    CHECK(stats.ticks > 3);
+    CHECK(stats.overruns == stats.ticks);
+    CHECK(stats.skipped >= 5);
+    CHECK(stats.late_us > 0);
+}
+
+TEST_CASE("loop: who is late is told so, and the more seldom the longer that lasts") {
+    constexpr Micros second = 1'000'000;
+    net::LoopStats stats;
+    stats.period_us = 50'000;
+    net::Lateness lateness;
+    Micros now = 100 * second;
+    const auto after = [&](Micros seconds, std::uint64_t overruns, std::uint64_t skipped) {
+        now += seconds * second;
+        stats.ticks += 100;
+        stats.overruns += overruns;
+        stats.skipped += skipped;
+        return lateness.look(stats, now);
+    };
+    CHECK_FALSE(after(0, 0, 0));
+    CHECK_FALSE(after(4, 50, 0));  // too early to say
+    CHECK(after(2, 0, 0));
+    CHECK_FALSE(after(9, 50, 0));
+    CHECK(after(2, 50, 0));
+    CHECK_FALSE(after(19, 50, 0));
+    CHECK(after(2, 50, 0));
+    CHECK_FALSE(after(41, 0, 0));  // it keeps up
+    CHECK_FALSE(after(6, 1, 0));   // one now and then is made up for
+    stats.late_us = 10'000;
+    const auto late = after(6, 0, 68);
+    REQUIRE(late);
+    CHECK(late->ticks == 100);
+    CHECK(late->overruns == 0);
+    CHECK(late->skipped == 68);
+    CHECK(late->behind_us == 3'410'000);
 }
 
 }  // namespace purview::test

@@ -51,6 +51,12 @@ class Stranger {
         bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
         return bytes;
     }
+    /// By the other side, and nothing is left to be read.
+    bool is_closed() const {
+        char byte = 0;
+        const ssize_t count = ::recv(descriptor_, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+        return count == 0 || (count < 0 && errno == ECONNRESET);
+    }
 
   private:
     int descriptor_;
@@ -68,6 +74,14 @@ std::string answer_to(net::WebServer& server, const std::string& request) {
         all += stranger.receive();
     }
     return all;
+}
+
+std::string upgrade_to(const std::string& target, const std::string& host,
+                       const std::string& origin) {
+    return "GET " + target + " HTTP/1.1\r\nHost: " + host +
+           "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: " + origin +
+           "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+           "Sec-WebSocket-Version: 13\r\n\r\n";
 }
 
 }  // namespace
@@ -150,6 +164,60 @@ TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either"
     server.close();
 }
 
+TEST_CASE("web: a player's WebSocket without a session is closed, however much it says") {
+    net::WebDef def;
+    def.operator_token = "token";
+    def.session_timeout_ms = 300;
+    net::WebServer server(def);
+    REQUIRE(server.open().empty());
+    const std::string host = "127.0.0.1:" + std::to_string(server.port());
+    std::vector<Address> talking;
+    server.on_datagram = [&](std::span<const std::byte>, const Address& from) {
+        if (std::find(talking.begin(), talking.end(), from) == talking.end())
+            talking.push_back(from);
+    };
+    std::uint32_t closed = 0;
+    server.on_play_closed = [&](const Address&) { ++closed; };
+    Stranger first(server.port()), second(server.port()), looking(server.port());
+    const auto turns = [&](Micros us, const auto& each) {
+        for (const Micros end = net::now() + us; net::now() < end;) {
+            server.wait_until(net::now() + 5'000);
+            (void)first.receive();
+            (void)second.receive();
+            (void)looking.receive();
+            each();
+        }
+    };
+    const std::string frame("\x82\x85\0\0\0\0hello", 11);
+    first.send(upgrade_to("/play", host, "http://" + host));
+    turns(50'000, [] {});
+    second.send(upgrade_to("/play", host, "http://" + host));
+    looking.send(upgrade_to("/operator?token=token", host, "http://" + host));
+    turns(50'000, [&] { first.send(frame); });
+    second.send(frame);
+    turns(20'000, [] {});
+    REQUIRE(talking.size() == 2);
+    // One is answered as strangers are, the other as whoever plays.
+    const std::array<std::byte, 5> challenge{std::byte{2}}, data{std::byte{6}};
+    turns(900'000, [&] {
+        first.send(frame);
+        second.send(frame);
+        server.send(challenge, talking[0]);
+        server.send(data, talking[1]);
+    });
+    CHECK(first.is_closed());
+    CHECK_FALSE(second.is_closed());
+    CHECK(server.counters().without_session == 1);
+    CHECK(closed == 1);
+    // Its session ends.
+    turns(900'000, [&] { second.send(frame); });
+    CHECK(second.is_closed());
+    CHECK_FALSE(looking.is_closed());
+    CHECK(server.counters().without_session == 2);
+    CHECK(closed == 2);
+    server.close();
+}
+
 TEST_CASE("web: an operator's token may have any letters, and its page may be behind TLS") {
     net::WebDef def;
     def.operator_token = "a/b+c=d%";
@@ -157,11 +225,8 @@ TEST_CASE("web: an operator's token may have any letters, and its page may be be
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
     const auto status = [&](const std::string& token, const std::string& origin) {
-        const std::string answer = answer_to(
-            server, "GET /operator?token=" + token + " HTTP/1.1\r\nHost: " + host +
-                        "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: " + origin +
-                        "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                        "Sec-WebSocket-Version: 13\r\n\r\n");
+        const std::string answer =
+            answer_to(server, upgrade_to("/operator?token=" + token, host, origin));
         return answer.substr(0, answer.find("\r\n")).substr(9, 3);
     };
     CHECK(status("a%2Fb%2Bc%3Dd%25", "http://" + host) == "101");

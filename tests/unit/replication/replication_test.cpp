@@ -289,6 +289,7 @@ TEST_CASE("replication: the longest wait is that of what was sent, what left and
     change(6);
     change(16);
     CHECK(backlog_of(ghosts, 16).age_ticks_max == 10);
+    ghosts.begin_tick(17);
     ghosts.leave(make_entity_id(5, 1), Reason::left);
     CHECK(ghosts.longest_wait_ticks() == 10);
 }
