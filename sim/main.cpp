@@ -7,6 +7,7 @@
 // world, that everybody holds everything. Exit code 3: something did not hold, and its seed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <set>
 
+#include "link/handshake.hpp"
 #include "replay_sim.hpp"
 #include "small_game.hpp"
 
@@ -24,6 +26,7 @@ namespace {
 constexpr std::uint32_t tick_hz = 20;
 constexpr std::uint32_t blackout_ticks = 2 * tick_hz;
 constexpr std::uint32_t quiet_ticks_max = 30 * tick_hz;
+constexpr std::uint32_t strangers_every = 5 * tick_hz;
 /// At rest: half a step of 1 cm along either axis, for each of three generations.
 constexpr double place_error_m = 0.03;
 constexpr std::uint32_t truth_every_ticks = 5;
@@ -152,6 +155,7 @@ class Simulation {
     }
 
     void step() {
+        if (tick_ % strangers_every == 0) ask_as_stranger();
         world_.step();
         if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
         if (!world_.ledger->trouble().empty()) fail(world_.ledger->trouble());
@@ -236,6 +240,17 @@ class Simulation {
         if (c.client.state() != ClientState::joined) return;
         ++counts.client_ticks;
         hash = mix64(hash ^ c.client.digest());
+    }
+
+    /// Somebody of another version: he is told so.
+    void ask_as_stranger() {
+        Address from;
+        from.carrier = Address::Carrier::memory;
+        from.host[0] = 200;
+        from.port = 1;
+        std::array<std::byte, hello_bytes> hello{};
+        (void)write(Hello{protocol_version + 1, 0, 1 + tick_}, hello);
+        world_.border->receive(hello, from, world_.now);
     }
 
     /// The world rests on a good network: everything that waits must arrive.

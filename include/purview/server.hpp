@@ -113,7 +113,8 @@ struct ServerDef {
     Micros (*clock)() = nullptr;
 };
 
-/// Valid until the next call of receive, tick or next_datagram.
+/// Valid until the next call of anything that may send: receive, tick, next_datagram, close,
+/// shut_down.
 struct OutgoingDatagram {
     Address to;
     std::span<const std::byte> bytes;
@@ -208,8 +209,9 @@ class Server {
   public:
     /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
     /// 65,000 bytes on the wire. too_large: what an entity of some kind must be told at
-    /// once may need more bytes than a datagram or the budget of a tick has; AudienceType::in_turn.
-    /// Or to tell the schema takes more than half of `join_timeout_ms` at this budget and rate.
+    /// once may need more bytes than a datagram or the budget of a tick has (see
+    /// AudienceType::in_turn), or to tell the schema takes more than half of `join_timeout_ms` at
+    /// this budget and rate.
     /// `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;

@@ -51,14 +51,14 @@ bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
     return words_bits(rpc) + besides <= body_bits_alone(budget_bytes);
 }
 
-/// A client is told all that it needs before it can join in half of the time that it has for that:
-/// the rest is for what is lost, and for the way.
+/// A client is told all that it needs before it can join in one tick, or in half of the time that
+/// it has for that: the rest is for what is lost, and for the way.
 bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
     const std::uint64_t whole = def.budget_bytes_per_tick / datagram_bytes_max;
     const auto rest = static_cast<std::uint32_t>(def.budget_bytes_per_tick % datagram_bytes_max);
     const std::uint64_t bits = whole * body_bits_alone(datagram_bytes_max) + body_bits_alone(rest);
-    const std::uint64_t ticks = welcome_bytes * 8 / bits + 1;
-    return 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
+    const std::uint64_t ticks = (welcome_bytes * 8 + bits - 1) / bits;
+    return ticks == 1 || 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
 }
 
 }  // namespace

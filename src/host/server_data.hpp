@@ -239,7 +239,7 @@ class ServerData {
         std::size_t offset;
         std::size_t size;
     };
-    LineVector<std::byte> out_bytes_;  ///< its size is the most it ever held
+    LineVector<std::byte> out_bytes_;  ///< grows, never shrinks
     std::size_t out_end_ = 0;
     std::vector<Queued> out_;
     std::size_t out_next_ = 0;

@@ -34,8 +34,9 @@ enum class PacketType : std::uint8_t {
     close = 7,
 };
 
-/// Every datagram begins with its type and a checksum of all that follows. For data the checksum is
-/// seeded with the connection id, so it also tells one connection's packets from another's.
+/// Every datagram begins with its type and a checksum of all that follows. For data it is another
+/// one (PROTOCOL.md), seeded with the connection id, so it also tells one connection's packets from
+/// another's.
 inline constexpr std::size_t seal_bytes = 5;
 /// Writes type and checksum over the first bytes of a datagram whose rest is written.
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Micros wait_least_us = 5'000'000;
 constexpr Micros wait_most_us = 300'000'000;
-/// More than one tick of so many is too long: the loop does not keep up.
+/// More than one tick is too long, and more than one of so many: the loop does not keep up.
 constexpr std::uint64_t ticks_for_one_overrun = 100;
 
 }  // namespace
@@ -26,7 +26,8 @@ std::optional<Late> Lateness::look(const LoopStats& stats, Micros now) {
                     stats.overruns - std::exchange(overruns_, stats.overruns),
                     stats.skipped - std::exchange(skipped_, stats.skipped),
                     stats.skipped * stats.period_us + stats.late_us};
-    const bool is_late = late.skipped > 0 || late.overruns * ticks_for_one_overrun > late.ticks;
+    const bool is_late = late.skipped > 0 ||
+                         (late.overruns > 1 && late.overruns * ticks_for_one_overrun > late.ticks);
     wait_us_ = is_late ? std::min(2 * wait_us_, wait_most_us) : wait_least_us;
     next_ = now + wait_us_;
     return is_late ? std::optional(late) : std::nullopt;

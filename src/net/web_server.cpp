@@ -292,7 +292,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// Pings show that somebody is there, not that he plays: without a session, which is always
     /// sent something, a player's WebSocket ends.
     void wait_for_session() {
-        session_timer_.expires_after(std::chrono::milliseconds(server_.def.session_timeout_ms));
+        session_timer_.expires_after(std::chrono::milliseconds(server_.def.session_wait_ms));
         session_timer_.async_wait([self = shared_from_this()](error_code error) {
             if (error || self->ended_) return;
             if (std::exchange(self->has_session_, false)) return self->wait_for_session();

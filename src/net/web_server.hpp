@@ -3,7 +3,7 @@
 //
 // HTTP and WebSocket on one port (Boost.Beast, in web_server.cpp only). Two kinds of WebSocket:
 // play (one binary message = one datagram) and operator (guarded by token and origin). Everything
-// runs on the one thread that calls `poll` or `wait_until`.
+// runs on the one thread that calls `wait_until`.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct WebDef {
     std::uint32_t connections_max = 1024;  ///< fewer where the system has no descriptors for them
     std::uint32_t connections_per_host_max = 64;
     std::uint32_t handshake_timeout_ms = 5'000;
-    std::uint32_t answer_timeout_ms = 60'000;   ///< until an answer is written
-    std::uint32_t session_timeout_ms = 10'000;  ///< a player's WebSocket without a session
+    std::uint32_t answer_timeout_ms = 60'000;  ///< until an answer is written
+    std::uint32_t session_wait_ms = 10'000;    ///< a player's WebSocket without a session
 };
 
 struct WebResource {

@@ -189,6 +189,10 @@ class GhostTable {
         const LocalId* lane = lane_of_.find(index);
         return lane != nullptr ? *lane : no_local_id;
     }
+    /// find_at would find it there.
+    bool is_live_as(LocalId lane, std::uint32_t index) const noexcept {
+        return entity_index(lane) == index && is_live(lane);
+    }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent

@@ -11,6 +11,8 @@ namespace purview {
 namespace {
 
 constexpr unsigned count_bits_max = 12;  ///< of the number of sections
+/// Of those who were in a group: as many may have left it in a row before somebody is looked for.
+constexpr std::size_t looked_ahead = 3;
 
 }  // namespace
 
@@ -74,14 +76,25 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     if (slot.version == version) return;
     slot.version = version;
     slot.is_roster = false;
+    std::swap(slot.entities, entities_before_);
+    std::swap(slot.lanes, lanes_before_);
     slot.entities.clear();
     slot.lanes.clear();
     slot.words.assign(words_for(ghosts.lane_end()), 0);
     const auto members = input.shared->members(group);
+    std::size_t before = 0;  // most are who they were, in the same order, and where they were
     for (const std::uint32_t index : members) {
-        const LocalId lane = ghosts.find_at(index);
+        const EntityId entity = input.world.at_index(index);
+        LocalId lane = no_local_id;
+        const std::size_t near = std::min(before + looked_ahead, entities_before_.size());
+        for (std::size_t i = before; i < near && lane == no_local_id; ++i) {
+            if (entities_before_[i] != entity) continue;
+            before = i + 1;
+            if (ghosts.is_live_as(lanes_before_[i], index)) lane = lanes_before_[i];
+        }
+        if (lane == no_local_id) lane = ghosts.find_at(index);
         if (lane == no_local_id) continue;
-        slot.entities.push_back(input.world.at_index(index));
+        slot.entities.push_back(entity);
         slot.lanes.push_back(lane);
         slot.words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
     }

@@ -100,8 +100,10 @@ class SharedReader {
     std::vector<std::uint32_t> written_;  ///< slots
     std::uint64_t bits_ = 0;
     std::vector<std::uint64_t> covered_;
-    std::vector<std::uint32_t> wanted_;  ///< scratch: cells
-    std::vector<std::uint32_t> some_;    ///< scratch: entity indices
+    std::vector<std::uint32_t> wanted_;      ///< scratch: cells
+    std::vector<std::uint32_t> some_;        ///< scratch: entity indices
+    std::vector<EntityId> entities_before_;  ///< scratch: of a slot
+    std::vector<LocalId> lanes_before_;
 };
 
 }  // namespace purview

@@ -51,7 +51,7 @@ sim)
             --min-references 100 --min-unnamed 5 --min-texts 2000 --min-rotations 3000 --min-ranged 3000 \
             --min-gained 300 --min-lost 300 --min-untold 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
             --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
-            --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-views 9
+            --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-views 9 --min-refused 1
         cat "$dir/out"
         voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))
     done

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Bits and bytes" and "Every datagram": values, hashes and checksums."""
 
+PROTOCOL_VERSION = 4
 MASK64 = (1 << 64) - 1
 VARINT_BITS_MAX = 64
 
@@ -109,12 +110,12 @@ def sum_bytes(data, seed):
     chains = [mix((seed + i) & MASK64) for i in range(4)]
     for at in range(0, len(data), 8):
         i = at // 8 % 4
-        c = (chains[i] ^ int.from_bytes(data[at:at + 8], "little")) * 0x9E3779B97F4A7C15 & MASK64
-        chains[i] = c ^ c >> 32
+        c = chains[i] + int.from_bytes(data[at:at + 8], "little") * 0x9E3779B97F4A7C15 & MASK64
+        chains[i] = (c << 31 | c >> 33) * 0xBF58476D1CE4E5B9 & MASK64
     h = len(data)
-    for i, c in enumerate(chains):
-        h ^= (c << 16 * i | c >> 64 - 16 * i) & MASK64
-    return mix(h)
+    for c in chains:
+        h = mix(h ^ c)
+    return h
 
 
 def checksum_holds(datagram, connection=None):

@@ -158,6 +158,7 @@ class Decoder:
             "late": sum(s.late for s in sessions),
             "damaged": self.damaged,
             "strangers": self.strangers,
+            "refused": self.handshakes.refused,
             "wrong": len(self.wrong),
         }
 

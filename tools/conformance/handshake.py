@@ -2,11 +2,10 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Handshake": every packet of it, and which follows which."""
 
-from bits import BitReader
+from bits import BitReader, PROTOCOL_VERSION
 
 HELLO, CHALLENGE, ANSWER, ACCEPT, REFUSE, DATA, CLOSE = range(1, 8)
 MAGIC = 0x31575650
-VERSION = 3
 QUESTION_BYTES = 64
 REFUSE_REASONS = range(1, 8)
 CLOSE_REASONS = range(1, 7)
@@ -24,6 +23,7 @@ class Handshakes:
         self.cookies = set()  # (address, nonce, cookie)
         self.answers = set()  # (address, nonce)
         self.accepted = {}  # (address, nonce): connection id
+        self.refused = 0
 
     def received(self, datagram, address):
         """A proven answer or a close is told to the caller: (type, connection id, nonce)."""
@@ -71,9 +71,10 @@ class Handshakes:
             return ACCEPT, connection, nonce
         if datagram[0] == REFUSE:
             reader.u(64)
-            if reader.u(8) not in REFUSE_REASONS or reader.u(16) != VERSION:
+            if reader.u(8) not in REFUSE_REASONS or reader.u(16) != PROTOCOL_VERSION:
                 raise reader.wrong("a refusal with an unknown reason or another version")
             reader.finish()
+            self.refused += 1
             return None
         if datagram[0] == CLOSE:
             return CLOSE, read_close(reader), None

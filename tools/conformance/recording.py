@@ -5,9 +5,10 @@
 import struct
 import zlib
 
+from bits import PROTOCOL_VERSION
+
 MAGIC = b"PVRC"
 VERSION = 1
-PROTOCOL = 4
 (BEGIN, ADDRESS, RECEIVED, TICK, SENT, DRAINED, STATE, ADDRESS_CLOSED, SHUT_DOWN, PROBE, NOTE,
  END) = range(1, 13)
 FIXED_SIZES = {ADDRESS: 23, TICK: 8, DRAINED: 0, STATE: 12, ADDRESS_CLOSED: 4, SHUT_DOWN: 0, PROBE: 0, END: 4}
@@ -29,8 +30,8 @@ class Begin:
             self.program = body[at + 1:program_end]
             name_end = program_end + 1 + body[program_end]
             self.world_name = body[program_end + 1:name_end]
-            if self.protocol != PROTOCOL:
-                raise BadRecording(f"of protocol version {self.protocol}, not {PROTOCOL}")
+            if self.protocol != PROTOCOL_VERSION:
+                raise BadRecording(f"of protocol version {self.protocol}, not {PROTOCOL_VERSION}")
             if name_end > len(body):
                 raise IndexError
         except (struct.error, IndexError):

@@ -116,7 +116,8 @@ TEST_CASE("loop: who is late is told so, and the more seldom the longer that las
     CHECK_FALSE(after(19, 50, 0));
     CHECK(after(2, 50, 0));
     CHECK_FALSE(after(41, 0, 0));  // it keeps up
-    CHECK_FALSE(after(6, 1, 0));   // one now and then is made up for
+    stats.ticks -= 99;
+    CHECK_FALSE(after(6, 1, 0));  // one now and then is made up for
     stats.late_us = 10'000;
     const auto late = after(6, 0, 68);
     REQUIRE(late);

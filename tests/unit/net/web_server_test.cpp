@@ -167,7 +167,7 @@ TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either"
 TEST_CASE("web: a player's WebSocket without a session is closed, however much it says") {
     net::WebDef def;
     def.operator_token = "token";
-    def.session_timeout_ms = 300;
+    def.session_wait_ms = 300;
     net::WebServer server(def);
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
