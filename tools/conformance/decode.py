@@ -165,7 +165,7 @@ class Decoder:
 
 def main():
     counted = ("datagrams", "sessions", "snapshots", *OF_GHOSTS, *OF_CALLS, "repeated", "waiting",
-               "to_server", *OF_GROUPS, *OF_INPUTS, "views", "commands", "digests", "states")
+               "to_server", *OF_GROUPS, *OF_INPUTS, "views", "commands", "digests", "states", "refused")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     for name in counted:
