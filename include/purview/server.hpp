@@ -210,8 +210,8 @@ class Server {
     /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
     /// 65,000 bytes on the wire. too_large: what an entity of some kind must be told at
     /// once may need more bytes than a datagram or the budget of a tick has (see
-    /// AudienceType::in_turn), or to tell the schema takes more than half of `join_timeout_ms` at
-    /// this budget and rate.
+    /// AudienceType::in_turn), or to tell the schema takes more than one tick and more than half of
+    /// `join_timeout_ms` at this budget and rate.
     /// `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;

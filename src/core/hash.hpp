@@ -47,10 +47,9 @@ inline std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t 
 }
 
 /// What tells a damaged packet (PROTOCOL.md, "Every datagram"): a quarter of the words each go
-/// through one of four chains, on which a processor works side by side. Words that differ in one
-/// chain alone change the sum if they change the chain, which one of them always does; two products
-/// to a word keep the few bits that a line of hardware flips from undoing each other. Against
-/// accidents, not against people.
+/// through one of four chains, on which a processor works side by side. One wrong word always
+/// changes its chain, and one chain the sum. With one product to a word, a few bits that a line of
+/// hardware flips could undo each other. Against accidents, not against people.
 inline std::uint64_t checksum_bytes(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
     constexpr std::size_t chains = 4;
     std::array<std::uint64_t, chains> chain;

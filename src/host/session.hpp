@@ -57,8 +57,8 @@ struct Session {
     State state = State::accepted;
     Role role = Role::spectator;
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
-    bool keep_held_reports =
-        false;  ///< an operator watches: what the client held after each packet
+    /// An operator watches: what the client held after each packet.
+    bool keep_held_reports = false;
     ObserverId observer = ObserverId::none;
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
     Tick told_tick = 0;              ///< of the last snapshot to it

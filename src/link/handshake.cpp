@@ -79,13 +79,13 @@ std::uint32_t checksum_of(std::uint64_t seed, std::span<const std::byte> datagra
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept {
     datagram[0] = static_cast<std::byte>(type);
     const std::uint32_t checksum = checksum_of(seed, datagram);
-    std::memcpy(datagram.data() + 1, &checksum, sizeof checksum);
+    for (unsigned i = 0; i < sizeof checksum; ++i)  // the lowest byte first, everywhere
+        datagram[1 + i] = static_cast<std::byte>(checksum >> (8 * i));
 }
 
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
     if (datagram.size() < seal_bytes) return false;
-    std::uint32_t told = 0;
-    std::memcpy(&told, datagram.data() + 1, sizeof told);
+    const auto told = static_cast<std::uint32_t>(load_rest(datagram.subspan(1, seal_bytes - 1)));
     return told == checksum_of(seed, datagram);
 }
 

@@ -179,9 +179,9 @@ class GhostTable {
     /// The lane of a relevant entity, or no_local_id.
     LocalId find(EntityId entity) const noexcept {
         if (index_of(entity) == 0xffffffffU) return no_local_id;  // the table's own mark
-        const LocalId* lane = lane_of_.find(index_of(entity));
-        return lane != nullptr && PURVIEW_GUARD(ghost_generation, this->entity(*lane) == entity)
-                   ? *lane
+        const LocalId lane = find_at(index_of(entity));
+        return lane != no_local_id && PURVIEW_GUARD(ghost_generation, this->entity(lane) == entity)
+                   ? lane
                    : no_local_id;
     }
     /// The same, of the entity of now with this index.

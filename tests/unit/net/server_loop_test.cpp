@@ -28,33 +28,49 @@ class CountingGame final : public Game {
     std::chrono::milliseconds takes{0};
 };
 
+/// On loopback, on ports that are free.
+struct Carriers {
+    Carriers() {
+        REQUIRE(udp.bind("127.0.0.1", 0).empty());
+        REQUIRE(web.open().empty());
+    }
+    net::UdpSocket udp;
+    net::WebServer web{net::WebDef{}};
+};
+
+struct ReadyServer {
+    Server make() {
+        ServerDef def;
+        def.schema = &schema.schema;
+        def.rules = small_rules(schema);
+        def.mac = net::mac;
+        def.tick_hz = tick_hz;
+        return std::move(Server::create(def, game)).value();
+    }
+    static constexpr std::uint32_t tick_hz = 20;
+    const SmallSchema schema;
+    CountingGame game;
+    Server server = make();
+    record::Border border{server};
+    Carriers carriers;
+    net::ServerLoop loop{border, carriers.udp, carriers.web, tick_hz};
+};
+
 }  // namespace
 
 TEST_CASE("loop: at its end the game is told who leaves, behind what is still asked of them") {
-    const SmallSchema schema;
-    CountingGame game;
-    ServerDef def;
-    def.schema = &schema.schema;
-    def.rules = small_rules(schema);
-    def.mac = net::mac;
-    Server server = std::move(Server::create(def, game)).value();
-    record::Border border(server);
-    net::UdpSocket udp;
-    REQUIRE(udp.bind("127.0.0.1", 0).empty());
-    net::WebServer web({});
-    REQUIRE(web.open().empty());
-    net::ServerLoop loop(border, udp, web, def.tick_hz);
+    ReadyServer ready;
     Client client({});
     net::UdpSocket line;
-    REQUIRE(line.connect("127.0.0.1", udp.port()).empty());
+    REQUIRE(line.connect("127.0.0.1", ready.carriers.udp.port()).empty());
     bool stop = false;
     ClientState state_at_end = ClientState::connecting;
-    loop.set_ending([&] {
+    ready.loop.set_ending([&] {
         state_at_end = client.state();
-        CHECK(server.stats().sessions == 1);
-        CHECK(game.went == 0);
+        CHECK(ready.server.stats().sessions == 1);
+        CHECK(ready.game.went == 0);
     });
-    loop.run(&stop, 20, [&] {
+    ready.loop.run(&stop, 20, [&] {
         const Micros now = net::now();
         line.receive(64, [&](std::span<const std::byte> bytes, const Address&) {
             client.receive(bytes, now);
@@ -66,28 +82,17 @@ TEST_CASE("loop: at its end the game is told who leaves, behind what is still as
         stop = client.state() == ClientState::joined;
     });
     CHECK(state_at_end == ClientState::joined);
-    CHECK(game.came == 1);
-    CHECK(game.went == 1);
-    CHECK(server.stats().sessions == 0);
+    CHECK(ready.game.came == 1);
+    CHECK(ready.game.went == 1);
+    CHECK(ready.server.stats().sessions == 0);
 }
 
 TEST_CASE("loop: a game that is too slow is counted, and how late it is") {
-    const SmallSchema schema;
-    CountingGame game;
-    game.takes = std::chrono::milliseconds(120);
-    ServerDef def;
-    def.schema = &schema.schema;
-    def.mac = net::mac;
-    Server server = std::move(Server::create(def, game)).value();
-    record::Border border(server);
-    net::UdpSocket udp;
-    REQUIRE(udp.bind("127.0.0.1", 0).empty());
-    net::WebServer web({});
-    REQUIRE(web.open().empty());
-    net::ServerLoop loop(border, udp, web, 20);
+    ReadyServer ready;
+    ready.game.takes = std::chrono::milliseconds(120);
     const bool stop = false;
-    loop.run(&stop, 1.5, {});
-    const net::LoopStats& stats = loop.stats();
+    ready.loop.run(&stop, 1.5, {});
+    const net::LoopStats& stats = ready.loop.stats();
     CHECK(stats.period_us == 50'000);
     CHECK(stats.ticks > 3);
     CHECK(stats.overruns == stats.ticks);

@@ -167,7 +167,7 @@ TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either"
 TEST_CASE("web: a player's WebSocket without a session is closed, however much it says") {
     net::WebDef def;
     def.operator_token = "token";
-    def.session_wait_ms = 300;
+    def.session_wait_ms = 600;
     net::WebServer server(def);
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
@@ -199,7 +199,7 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     REQUIRE(talking.size() == 2);
     // One is answered as strangers are, the other as whoever plays.
     const std::array<std::byte, 5> challenge{std::byte{2}}, data{std::byte{6}};
-    turns(900'000, [&] {
+    turns(1'600'000, [&] {
         first.send(frame);
         second.send(frame);
         server.send(challenge, talking[0]);
@@ -210,7 +210,7 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     CHECK(server.counters().without_session == 1);
     CHECK(closed == 1);
     // Its session ends.
-    turns(900'000, [&] { second.send(frame); });
+    turns(1'600'000, [&] { second.send(frame); });
     CHECK(second.is_closed());
     CHECK_FALSE(looking.is_closed());
     CHECK(server.counters().without_session == 2);
