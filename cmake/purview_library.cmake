@@ -1,7 +1,13 @@
 # The library: rooms without a single call to the operating system.
-set(PURVIEW_CORE_ROOMS core wire world spatial interest replication prediction link host capi)
+set(rooms core wire world replication prediction link capi)
 set(purview_sources)
-foreach(room IN LISTS PURVIEW_CORE_ROOMS)
+if(CMAKE_SYSTEM_NAME STREQUAL "WASI")  # has only the client
+  file(GLOB purview_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/host/client*.cpp"
+                                              "${PROJECT_SOURCE_DIR}/src/host/prediction.cpp")
+else()
+  list(APPEND rooms spatial interest host)
+endif()
+foreach(room IN LISTS rooms)
   file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
   list(APPEND purview_sources ${room_sources})
 endforeach()
@@ -26,14 +32,13 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
     PROPERTIES COMPILE_DEFINITIONS PURVIEW_HIGHWAY)
 endif()
 
-# The checks share no code with what they check; they are a library of their own.
-file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp")
-add_library(purview_check STATIC ${check_sources})
-target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
-
-# WebAssembly has only the client.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  # The checks share no code with what they check; they are a library of their own.
+  file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp")
+  add_library(purview_check STATIC ${check_sources})
+  target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
+
   # Recordings know streams, not files.
   file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
   add_library(purview_record STATIC ${record_sources})
