@@ -26,7 +26,5 @@ target_compile_options(purview_core_options INTERFACE -fno-exceptions -fno-rtti)
 
 find_program(PURVIEW_CCACHE ccache)
 if(PURVIEW_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # Without this, nothing that reads a precompiled header is kept.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PURVIEW_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PURVIEW_CCACHE})
 endif()
