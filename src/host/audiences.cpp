@@ -4,30 +4,48 @@
 // Which parts of a relevant entity an observer is told, and what a reference means to him. Both
 // follow from the relevant set of this tick, and never change it.
 #include "core/hash.hpp"
+#include "core/mutate.hpp"
 #include "host/server_data.hpp"
 
 namespace purview {
 
-/// Whoever names somebody else than before says so, if that is anything to this observer: from one
-/// that he does not see to another is nothing.
-void ServerData::tell_references(Session& session) {
+/// One that the observer has is to say anew whom it names, if he is told what says so.
+template <class IsInOneOf>
+void ServerData::touch_references(Session& session, EntityId referrer, IsInOneOf&& is_in_one_of) {
     GhostTable& ghosts = session.ghosts;
-    const auto name_of = [&](EntityId entity) {
-        return entity == EntityId::none ? no_local_id : ghosts.find(entity);
-    };
-    for (const FieldStore::ReferenceChange& change : fields_.reference_changes()) {
-        if (ghosts.find(change.referrer) == no_local_id) continue;
-        if (name_of(change.before) != name_of(change.now))
-            ghosts.touch_references(change.referrer, tick_number);
-    }
+    const LocalId lane = ghosts.find(referrer);
+    if (lane == no_local_id) return;
+    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    const FieldMask told = layout.fields_of(ghosts.told(lane));
+    if (PURVIEW_GUARD(audience_of_references, is_in_one_of(layout, told)))
+        ghosts.touch_references(lane, tick_number);
 }
 
-/// Whoever names somebody that came or went in this tick tells so anew.
-void ServerData::touch_references(Session& session) {
+/// Whoever names somebody that came or went in this tick: by what it and its audience were in the
+/// last one, which the observer knows.
+void ServerData::tell_references(Session& session) {
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
         named_.clear();
         fields_.referrers_of(world.data(), event.entity, named_);
-        for (const EntityId entity : named_) session.ghosts.touch_references(entity, tick_number);
+        for (const EntityId referrer : named_) {
+            touch_references(session, referrer, [&](const KindLayout&, FieldMask told) {
+                return fields_.does_name(world.data(), referrer, event.entity, told);
+            });
+        }
+    }
+}
+
+/// Whoever names somebody else than before, if that is anything to this observer: from one that he
+/// does not see to another is nothing.
+void ServerData::tell_other_references(Session& session) {
+    const auto name_of = [&](EntityId entity) {
+        return entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
+    };
+    for (const FieldStore::ReferenceChange& change : fields_.reference_changes()) {
+        touch_references(session, change.referrer, [&](const KindLayout& layout, FieldMask told) {
+            return (layout.fields_of(change.component) & told) != 0 &&
+                   name_of(change.before) != name_of(change.now);
+        });
     }
 }
 

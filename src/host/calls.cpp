@@ -146,8 +146,18 @@ void ServerData::judge_for(Session& session, const WantedCall& wanted, bool cove
     ++report.sent;
 }
 
-/// One list for all observers of a call, bounded for each entity and in all: what is called about
-/// one hidden entity cannot crowd out what an observer gets about others (docs/limits.md).
+namespace {
+
+/// What is held about the entity for the observer.
+std::uint64_t pair_of(EntityId entity, ObserverId observer) noexcept {
+    return std::uint64_t{index_of(entity)} << 32 | index_of(observer);
+}
+
+}  // namespace
+
+/// One list for all observers of a call; bounded for each entity and observer, and in all: what is
+/// called about one hidden entity cannot crowd out what an observer gets about others, and what
+/// others have held about an entity cannot crowd out what he gets (docs/limits.md).
 bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
     const Tick ends = wanted.made + def.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
     if (ends < tick_number) return false;
@@ -156,27 +166,34 @@ bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
     const auto at =
         std::lower_bound(calls.held.begin(), calls.held.end(), wanted.call,
                          [](const HeldCall& held, CallId call) { return held.wanted.call < call; });
-    ++calls.counters.held;
-    if (at != calls.held.end() && at->wanted.call == wanted.call) {
-        at->observers.push_back(observer);
-        return true;
-    }
-    std::uint32_t& about = calls.held_about[index_of(wanted.target)];
-    if (about >= rpc_held_per_entity_max || calls.held.size() >= rpc_held_max) {
-        if (about == 0) calls.held_about.erase(index_of(wanted.target));
-        --calls.counters.held;
+    const bool is_new = at == calls.held.end() || at->wanted.call != wanted.call;
+    const std::uint64_t pair = pair_of(wanted.target, observer);
+    const std::uint32_t* about = calls.held_about.find(pair);
+    if ((about != nullptr && *about >= rpc_held_per_entity_max) ||
+        (is_new && calls.held.size() >= rpc_held_max)) {
         return false;
     }
-    ++about;
-    calls.held.insert(at, {wanted, ends, {observer}});
+    ++calls.held_about[pair];
+    ++calls.counters.held;
+    if (is_new) {
+        calls.held.insert(at, {wanted, ends, {observer}});
+    } else {
+        at->observers.push_back(observer);
+    }
     return true;
+}
+
+/// He is taken from those for whom it is held.
+void ServerData::end_hold(const HeldCall& held, ObserverId observer) {
+    const std::uint64_t pair = pair_of(held.wanted.target, observer);
+    if (--calls.held_about[pair] == 0) calls.held_about.erase(pair);
 }
 
 void ServerData::release_held(Session& session) {
     if (calls.held.empty()) return;
     calls.coming.clear();
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
-        if (event.enter && calls.held_about.contains(index_of(event.entity)))
+        if (event.enter && calls.held_about.contains(pair_of(event.entity, session.observer)))
             calls.coming.push_back(event.entity);
     }
     if (calls.coming.empty()) return;
@@ -189,6 +206,7 @@ void ServerData::release_held(Session& session) {
         const LocalId ghost = session.ghosts.find(held.wanted.target);
         if (ghost == no_local_id) continue;
         held.observers.erase(at);
+        end_hold(held, session.observer);
         if (session.calls_out.add(outgoing(held.wanted, ghost))) {
             ++calls.counters.sent;
         } else {
@@ -197,34 +215,28 @@ void ServerData::release_held(Session& session) {
     }
 }
 
-template <class IsOver>
-void ServerData::drop_held(IsOver&& is_over) {
-    std::erase_if(calls.held, [&](HeldCall& held) {
-        if (!is_over(held)) return false;
-        std::uint32_t& about = calls.held_about[index_of(held.wanted.target)];
-        if (--about == 0) calls.held_about.erase(index_of(held.wanted.target));
-        return true;
-    });
-}
-
 /// Those that are gone, ascending: nothing waits for them, and nobody is told that it waited in
 /// vain.
 void ServerData::forget_held(std::span<const ObserverId> gone) {
     if (gone.empty()) return;
-    drop_held([&](HeldCall& held) {
+    std::erase_if(calls.held, [&](HeldCall& held) {
         std::erase_if(held.observers, [&](ObserverId observer) {
-            return std::binary_search(gone.begin(), gone.end(), observer);
+            if (!std::binary_search(gone.begin(), gone.end(), observer)) return false;
+            end_hold(held, observer);
+            return true;
         });
         return held.observers.empty();
     });
 }
 
 void ServerData::expire_held() {
-    drop_held([&](const HeldCall& held) {
-        const bool over = tick_number >= held.ends || !world.is_alive(held.wanted.target);
-        if (!over) return held.observers.empty();
-        for (const ObserverId observer : held.observers)
+    std::erase_if(calls.held, [&](const HeldCall& held) {
+        if (tick_number < held.ends && world.is_alive(held.wanted.target))
+            return held.observers.empty();
+        for (const ObserverId observer : held.observers) {
             cull_late(held.wanted.call, observer, CullReason::expired);
+            end_hold(held, observer);
+        }
         return true;
     });
 }

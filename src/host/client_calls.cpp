@@ -22,11 +22,12 @@ bool ClientData::read_calls(BitReader& in) {
 
 void ClientData::accept_calls(bool has_snapshot, Micros now) {
     if (has_snapshot) {
-        for (const LocalId ghost : ghosts->ignored_leaves()) calls_in_.ghost_left(ghost, false);
+        for (const LocalId ghost : ghosts->ignored_leaves())
+            calls_in_.ghost_left(ghosts->schema(), ghost, false);
         bool any_left = false;
         for (const GhostEvent& event : ghosts->events()) {
             if (is_enter(event.copy, EventMode::paired)) continue;
-            calls_in_.ghost_left(event.ghost, true);
+            calls_in_.ghost_left(ghosts->schema(), event.ghost, true);
             any_left = true;
         }
         ghosts->clear_events();

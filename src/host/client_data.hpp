@@ -75,7 +75,7 @@ class ClientData {
         std::uint32_t packets_left;  ///< times it is still to be sent
     };
     void receive_challenge(std::span<const std::byte> datagram, Micros now);
-    void receive_accept(std::span<const std::byte> datagram);
+    void receive_accept(std::span<const std::byte> datagram, Micros now);
     void receive_data(std::span<const std::byte> datagram, Micros now);
     void send_join();
     bool read_calls(BitReader& in);

@@ -60,7 +60,7 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
         case PacketType::challenge:
             return receive_challenge(datagram, now);
         case PacketType::accept:
-            return receive_accept(datagram);
+            return receive_accept(datagram, now);
         case PacketType::data:
             return receive_data(datagram, now);
         case PacketType::refuse:
@@ -103,11 +103,12 @@ void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros n
     }
 }
 
-void ClientData::receive_accept(std::span<const std::byte> datagram) {
+void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now) {
     const auto accept = read_accept(datagram);
     if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_)
         return;
     connection_id_ = accept->connection_id;
+    last_heard_ = now;
     state = ClientState::joining;
 }
 

@@ -79,7 +79,7 @@ void ServerData::apply_events(Session& session) {
         set_layout(ghosts, lane);
         tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
     }
-    if (fields_.has_references()) touch_references(session);
+    if (fields_.has_references()) tell_references(session);
     session.enters += enter_order_.size();
     if (is_told) {
         enters_ += enter_order_.size();

@@ -283,7 +283,10 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
         ++inputs.counters.corrections_too_large;
         return;
     }
-    if (session.stream_out.send(out.written()) != Status::ok) return;
+    if (out.bytes_written() + stream_bytes_kept > session.stream_out.room() ||
+        session.stream_out.send(out.written()) != Status::ok) {
+        return;
+    }
     for (const EntityId root : inputs.wrong) note_membership(session, root);
     ++session.inputs->corrections;
     ++inputs.counters.corrections;
@@ -301,7 +304,8 @@ void ServerData::write_input_state(const Session& session, BitWriter& out) {
 }
 
 std::uint64_t ServerData::input_state_bits(const Session& session) noexcept {
-    return session.inputs != nullptr && session.inputs->queue.is_active() ? 23 : 0;
+    return session.inputs != nullptr && session.inputs->queue.is_active() ? input_state_bits_max
+                                                                          : 0;
 }
 
 }  // namespace purview

@@ -46,13 +46,14 @@ void ServerData::set_paces(Session& session) {
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_strength = has_rates_ || session.last_plan.was_over_budget;
     const bool are_rules_new = std::exchange(session.rules_seen, rules_revision) != rules_revision;
+    const bool had_strength = std::exchange(session.has_strength, needs_strength);
     if (!has_settings_ && !needs_strength && !are_rules_new) return;
+    const bool asks_all = are_rules_new || (needs_strength && !had_strength);
     pace_.lanes.clear();
     pace_.entities.clear();
     static_assert(bits_per_word % paces_every_ticks == 0);
-    const std::uint64_t turn = are_rules_new
-                                   ? ~std::uint64_t{0}
-                                   : every_eighth << ((0U - tick_number) % paces_every_ticks);
+    const std::uint64_t turn =
+        asks_all ? ~std::uint64_t{0} : every_eighth << ((0U - tick_number) % paces_every_ticks);
     for (std::size_t w = 0; w < ghosts.live().size(); ++w) {
         const std::uint64_t looked_up =
             ghosts.live()[w] & (turn | ghosts.needs_enter()[w] | ghosts.special()[w]);

@@ -82,7 +82,10 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const bool joined = session.observer != ObserverId::none;
     const std::uint64_t room = out.bits_left() - state_bits;
     const std::uint64_t section_bits = std::min(room, session.shared.bits());
-    const std::uint64_t call_bits = choose_calls(session, room - section_bits);
+    std::uint64_t call_bits = choose_calls(session, room - section_bits);
+    // Who is in the sections can be told one by one; a call cannot wait for a tick without them.
+    if (section_bits != 0 && session.calls_out.oldest_lacks_room())
+        call_bits = choose_calls(session, room);
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);

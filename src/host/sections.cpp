@@ -55,6 +55,8 @@ std::string problem_of_sharing(const ServerDef& def) {
             const KindInterest its = k < def.kinds.size() ? def.kinds[k] : KindInterest{};
             if (!has_place(schema, kind) || !may_belong(node, n, its)) continue;
             const std::string what = who + "kind '" + kind.name + "' ";
+            if (kind.relative_place)
+                return what + "has places relative to a parent, which are in no cell";
             if (!kind.rates.empty())
                 return what + "has a curve of rates, which depends on the observer";
             for (const ComponentId component : kind.components) {
@@ -96,7 +98,7 @@ void ServerData::set_shared_nodes() {
         if (session->state == Session::State::joined) queue_cells(*session);
 }
 
-/// The client finds out of which cell a ghost is: by its place, as we do.
+/// The client finds out of which cell a ghost is: by its place, as we do. Again when there is room.
 void ServerData::queue_cells(Session& session) {
     if (shared_.revision() == 0) return;
     std::vector<std::byte> bytes(message_bytes_max);
@@ -114,7 +116,7 @@ void ServerData::queue_cells(Session& session) {
         out.u32(node.grid.rows);
     }
     PURVIEW_ASSERT(out.ok());
-    (void)session.stream_out.send(out.written());
+    session.owes_cells = session.stream_out.send(out.written()) != Status::ok;
 }
 
 void ServerData::plan_sections(Session& session) {

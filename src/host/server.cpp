@@ -51,6 +51,18 @@ bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
     return words_bits(rpc) + besides <= body_bits_alone(budget_bytes);
 }
 
+/// After a line was dead for as long as a session lives without a packet, a packet tells the fate
+/// of all that a client sent meanwhile, 60 a second, and must not be larger than the budget.
+bool can_speak_again(const ServerDef& def) {
+    constexpr std::uint64_t packets_per_s = 60;
+    const std::uint64_t statuses = std::min<std::uint64_t>(
+        PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
+    const std::uint64_t header = 2 * PacketLink::sequence_bits + 1 +
+                                 BitWriter::varint_bits(PacketLink::under_way_max) + statuses;
+    return seal_bytes * 8 + header + 3 + input_state_bits_max <=
+           std::uint64_t{def.budget_bytes_per_tick} * 8;
+}
+
 /// A client is told all that it needs before it can join in one tick, or in half of the time that
 /// it has for that: the rest is for what is lost, and for the way.
 bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
@@ -140,7 +152,7 @@ Server::~Server() = default;
 
 Result<Server> Server::create(const ServerDef& def, Game& game) {
     if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
-        def.budget_bytes_per_tick < 128) {
+        def.budget_bytes_per_tick < 128 || !can_speak_again(def)) {
         return Status::bad_configuration;
     }
     if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||

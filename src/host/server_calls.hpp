@@ -34,9 +34,10 @@ struct HeldCall {
 
 struct ServerCalls {
     std::uint32_t next = 1;
-    std::vector<WantedCall> wanted;                    ///< in the order of calling
-    std::vector<HeldCall> held;                        ///< in the order of calling
-    FlatMap<std::uint32_t, std::uint32_t> held_about;  ///< entity index -> how many of them
+    std::vector<WantedCall> wanted;  ///< in the order of calling
+    std::vector<HeldCall> held;      ///< in the order of calling
+    /// pair_of(entity, observer) -> how many of them
+    FlatMap<std::uint64_t, std::uint32_t> held_about;
     std::vector<RpcReport> reports;
     std::vector<RpcCulled> culled;  ///< of all reports, one after another
     std::vector<RpcLateCull> late;

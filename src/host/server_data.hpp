@@ -113,12 +113,11 @@ class ServerData {
     void drop_left_calls(Session& session);
     void release_held(Session& session);
     void expire_held();
-    template <class IsOver>
-    void drop_held(IsOver&& is_over);
     void forget_held(std::span<const ObserverId> gone);
     void judge(const WantedCall& wanted, RpcReport& report);
     void judge_for(Session& session, const WantedCall& wanted, bool covered, RpcReport& report);
     bool hold(const WantedCall& wanted, ObserverId observer);
+    void end_hold(const HeldCall& held, ObserverId observer);
     void send_call(Session& session, const WantedCall& wanted, RpcReport& report);
     void cull_late(CallId call, ObserverId observer, CullReason reason);
     void request_callees();
@@ -155,8 +154,10 @@ class ServerData {
     void set_layout(GhostTable& ghosts, LocalId lane);
     Keeping keeping_of(const Session& session, LocalId lane, Reason reason) const;
     void watch_first_view(Session& session);
-    void touch_references(Session& session);
+    template <class IsInOneOf>
+    void touch_references(Session& session, EntityId referrer, IsInOneOf&& is_in_one_of);
     void tell_references(Session& session);
+    void tell_other_references(Session& session);
     void set_paces(Session& session);
     void note_settings();
     // sections.cpp: nodes in a shared mode
@@ -253,6 +254,7 @@ class ServerData {
     std::vector<EntityId> named_;                                               ///< scratch
     AudienceScratch audience_;
     /// By entity index: its owner or a key is another one since the last tick.
+    std::vector<ObserverId> owners_;  ///< by entity index: as of the last tick
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;
     bool has_audiences_ = false;     ///< some kind has parts that only some are told

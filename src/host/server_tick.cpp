@@ -66,6 +66,7 @@ void ServerData::decide_interest() {
         apply_events(*session);
         rewind.note_events(*session);
         watch_first_view(*session);
+        if (session->owes_cells) queue_cells(*session);
     }
     decide_calls();
 }
@@ -110,7 +111,7 @@ void ServerData::gather(SessionGroup group) {
         decide_audiences(*session);
         plan_sections(*session);
         gather_changes(*session, session->shared.covered());
-        tell_references(*session);
+        tell_other_references(*session);
         prefetch_changes(input, session->ghosts);
         session->prefetch_packet();
     }

@@ -31,6 +31,13 @@ namespace purview {
 /// Ghosts of a session that have left, and of which the client has not said that it knows.
 inline constexpr std::uint32_t leaving_max = 1U << 16;
 
+/// Whatever a game says, and whatever has to be corrected: what the server itself has to say
+/// afterwards finds room in a stream.
+inline constexpr std::size_t stream_bytes_kept = 1'024;
+
+/// Of what a packet says about the inputs of its session.
+inline constexpr std::uint64_t input_state_bits_max = 23;
+
 struct Session {
     /// Every tick goes through all of them: like large arrays, they come through the hooks.
     static void* operator new(std::size_t bytes) {
@@ -59,10 +66,12 @@ struct Session {
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
     /// An operator watches: what the client held after each packet.
     bool keep_held_reports = false;
+    bool owes_cells = false;  ///< the stream had no room for the grids
     ObserverId observer = ObserverId::none;
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
     Tick told_tick = 0;              ///< of the last snapshot to it
     std::uint32_t rules_seen = 0;    ///< their revision, in the last tick (set_paces)
+    bool has_strength = false;       ///< weights were by strength in the last tick
     LastPlan last_plan;
     SnapshotPlan* plan = nullptr;             ///< of this tick, from `prioritise` to `encode`
     std::unique_ptr<SessionInputs> inputs;    ///< null: it gives no commands to groups

@@ -285,10 +285,8 @@ void ServerData::address_closed(const Address& address) {
 Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
     Session* session = find_session(observer);
     if (session == nullptr) return Status::stale_id;
-    // Whatever a game says, what the server itself has to say afterwards finds room.
-    constexpr std::size_t own_bytes = 1'024;
     if (message.size() >= message_bytes_max) return Status::too_large;
-    if (message.size() + own_bytes > session->stream_out.room()) return Status::capacity;
+    if (message.size() + stream_bytes_kept > session->stream_out.room()) return Status::capacity;
     std::vector<std::byte> bytes{static_cast<std::byte>(ServerMessage::game)};
     bytes.insert(bytes.end(), message.begin(), message.end());
     return session->stream_out.send(bytes);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/bitset.hpp"
 #include "wire/quantise.hpp"
 
 namespace purview {
@@ -82,7 +83,7 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
                 const EntityId named = make_entity_id(now[0], now[1]);
                 if (!all) {
                     reference_changes_.push_back(
-                        {referrer, make_entity_id(before[0], before[1]), named});
+                        {referrer, component, make_entity_id(before[0], before[1]), named});
                 }
                 if (generation_of(named) != 0) add_referrer(world, referrer, index_of(named));
             }
@@ -102,23 +103,25 @@ void FieldStore::add_referrer(const WorldData& world, EntityId referrer,
 }
 
 bool FieldStore::does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
-                           std::uint32_t generation) const noexcept {
+                           std::uint32_t generation, FieldMask among) const noexcept {
     if (!world.is_alive(referrer)) return false;
     const std::uint32_t index = index_of(referrer);
-    const auto& fields = layout(world.kind_at(index)).fields;
-    return std::any_of(fields.begin(), fields.end(), [&](const KindField& field) {
-        if (field.def->type != FieldType::reference) return false;
-        const std::uint32_t* named = words(index, field);
-        return named[0] == target_index && named[1] != 0 &&
-               (generation == 0 || named[1] == generation);
+    const KindLayout& its = layout(world.kind_at(index));
+    bool found = false;
+    for_each_bit(its.references & among, 0, [&](std::size_t f) {
+        const std::uint32_t* named = words(index, its.fields[f]);
+        found |= named[0] == target_index && named[1] != 0 &&
+                 (generation == 0 || named[1] == generation);
     });
+    return found;
 }
 
 void FieldStore::forget_former(const WorldData& world, std::uint32_t target_index) {
     std::vector<EntityId>& list = referrers_[target_index];
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    std::erase_if(list, [&](EntityId one) { return !does_name(world, one, target_index, 0); });
+    std::erase_if(
+        list, [&](EntityId one) { return !does_name(world, one, target_index, 0, all_fields); });
 }
 
 void FieldStore::referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out) {
@@ -126,7 +129,7 @@ void FieldStore::referrers_of(const WorldData& world, EntityId target, std::vect
     forget_former(world, index_of(target));
     for (const EntityId one : referrers_[index_of(target)]) {
         // Not those of the one who had this index before: nobody must notice whose it was.
-        if (does_name(world, one, index_of(target), generation_of(target))) out.push_back(one);
+        if (does_name(world, one, target, all_fields)) out.push_back(one);
     }
 }
 

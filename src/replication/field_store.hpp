@@ -72,6 +72,7 @@ class FieldStore {
     /// A reference of a live entity that names somebody else since this tick.
     struct ReferenceChange {
         EntityId referrer;
+        ComponentId component;  ///< that the reference is in
         EntityId before;
         EntityId now;
     };
@@ -84,6 +85,11 @@ class FieldStore {
     bool has_extrapolated() const noexcept { return has_extrapolated_; }
     /// Appends the entities that name this one in a reference, each once.
     void referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out);
+    /// It does so in one of these fields of its kind.
+    bool does_name(const WorldData& world, EntityId referrer, EntityId target,
+                   FieldMask fields) const noexcept {
+        return does_name(world, referrer, index_of(target), generation_of(target), fields);
+    }
     /// Tick of the last change of its parent within its group; 0: never.
     Tick parent_tick(std::uint32_t entity_index) const noexcept {
         return entity_index < parent_ticks_.size() ? parent_ticks_[entity_index] : 0;
@@ -114,7 +120,7 @@ class FieldStore {
     void add_referrer(const WorldData& world, EntityId referrer, std::uint32_t target_index);
     /// `generation` 0: whichever.
     bool does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
-                   std::uint32_t generation) const noexcept;
+                   std::uint32_t generation, FieldMask among) const noexcept;
     void forget_former(const WorldData& world, std::uint32_t target_index);
     bool quantise_component(const WorldData& world, std::uint32_t index, ComponentId component,
                             Tick tick, bool all);

@@ -15,10 +15,11 @@ constexpr std::size_t many_lanes = 512;
 }  // namespace
 
 LocalId GhostTable::take_lane() {
-    for (std::size_t w = 0; w < blocks_.size(); ++w) {
-        if (blocks_[w].of.used == ~std::uint64_t{0}) continue;
-        const auto lane = static_cast<LocalId>(w * bits_per_word) +
-                          static_cast<LocalId>(std::countr_one(blocks_[w].of.used));
+    for (; first_free_ < blocks_.size(); ++first_free_) {
+        const std::uint64_t used = blocks_[first_free_].of.used;
+        if (used == ~std::uint64_t{0}) continue;
+        const auto lane = static_cast<LocalId>(first_free_ * bits_per_word) +
+                          static_cast<LocalId>(std::countr_one(used));
         set(&LaneWords::used, lane);
         ++used_count_;
         return lane;
@@ -45,6 +46,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!is_live(lane));
     motions_.end(lane);
     --used_count_;
+    first_free_ = std::min<std::size_t>(first_free_, lane / bits_per_word);
     for (const Mask mask :
          {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
           &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted,
@@ -271,9 +273,7 @@ void GhostTable::set_extrapolated(LocalId lane, unsigned fields) {
     motions_.begin(lane, fields);
 }
 
-void GhostTable::touch_references(EntityId entity, Tick now) {
-    const LocalId lane = find(entity);
-    if (lane == no_local_id) return;
+void GhostTable::touch_references(LocalId lane, Tick now) {
     special_now(lane).reference = now;
     want(lane, now);
 }

@@ -212,7 +212,7 @@ class GhostTable {
     /// There may be more to tell of it than its fields, or less.
     bool is_special(LocalId lane) const noexcept { return test(&LaneWords::special, lane); }
     /// A reference of the entity names something that came or went: told with the next update.
-    void touch_references(EntityId entity, Tick now);
+    void touch_references(LocalId lane, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
     void named(LocalId lane) noexcept { set(&LaneWords::ever_sent, lane); }
     /// The kind has so many extrapolated fields.
@@ -540,6 +540,7 @@ class GhostTable {
     LineVector<LaneSpecial> special_;
     std::uint32_t revision_ = 1;
     std::uint32_t used_count_ = 0;
+    std::size_t first_free_ = 0;  ///< all blocks before it are full
     std::uint32_t live_count_ = 0;
     Tick tick_ = 0;           ///< the one that has begun last
     bool has_fresh_ = false;  ///< some lane may be fresh

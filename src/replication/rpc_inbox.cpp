@@ -53,16 +53,27 @@ void RpcInbox::insert_ordered(const ArrivedRpc& call) {
     ordered_.insert(after, call);
 }
 
-void RpcInbox::ghost_left(LocalId ghost, bool was_held) {
-    counters_.dropped_gone +=
-        std::erase_if(orphans_, [ghost](const ArrivedRpc& call) { return call.ghost == ghost; });
+void RpcInbox::ghost_left(const Schema& schema, LocalId ghost, bool was_held) {
+    const auto is_handed_out = [&](const ArrivedRpc& call) {
+        return was_held || may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc);
+    };
+    std::erase_if(orphans_, [&](ArrivedRpc& call) {
+        if (call.ghost != ghost) return false;
+        if (is_handed_out(call)) {
+            call.ghost = no_local_id;
+            ready_.push_back(call);
+        } else {
+            ++counters_.dropped_gone;
+        }
+        return true;
+    });
     for (std::deque<ArrivedRpc>* queue : {&ordered_, &ready_}) {
         for (ArrivedRpc& call : *queue) {
             if (call.ghost != ghost) continue;
             call.ghost = no_local_id;
             call.ghost_left = was_held;
-            call.is_void = !was_held;  // its number is still needed
-            counters_.dropped_gone += was_held ? 0 : 1;
+            call.is_void = !is_handed_out(call);  // its number is still needed
+            counters_.dropped_gone += call.is_void ? 1 : 0;
         }
     }
 }

@@ -80,8 +80,9 @@ class RpcInbox {
         for (; ready_.size() > rpc_received_max; ready_.pop_front()) ++counters_.dropped_untaken;
     }
     /// The ghost is gone, or will never come: its id will speak of another. Calls that had their
-    /// ghost are handed out without it; those that still waited for it are dropped.
-    void ghost_left(LocalId ghost, bool was_held);
+    /// ghost, or may be without one, are handed out without it; others that still waited for it are
+    /// dropped.
+    void ghost_left(const Schema& schema, LocalId ghost, bool was_held);
     /// The next call that may be handed out, in order; false when there is none.
     bool next(ArrivedRpc& out);
 

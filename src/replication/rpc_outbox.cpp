@@ -78,6 +78,8 @@ std::uint64_t RpcOutbox::bits_of(const Schema& schema, const OutgoingRpc& call) 
 std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,
                                 const std::function<std::uint64_t(const OutgoingRpc&)>& cost_bits) {
     chosen_.clear();
+    oldest_lacks_room_ = false;
+    bool is_oldest = true;
     std::uint64_t own = 0;
     std::uint64_t taken = 0;
     std::uint32_t new_numbers = 0;
@@ -91,8 +93,10 @@ std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,
         const std::uint64_t size = bits_of(schema, call);
         const std::uint64_t beside = call.is_void ? 0 : cost_bits(call);
         const std::uint64_t room = chosen_.empty() ? bits : bits / 2;
-        if (beside == never || taken + size + beside > room ||
-            (needs_number && !window_is_open(new_numbers))) {
+        const bool has_room = beside != never && taken + size + beside <= room;
+        oldest_lacks_room_ |= is_oldest && beside != never && !has_room;
+        is_oldest = false;
+        if (!has_room || (needs_number && !window_is_open(new_numbers))) {
             ordered_wait |= needs_number;
             continue;
         }

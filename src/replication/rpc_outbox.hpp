@@ -71,6 +71,8 @@ class RpcOutbox {
     std::uint64_t choose(const Schema& schema, std::uint64_t bits,
                          const std::function<std::uint64_t(const OutgoingRpc&)>& cost_bits);
     bool has_chosen() const noexcept { return !chosen_.empty(); }
+    /// Of the last choice: the call that has waited longest was left out, and would go with more.
+    bool oldest_lacks_room() const noexcept { return oldest_lacks_room_; }
     /// Of those chosen: visit(const OutgoingRpc&).
     template <class Visit>
     void for_each_chosen(Visit&& visit) const {
@@ -104,6 +106,7 @@ class RpcOutbox {
 
     std::vector<OutgoingRpc> calls_;  ///< in the order of sending
     std::vector<std::size_t> chosen_;
+    bool oldest_lacks_room_ = false;
     std::uint32_t next_number_ = 0;
 };
 

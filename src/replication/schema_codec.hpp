@@ -18,6 +18,7 @@ Result<Schema> read_schema(BitReader& in);
 
 /// One bit for each field of a kind, all components together.
 using FieldMask = std::uint64_t;
+inline constexpr FieldMask all_fields = ~FieldMask{0};
 
 struct KindField {
     ComponentId component;
@@ -60,6 +61,11 @@ struct KindLayout {
         for (std::size_t p = 0; p < parts.size(); ++p)
             mask |= (told >> p & 1U) != 0 ? parts[p].fields : 0;
         return mask;
+    }
+    FieldMask fields_of(ComponentId component) const noexcept {
+        for (const Part& part : parts)
+            if (part.component == component) return part.fields;
+        return 0;
     }
     /// A body says of each part whether it changed, unless there is no question.
     bool asks_parts() const noexcept { return parts.size() > 1 || audience != 0; }

@@ -52,6 +52,7 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lan
     if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t every = ghosts.pace(lane).every_ticks;
     if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
+    if (ghosts.resumed_tick(lane) > ghosts.sent_tick(lane)) return true;
     return input.tick - ghosts.sent_tick(lane) >= every;
 }
 

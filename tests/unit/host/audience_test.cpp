@@ -414,6 +414,49 @@ TEST_CASE("audience: a change that is not told does not send again what is under
     CHECK(bytes[0] == bytes[1]);
 }
 
+namespace {
+
+struct Target {
+    EntityId at = EntityId::none;
+};
+
+/// A reference that is for others, in a soldier who is seen, to posts that are seen or not.
+std::uint64_t hash_of_packets(bool names_another, bool names_whoever_goes) {
+    Schema schema;
+    ChosenAudience nobody;
+    const Component<Body> team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
+    const Component<Target> target =
+        schema.component<Target>("target").reference("at", &Target::at);
+    schema.audience(target.id, {AudienceType::custom, {}, &nobody});
+    const KindId soldier_kind = schema.kind("soldier", {team.id, target.id});
+    const KindId post_kind = schema.kind("post", {team.id});
+    REQUIRE(schema.status() == Status::ok);
+    Stage stage(schema, 1);
+    const EntityId soldier = stage.spawn(soldier_kind);
+    const EntityId posts[3] = {stage.spawn(post_kind), stage.spawn(post_kind),
+                               stage.spawn(post_kind)};
+    stage.world().edit(soldier, target)->at = posts[names_whoever_goes ? 2 : 0];
+    stage.step(10);
+    stage.loses_all_to = 0;
+    stage.world().edit(soldier, team)->team = 3;
+    for (unsigned i = 0; i < 6; ++i) {
+        stage.step();
+        if (names_another) stage.world().edit(soldier, target)->at = posts[i % 2];
+        CHECK(stage.interest().force_hide(posts[2], i % 2 == 0) == Status::ok);
+    }
+    stage.loses_all_to = 99;
+    stage.step(10);
+    return stage.hash_to[0];
+}
+
+}  // namespace
+
+TEST_CASE("audience: a reference that is not told does not send again what is under way") {
+    const std::uint64_t expected = hash_of_packets(false, false);
+    CHECK(hash_of_packets(true, false) == expected);
+    CHECK(hash_of_packets(false, true) == expected);
+}
+
 TEST_CASE("audience: an entity is encoded once for its owner and once for all others (M26)") {
     const AudienceSchema is(AudienceType::owner);
     Stage stage(is.schema, 8);

@@ -163,6 +163,8 @@ TEST_CASE("edges: who asks the server for its interest changes nothing of what i
         node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60})),
                       subtract(flagged(is.cloaked))};
         is.def.rules.nodes = {node};
+        is.def.kinds.resize(2);
+        is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
         Stage stage(is.schema, 2, is.def);
         std::vector<EntityId> crowd;
         crowd.reserve(20);

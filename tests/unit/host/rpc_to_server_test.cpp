@@ -264,7 +264,7 @@ TEST_CASE("rpc: random bytes in place of calls do no harm, on either side") {
             if (!inbox.read(schema.schema, direction, in)) continue;
             ++read;
             inbox.accept(schema.schema, now, [&](LocalId ghost) { return ghost % 3 == 0; });
-            inbox.ghost_left(random.below(20), random.chance(0.5F));
+            inbox.ghost_left(schema.schema, random.below(20), random.chance(0.5F));
             ArrivedRpc call;
             while (random.chance(0.9F) && inbox.next(call)) {
                 CHECK(index_of(call.rpc) < schema.schema.rpcs().size());
