@@ -209,10 +209,101 @@ TEST_CASE("edges: configurations that cannot be kept are refused when a server i
     CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = ~0U; }));
     CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = 1U << 20; }));
     CHECK_FALSE(made_with([](ServerDef& def) { def.group_depth_max = 65; }));
+    // After a line was dead for so long, a header would not fit into the budget of a tick.
+    CHECK(made_with([](ServerDef& def) { def.budget_bytes_per_tick = 128; }));
+    CHECK_FALSE(made_with([](ServerDef& def) {
+        def.budget_bytes_per_tick = 128;
+        def.session_timeout_ms = 20'000;
+    }));
     for (const float bad : {0.0F, -1.0F, not_a_number, std::numeric_limits<float>::infinity()}) {
         is.schema.edit_kind(is.walker).urgency = bad;
         CHECK_FALSE(made_with([](ServerDef&) {}));
     }
+}
+
+TEST_CASE("edges: whose line comes up late is let in, however short a session lives in silence") {
+    const EdgeSchema is;
+    ServerDef def = is.def;
+    Stage stage(is.schema, 0, def);
+    ClientDef late;
+    late.connect_timeout_ms = 10'000;
+    late.session_timeout_ms = 1'000;
+    Client client(late);
+    for (int i = 0; i < 100; ++i) {
+        const bool is_up = i > 60;
+        stage.now += 50'000;
+        client.tick(stage.now);
+        std::span<const std::byte> out;
+        while (client.next_datagram(out))
+            if (is_up) stage.server->receive(out, {}, stage.now);
+        // What answers a client at once reaches it before the next tick.
+        OutgoingDatagram answer;
+        while (stage.server->next_datagram(answer)) client.receive(answer.bytes, stage.now);
+        client.tick(stage.now);
+        while (client.next_datagram(out))
+            if (is_up) stage.server->receive(out, {}, stage.now);
+        while (stage.server->next_datagram(answer)) client.receive(answer.bytes, stage.now);
+        client.tick(stage.now);
+        while (client.next_datagram(out))
+            if (is_up) stage.server->receive(out, {}, stage.now);
+        stage.server->tick(stage.now);
+        while (stage.server->next_datagram(answer)) client.receive(answer.bytes, stage.now);
+    }
+    CHECK(client.state() == ClientState::joined);
+}
+
+namespace {
+
+struct Shout {
+    char words[5][32] = {};
+};
+
+}  // namespace
+
+TEST_CASE("edges: a large call goes although shared sections fill what is left") {
+    EdgeSchema is;
+    RpcDesc desc;
+    desc.delivery = RpcDelivery::reliable_ordered;
+    desc.target = RpcTarget::nobody;
+    Rpc<Shout> shout = is.schema.rpc<Shout>("shout", desc);
+    for (std::uint16_t f = 0; f < 5; ++f) {
+        FieldDef text{"words" + std::to_string(f), FieldType::text};
+        text.offset_bytes = static_cast<std::uint16_t>(f * 32);
+        text.size_bytes = 31;
+        is.schema.add_field(shout.id, text);
+    }
+    REQUIRE_MESSAGE(is.schema.status() == Status::ok, is.schema.problem());
+    NodeDesc node;
+    node.name = "street";
+    node.type = NodeType::grid;
+    node.mode = NodeMode::read_many;
+    node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60}))};
+    is.def.rules.nodes = {node};
+    is.def.kinds.resize(2);
+    is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
+    is.def.budget_bytes_per_tick = 220;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> crowd;
+    for (int i = 0; i < 28; ++i)
+        crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+    CHECK(stage.interest().set_main_entity(stage.observers[0], crowd[0]) == Status::ok);
+    std::uint16_t hp = 0;
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            hp = static_cast<std::uint16_t>((hp + 7) % 1000);
+            for (const EntityId one : crowd) stage.world().edit(one, is.vest)->hp = hp;
+            stage.step();
+        }
+    };
+    step(60);
+    const std::uint64_t before = stage.server->stats().section_copies;
+    step(20);
+    CHECK(stage.server->stats().section_copies > before + 10);
+    CHECK(stage.server->call_all(shout, Shout{}).has_value());
+    ReceivedRpc received;
+    int waited = 0;
+    for (; waited < 20 && !stage.client().next_rpc(received); ++waited) step(1);
+    CHECK(waited < 5);
 }
 
 TEST_CASE("edges: a cone looks where it is told to, however long the direction is") {

@@ -205,6 +205,53 @@ TEST_CASE(
         CHECK(stage.client().value_of(stage.ghost(0, entity), pair.id, 0) == 99);
 }
 
+TEST_CASE("pace: who comes back is told so at once, whatever his curve (N34 X7)") {
+    PaceSchema is({{0, 40}});
+    is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    const auto step = [&](int ticks, float x) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            CHECK(stage.world().move(other, {x + static_cast<float>(t), 0, 0}) == Status::ok);
+            stage.step();
+        }
+    };
+    step(45, 510);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    step(2, 800);
+    CHECK(stage.ghost(0, other) == no_ghost);
+    (void)stage.changes();
+    step(3, 510);
+    CHECK(stage.changes() == "resumed");
+    CHECK(stage.ghost(0, other) != no_ghost);
+}
+
+TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eight (X2)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(400)};
+    is.def.budget_bytes_per_tick = 160;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> far, near;
+    for (int i = 0; i < 400; ++i) far.push_back(stage.spawn(is.walker, {880, 0, 0}));
+    for (int i = 0; i < 150; ++i) near.push_back(stage.spawn(is.walker, {501, 0, 0}));
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    stage.step(3);
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const auto held = [&](const std::vector<EntityId>& list) {
+        return std::count_if(list.begin(), list.end(),
+                             [&](EntityId one) { return stage.ghost(0, one) != no_ghost; });
+    };
+    stage.step();  // by local id: nobody knows yet that it is too much
+    const auto first = held(far);
+    stage.step(3);
+    CHECK(held(far) == first);
+    CHECK(held(near) > 60);
+}
+
 TEST_CASE("pace: a curve that makes no sense is refused") {
     const std::vector<std::vector<SendRate>> wrong{
         {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};

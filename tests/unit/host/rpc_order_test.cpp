@@ -205,4 +205,32 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
     }
 }
 
+TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on without it (F20)") {
+    CallWorld world(1);
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    world.peer(0).down.blackout = true;
+    EntityId entity = EntityId::none;
+    world.in_next_tick([&](Server&) { entity = world.spawn({10, 10, 0}); });
+    world.step();
+    world.peer(0).down.blackout = false;
+    // One that is ordered, and one that waits outside of the order.
+    CHECK(world.server().call(
+        entity, world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force), Ping{0, 1}));
+    CHECK(world.server().call(
+        entity, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::force),
+        Ping{0, 2}));
+    world.step();
+    CHECK(world.client(0).stats().calls_received == 2);
+    CHECK(world.got(0).empty());
+    world.in_next_tick([&](Server& server) { (void)server.world().despawn(entity); });
+    world.run(6);
+    REQUIRE(world.got(0).size() == 2);
+    for (const Got& got : world.got(0)) {
+        CHECK(got.ghost == no_ghost);
+        CHECK_FALSE(got.ghost_left);
+    }
+    CHECK(world.client(0).stats().calls_dropped == 0);
+}
+
 }  // namespace purview::test

@@ -161,6 +161,31 @@ TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond it
     CHECK(world.server().data().calls.held_about.size() == 0);
 }
 
+TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P14)") {
+    // Whether the first one sees the entity must not show in what the second one gets.
+    std::vector<Numbers> got;
+    for (const bool sees : {false, true}) {
+        CallWorld world(2);
+        const EntityId entity = world.spawn({15, 10, 0});
+        world.place_player(0, sees ? Vec3{12, 10, 0} : Vec3{280, 20, 0});
+        world.place_player(1, {12, 12, 0});
+        world.run(5);
+        const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+        for (std::uint32_t i = 0; i < rpc_held_per_entity_max; ++i)
+            CHECK(world.server().call(entity, hold, Ping{0, i + 1}).has_value());
+        world.run(5);
+        (void)world.server().world().move(entity, {150, 200, 0});
+        world.run(5);
+        CHECK(world.server().call(entity, hold, Ping{0, 99}).has_value());
+        world.run(5);
+        (void)world.server().world().move(entity, {15, 10, 0});
+        world.run(5);
+        got.push_back(numbers(world.got(1)));
+        CHECK(got.back().size() == rpc_held_per_entity_max + 1);
+    }
+    CHECK(got[0] == got[1]);
+}
+
 TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names no ghost (F20)") {
     CallWorld world(2);
     const EntityId entity = world.spawn({10, 10, 0});

@@ -4,6 +4,7 @@
 // The shared modes, behaviour by behaviour.
 #include "host/client_data.hpp"
 #include "shared_world.hpp"
+#include "stage.hpp"
 
 namespace purview::test {
 
@@ -264,7 +265,9 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
     audience.schema.audience(audience.mind.id, {AudienceType::owner});
     CellSchema curve;
     curve.schema.edit_kind(curve.walker).rates = {{0, 4}, {0.5F, 1}};
-    for (const CellSchema* one : {&audience, &curve}) {
+    CellSchema relative;
+    relative.schema.edit_kind(relative.walker).relative_place = true;
+    for (const CellSchema* one : {&audience, &curve, &relative}) {
         ServerDef def;
         def.schema = &one->schema;
         def.mac = &test_mac;
@@ -273,8 +276,11 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
               (one == &audience
                    ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which is "
                      "for some only"
-                   : "node 'cells', a shared mode: kind 'walker' has a curve of rates, which "
-                     "depends on the observer"));
+               : one == &curve
+                   ? "node 'cells', a shared mode: kind 'walker' has a curve of rates, which "
+                     "depends on the observer"
+                   : "node 'cells', a shared mode: kind 'walker' has places relative to a parent, "
+                     "which are in no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);
         def.rules = one->rules(NodeMode::per_observer);
         auto server = Server::create(def, idle);
@@ -290,6 +296,29 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         CHECK(problem_of_sharing(def) == "");
         CHECK(Server::create(def, idle));
     }
+}
+
+TEST_CASE("shared: grids that a full stream had no room for are told later (P8)") {
+    const CellSchema is;
+    ServerDef def;
+    def.rules = is.rules(NodeMode::read_many);
+    test::Stage stage(is.schema, 1, def);
+    stage.step(5);
+    REQUIRE(stage.client().cell_grid_count() == 1);
+    stage.loses_all_to = 0;
+    const std::vector<std::byte> message(1'000);
+    while (stage.server->send_message(stage.observers[0], message) == Status::ok) {
+    }
+    for (int i = 0; i < 80; ++i) {
+        def.rules.nodes[0].steps[0].kernel.cells.width_m = static_cast<float>(20 + i);
+        REQUIRE(stage.server->set_rules(def.rules) == Status::ok);
+        stage.step();
+    }
+    stage.loses_all_to = 99;
+    stage.step(200);
+    CHECK(stage.client().state() == ClientState::joined);
+    REQUIRE(stage.client().cell_grid_count() == 1);
+    CHECK(stage.client().cell_grid(0)->width_m == 99);
 }
 
 TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)") {
