@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""C++ in the guides is C++ of the examples: every ```cpp block of docs/coming-from-*.md and
-docs/which-scheme.md stands, word for word but for indentation, in one of examples/*.cpp, which compile
+"""C++ in the guides is C++ of the examples: every ```cpp block of docs/coming-from-*.md,
+docs/which-scheme.md and docs/your-server.md stands, word for word but for indentation, in one of examples/*.cpp, which compile
 and run. Every example that a guide names exists."""
 import glob
 import os
@@ -22,7 +22,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             examples[os.path.basename(path)] = plain(file.read())
     guides = sorted(glob.glob(os.path.join(ROOT, "docs", "coming-from-*.md")))
-    guides.append(os.path.join(ROOT, "docs", "which-scheme.md"))
+    guides += [os.path.join(ROOT, "docs", name) for name in ("which-scheme.md", "your-server.md")]
     blocks, bad = 0, 0
     for path in guides:
         name = os.path.relpath(path, ROOT)

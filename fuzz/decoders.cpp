@@ -79,7 +79,8 @@ void calls(Bytes bytes) {
         if (!inbox.read(schema.schema, direction, in)) return;
         inbox.accept(schema.schema, now, is_here);
         if (packet.size() % 3 == 0)
-            inbox.ghost_left(static_cast<LocalId>(packet.size() % 8), packet.size() % 2 == 0);
+            inbox.ghost_left(schema.schema, static_cast<LocalId>(packet.size() % 8),
+                             packet.size() % 2 == 0);
         require(inbox.waiting() <= 256 + rpc_orphans_max, "calls wait without a bound");
         ArrivedRpc call;
         while (packet.size() % 5 != 0 && inbox.next(call)) {

@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/wire_meter.hpp"
 
+#include <array>
+
 #include "link/handshake.hpp"
 #include "wire/bit_writer.hpp"
+#include "wire/quantise.hpp"
 
 namespace purview::bench {
 
@@ -34,12 +37,9 @@ std::uint32_t& WireMeter::kind_of(std::uint64_t lane) {
     return kinds_[lane];
 }
 
-std::uint64_t WireMeter::full_bits(std::uint32_t kind) const {
-    std::uint64_t bits = 0;
-    for (const ComponentId id : schema_->kinds()[kind].components) {
-        for (const FieldDef& f : schema_->components()[index_of(id)].fields) bits += f.wire_bits;
-    }
-    return bits;
+void WireMeter::read_value(BitReader& in, const FieldDef& field) {
+    std::array<std::uint32_t, words_max> words;
+    read_words(field, in, words.data());
 }
 
 void WireMeter::read_link(BitReader& in) {
@@ -65,8 +65,9 @@ void WireMeter::read_fields(BitReader& in, std::uint32_t kind) {
         bits_.mask += static_cast<double>(in.bits_read() - before);
         for (std::size_t f = 0; f < fields.size(); ++f) {
             if (((mask >> f) & 1U) == 0) continue;
-            (void)in.bits(fields[f].wire_bits);
-            bits_.values += fields[f].wire_bits;
+            const std::size_t begun = in.bits_read();
+            read_value(in, fields[f]);
+            bits_.values += static_cast<double>(in.bits_read() - begun);
         }
     }
 }
@@ -106,7 +107,8 @@ void WireMeter::read_snapshot(BitReader& in) {
     std::size_t before = in.bits_read();
     for (std::uint64_t i = 0; i < leaves && in.ok(); ++i) {
         (void)in.varint();
-        (void)in.bits(3);
+        (void)in.bits(3);                    // reason
+        if (in.boolean()) (void)in.bits(2);  // kept, and how
     }
     bits_.leaves += static_cast<double>(in.bits_read() - before);
     const std::uint64_t enters = in.varint();
@@ -120,10 +122,9 @@ void WireMeter::read_snapshot(BitReader& in) {
         expected = lane + 1;
         kind_of(lane) = kind;
         read_link(in);
-        for (std::uint64_t left = full_bits(kind); left > 0;) {
-            const auto take = static_cast<unsigned>(left < 64 ? left : 64);
-            (void)in.bits(take);
-            left -= take;
+        for (const ComponentId id : schema_->kinds()[kind].components) {
+            for (const FieldDef& field : schema_->components()[index_of(id)].fields)
+                read_value(in, field);
         }
     }
     bits_.enters += static_cast<double>(in.bits_read() - before);

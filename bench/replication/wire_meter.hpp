@@ -45,7 +45,7 @@ class WireMeter {
     void read_snapshot(BitReader& in);
     void read_extrapolated(BitReader& in);
     void read_updates(BitReader& in, bool verbose);
-    std::uint64_t full_bits(std::uint32_t kind) const;
+    static void read_value(BitReader& in, const FieldDef& field);
     std::uint32_t& kind_of(std::uint64_t lane);
 
     const Schema* schema_;

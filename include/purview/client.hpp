@@ -129,7 +129,8 @@ class Client {
     void leave();
 
     /// One command for the game, at most command_bytes_max: sent with the next tick and repeated in
-    /// the packets after it, so that a single loss does not lose it.
+    /// the packets after it, so that a single loss does not lose it. too_large; not_ready: not
+    /// joined. capacity: 64 wait that have not been in all their packets.
     Status send_command(std::span<const std::byte> data);
     /// A message of the server's game (Server::send_message), in order; false when there is none,
     /// or the join is not through yet. The bytes are valid until the next call of this.

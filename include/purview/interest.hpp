@@ -204,7 +204,10 @@ class InterestData;  // src/interest
 /// The one place where nodes, explicit pairs and ownership meet (the RFC's InterestManager).
 class InterestManager {
   public:
-    /// bad_configuration: see problem_of(rules).
+    /// bad_configuration: see problem_of(rules); or, of which it says nothing: a step names a flag,
+    /// key or value at or beyond `flag_count`, `key_count` or `value_count`; a kind names a node
+    /// that is not there, has a `range_m` beyond `range_classes_m`, or goes `by_bounds` without
+    /// `group_bounds_max_m`; `areas_max` above 63, or `observers_max` of 2^20 or more.
     static Result<InterestManager> create(const InterestDef& def);
     InterestManager(InterestManager&&) noexcept;
     InterestManager& operator=(InterestManager&&) noexcept;
@@ -310,7 +313,8 @@ class InterestManager {
     /// A further key, beside that of its main entity (overlapping rooms); counted, see add_key.
     Status add_observer_key(ObserverId observer, KeyDomain domain, Key key);
     Status remove_observer_key(ObserverId observer, KeyDomain domain, Key key);
-    /// How far it sees by kernels with RangeOf::observer; 0: as the rule says.
+    /// How far it sees by kernels with RangeOf::observer; 0: as the rule says. bad_argument: beyond
+    /// InterestRules::observer_range_max_m, which is 0 unless it is set.
     Status set_observer_range(ObserverId observer, float range_m);
     /// By how much predictive line of sight looks ahead: its ping, about. 0 to 10 seconds.
     Status set_lookahead(ObserverId observer, float seconds);
@@ -335,7 +339,8 @@ class InterestManager {
     Status deny(std::span<const PairEdit> edits);
 
     // -- rules while running --------------------------------------------------------------------
-    /// Other rules from the next tick on, in one step. Bounds, axes, cells and range classes stay.
+    /// Other rules from the next tick on, in one step. Bounds, axes, cells, range classes,
+    /// observer_range_max_m, group_bounds_max_m and entities_expected stay.
     /// Bindings keep their node by its number. A kernel that is the same at the same place of the
     /// same node keeps what it remembers. bad_configuration: see problem_of; nothing was changed.
     Status set_rules(const InterestRules& rules);

@@ -80,8 +80,8 @@ struct RpcDesc {
 inline constexpr std::size_t rpc_calls_per_tick_max = 4'096;
 /// Calls that wait for one observer, or for the server: to be sent, or to be known as delivered.
 inline constexpr std::size_t rpc_waiting_max = 256;
-/// Calls that are held at once: about one entity, and in all. Bounds are on entities, so that calls
-/// about hidden ones do not change what an observer gets about others.
+/// Calls that are held at once: about one entity for one observer, and in all. So neither calls
+/// about hidden entities nor what others have held changes what an observer gets.
 inline constexpr std::size_t rpc_held_per_entity_max = 8;
 inline constexpr std::size_t rpc_held_max = 4'096;
 /// Calls in one packet.

@@ -123,7 +123,7 @@ struct OrientationDef {
 
 struct KindDef {
     std::string name;
-    std::vector<ComponentId> components;  ///< in schema order; the place component first if placed
+    std::vector<ComponentId> components;  ///< in schema order
     float urgency = 1;                    ///< weight in the send order; > 0
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
     /// Its part of a command; none: entities of this kind take no input (O17).
@@ -132,7 +132,8 @@ struct KindDef {
     /// children, with its own children behind it (O16). A player who boards a vehicle.
     bool is_inner_root = false;
     LeavePolicy leave = LeavePolicy::despawn;
-    /// A copy that is kept is dropped when its entity has not come back after so many ticks.
+    /// A copy that is kept is dropped when its entity has not come back after so many ticks; a
+    /// deactivated one never.
     std::uint32_t linger_ticks = 200;
     bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
     bool relative_place = false;  ///< in a group, its place is told as seen from its parent

@@ -39,7 +39,8 @@ struct JoinRequest {
     std::string_view name;
 };
 
-/// The game's code. Called inside Server::tick, on its thread, in the order of declaration. All may
+/// The game's code. Called inside Server::tick, on its thread: joined of all who join; then of each
+/// session its commands, inputs and calls; then left of all who are gone; then simulate. All may
 /// edit the world and call Server::interest(); none may call Server::tick or receive, or throw.
 class Game {
   public:
@@ -94,11 +95,12 @@ struct ServerDef {
     std::string world_name;
     std::uint32_t entities_max = 1U << 20;
     std::uint16_t group_members_max = 64;  ///< of one group, its root included
-    std::uint16_t group_depth_max = 8;     ///< generations under a root
-    std::uint32_t tick_hz = 20;
-    /// UDP payload for one observer in one tick, all its datagrams together; never exceeded.
+    std::uint16_t group_depth_max = 8;     ///< generations under a root, at most 64
+    std::uint32_t tick_hz = 20;            ///< 1 to 1,000
+    /// UDP payload for one observer in one tick, all its data packets together; never exceeded. At
+    /// least 128, and more where session_timeout_ms is above 15 s (docs/limits.md).
     std::uint32_t budget_bytes_per_tick = 4'800;
-    std::uint32_t sessions_max = 4'096;
+    std::uint32_t sessions_max = 4'096;  ///< at most 1,048,544
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
     std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to the join
@@ -200,16 +202,19 @@ struct SessionStats {
 };
 
 /// Empty, or why a node cannot be in the shared mode that it is in: some kind of entity in it has a
-/// component for some only, or a curve of rates, which depend on the observer.
+/// component for some only, a curve of rates, extrapolated fields, or places relative to a parent;
+/// or the schema has no place.
 std::string problem_of_sharing(const ServerDef& def);
 
 class ServerData;  // src/host
 
 class Server {
   public:
-    /// bad_configuration: schema, rules or kinds unsound, or no mac; or a schema of more than some
-    /// 65,000 bytes on the wire. too_large: what an entity of some kind must be told at
-    /// once may need more bytes than a datagram or the budget of a tick has (see
+    /// bad_configuration: schema, rules or kinds unsound (see InterestManager::create and
+    /// problem_of_sharing), no mac, a field of `def` out of its range, an urgency that is not
+    /// positive, rates that do not ascend or are out of range (SendRate); or a schema of more than
+    /// some 65,000 bytes on the wire. too_large: what an entity of some kind must be told at once,
+    /// or a call to observers, may need more bytes than a datagram or the budget of a tick has (see
     /// AudienceType::in_turn), or to tell the schema takes more than one tick and more than half of
     /// `join_timeout_ms` at this budget and rate.
     /// `game` is not owned.
@@ -242,7 +247,8 @@ class Server {
     /// 1 at first, one more for every set_rules that succeeded.
     std::uint32_t rules_revision() const noexcept;
 
-    /// A message to one client, reliable and in order. capacity: too much waits for it already.
+    /// A message to one client, reliable and in order: at most 65,534 bytes, copied. stale_id: no
+    /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told.
     Status close(ObserverId observer, CloseReason reason);

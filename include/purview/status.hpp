@@ -3,9 +3,9 @@
 //
 // The answers of calls that may not succeed, and what happens on a caller's mistake.
 //
-// Three zones, decided once at the boundary: a caller's mistake is asserted (and answered safely in
-// release); a byte from the wire is checked and counted, never asserted; a limit is a named Status.
-// No exception crosses the library's edge.
+// Three zones, decided once at the boundary: a caller's mistake is asserted (and, but for the value
+// of a Result that has none, answered safely in release); a byte from the wire is checked and
+// counted, never asserted; a limit is a named Status. No exception crosses the library's edge.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,31 @@ enum class [[nodiscard]] Status : std::uint8_t{
 /// A short lower-case word for logs and JSON. Static storage.
 std::string_view to_string(Status) noexcept;
 
-/// A value or the Status that says why there is none. A strict subset of std::expected<T, Status>.
+/// Called on a caller's mistake, with the expression and where it stands. May return: every call
+/// then answers safely. The default prints to standard error and aborts.
+using AssertHandler = void (*)(const char* expression, const char* file, int line);
+
+/// Replaces the handler for the whole process and returns the old one. Thread-safe.
+AssertHandler set_assert_handler(AssertHandler handler) noexcept;
+
+/// Used by the macro only.
+void assert_failed(const char* expression, const char* file, int line) noexcept;
+
+}  // namespace purview
+
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+#define PURVIEW_ASSERT(expression)       \
+    ((expression) ? static_cast<void>(0) \
+                  : ::purview::assert_failed(#expression, __FILE__, __LINE__))
+#else
+#define PURVIEW_ASSERT(expression) static_cast<void>(sizeof(!(expression)))
+#endif
+
+namespace purview {
+
+/// A value or the Status that says why there is none: a subset of std::expected<T, Status>, without
+/// exceptions. value(), * and -> only where has_value(): otherwise it is a mistake, which is
+/// asserted, and undefined without assertions.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -75,8 +99,12 @@ class [[nodiscard]] Result {
     const T* operator->() const noexcept { return pointer(); }
 
   private:
-    T* pointer() noexcept { return std::launder(reinterpret_cast<T*>(&storage_)); }
+    T* pointer() noexcept {
+        PURVIEW_ASSERT(has_value());
+        return std::launder(reinterpret_cast<T*>(&storage_));
+    }
     const T* pointer() const noexcept {
+        PURVIEW_ASSERT(has_value());
         return std::launder(reinterpret_cast<const T*>(&storage_));
     }
 
@@ -84,22 +112,4 @@ class [[nodiscard]] Result {
     Status status_;
 };
 
-/// Called on a caller's mistake, with the expression and where it stands. May return: every call
-/// then answers safely. The default prints to standard error and aborts.
-using AssertHandler = void (*)(const char* expression, const char* file, int line);
-
-/// Replaces the handler for the whole process and returns the old one. Thread-safe.
-AssertHandler set_assert_handler(AssertHandler handler) noexcept;
-
-/// Used by the macro only.
-void assert_failed(const char* expression, const char* file, int line) noexcept;
-
 }  // namespace purview
-
-#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
-#define PURVIEW_ASSERT(expression)       \
-    ((expression) ? static_cast<void>(0) \
-                  : ::purview::assert_failed(#expression, __FILE__, __LINE__))
-#else
-#define PURVIEW_ASSERT(expression) static_cast<void>(sizeof(!(expression)))
-#endif

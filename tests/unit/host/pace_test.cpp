@@ -205,7 +205,7 @@ TEST_CASE(
         CHECK(stage.client().value_of(stage.ghost(0, entity), pair.id, 0) == 99);
 }
 
-TEST_CASE("pace: who comes back is told so at once, whatever his curve (N34 X7)") {
+TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
     PaceSchema is({{0, 40}});
     is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
     is.def.rules.nodes = {is.near(100)};

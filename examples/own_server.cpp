@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server of one's own and a client of one's own, over UDP on this machine: a schema, a game, two
+// sockets and two loops: what an engine has to bring. docs/your-server.md goes through it.
+//
+// Notice: the library never opens a socket and never asks for the time. Whoever has an engine gives
+// it the datagrams that came, calls tick, and sends what next_datagram has.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "example.hpp"
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+
+using namespace purview;
+using namespace example;
+
+namespace {
+
+// -- what both sides know -----------------------------------------------------------------------
+
+struct Place {
+    Vec3 at;
+};
+struct Health {
+    std::uint8_t now = 100;
+};
+
+struct Shared {
+    Shared() {
+        place = schema.component<Place>("place");
+        for (const char* axis : {"x", "y"}) {
+            FieldDef field{axis, FieldType::quantised};
+            field.offset_bytes = *axis == 'x' ? 0 : 4;
+            field.size_bytes = 4;
+            field.min = 0, field.max = 1000, field.step = 0.01;
+            schema.add_field(place.id, field);
+        }
+        schema.set_place(place.id);
+        health = schema.component<Health>("health").integer("now", &Health::now, 0, 100);
+        schema.audience(health.id, {AudienceType::owner});  // others see him, not his health
+        person = schema.kind("person", {place.id, health.id});
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Health> health;
+    KindId person{};
+};
+
+// -- the game -----------------------------------------------------------------------------------
+
+struct Walk final : Game {
+    explicit Walk(const Shared& its) : shared(&its) {}
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        const EntityId body = server.world().spawn(shared->person, {500, 500, 0}).value();
+        must(server.world().set_owner(body, observer));
+        must(server.interest().set_main_entity(observer, body));
+        bodies.emplace_back(observer, body);
+        return true;
+    }
+    void left(Server& server, ObserverId observer) override {
+        for (const auto& [owner, body] : bodies)
+            if (owner == observer) (void)server.world().despawn(body);
+        std::erase_if(bodies, [&](const auto& one) { return one.first == observer; });
+    }
+    /// One byte: a step to the right of so many decimetres. A stranger's: look before you use it.
+    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
+        if (data.size() != 1) return;
+        for (const auto& [owner, body] : bodies) {
+            if (owner != observer) continue;
+            const int decimetres = std::to_integer<int>(data[0] & std::byte{15});
+            Vec3 to = server.world().place_of(body);
+            to.x = std::min(to.x + 0.1F * static_cast<float>(decimetres), 999.0F);
+            must(server.world().move(body, to));
+        }
+    }
+    void simulate(Server&, Tick) override {}
+    const Shared* shared;
+    std::vector<std::pair<ObserverId, EntityId>> bodies;
+};
+
+// -- sockets ------------------------------------------------------------------------------------
+
+/// UDP on 127.0.0.1 that never waits.
+class Socket {
+  public:
+    explicit Socket(std::uint16_t port = 0) : file_(socket(AF_INET, SOCK_DGRAM, 0)) {
+        sockaddr_in own = to_system({Address::Carrier::udp, loopback(), port});
+        expect(file_ >= 0 && fcntl(file_, F_SETFL, O_NONBLOCK) == 0, "there are sockets");
+        expect(bind(file_, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0, "a free port");
+    }
+    ~Socket() { close(file_); }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+
+    std::uint16_t port() const {
+        sockaddr_in own{};
+        socklen_t size = sizeof own;
+        getsockname(file_, reinterpret_cast<sockaddr*>(&own), &size);
+        return ntohs(own.sin_port);
+    }
+    void send(std::span<const std::byte> bytes, const Address& to) const {
+        const sockaddr_in system = to_system(to);  // what is not sent is lost, as on the way
+        (void)sendto(file_, bytes.data(), bytes.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&system), sizeof system);
+    }
+    /// Calls got(bytes, from) for each datagram that has come.
+    template <class Got>
+    void receive(Got&& got) const {
+        std::array<std::byte, datagram_bytes_max + 1> room;
+        sockaddr_in from{};
+        socklen_t size = sizeof from;
+        for (int i = 0; i < 256; ++i, size = sizeof from) {  // a flood must not keep the tick
+            const ssize_t bytes = recvfrom(file_, room.data(), room.size(), 0,
+                                           reinterpret_cast<sockaddr*>(&from), &size);
+            if (bytes <= 0) return;
+            Address address{Address::Carrier::udp, {}, ntohs(from.sin_port)};
+            address.host[10] = address.host[11] = 0xff;  // ::ffff:a.b.c.d
+            std::memcpy(&address.host[12], &from.sin_addr, 4);
+            got(std::span(room).first(static_cast<std::size_t>(bytes)), address);
+        }
+    }
+    static std::array<std::uint8_t, 16> loopback() {
+        return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    }
+
+  private:
+    static sockaddr_in to_system(const Address& address) {
+        sockaddr_in system{};
+        system.sin_family = AF_INET;
+        system.sin_port = htons(address.port);
+        std::memcpy(&system.sin_addr, &address.host[12], 4);
+        return system;
+    }
+    int file_;
+};
+
+// -- time, and what challenges are signed with ----------------------------------------------------
+
+Micros now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<Micros>(
+        std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
+
+void blake2b(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+             std::span<std::byte, 16> out) {
+    crypto_generichash(reinterpret_cast<unsigned char*>(out.data()), out.size(),
+                       reinterpret_cast<const unsigned char*>(data.data()), data.size(),
+                       reinterpret_cast<const unsigned char*>(key.data()), key.size());
+}
+
+}  // namespace
+
+int main() {
+    expect(sodium_init() >= 0, "libsodium");
+    const Shared shared;
+
+    // The server. Rules as in the README; here: who is within 60 m, until he is 66 m away.
+    Walk game(shared);
+    ServerDef def;
+    def.schema = &shared.schema;
+    def.rules.bounds_max = {1000, 1000, 0};
+    def.rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}}};
+    def.mac = &blake2b;
+    randombytes_buf(def.secret.data(), def.secret.size());
+    auto made = Server::create(def, game);
+    if (!made) expect(false, to_string(made.error()).data());
+    Server& server = made.value();
+    const Socket server_socket;
+    const Address server_address{Address::Carrier::udp, Socket::loopback(), server_socket.port()};
+
+    // Two clients. Each has a nonce that nobody guesses.
+    struct Player {
+        Socket socket;
+        Client client;
+    };
+    const auto client_def = [&] {
+        ClientDef client;
+        randombytes_buf(&client.nonce, sizeof client.nonce);
+        client.schema_hash = shared.schema.hash();
+        return client;
+    };
+    Player players[2] = {{Socket(), Client(client_def())}, {Socket(), Client(client_def())}};
+
+    // Both loops in one: in a game each program has its own, at its own rate.
+    for (int turn = 0; turn < 100; ++turn) {
+        for (Player& player : players) {
+            player.socket.receive([&](std::span<const std::byte> bytes, const Address&) {
+                player.client.receive(bytes, now());
+            });
+            if (player.client.state() == ClientState::joined && turn > 50 && &player == players) {
+                const std::byte step{5};
+                must(player.client.send_command(std::span(&step, 1)));
+            }
+            player.client.tick(now());
+            std::span<const std::byte> out;
+            while (player.client.next_datagram(out)) player.socket.send(out, server_address);
+        }
+        server_socket.receive([&](std::span<const std::byte> bytes, const Address& from) {
+            server.receive(bytes, from, now());
+        });
+        server.tick(now());
+        OutgoingDatagram out;
+        while (server.next_datagram(out)) server_socket.send(out.bytes, out.to);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+
+    const Client& walker = players[0].client;
+    const Client& other = players[1].client;
+    expect(walker.state() == ClientState::joined && other.state() == ClientState::joined,
+           "both have joined");
+    expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "and see each other");
+    for (GhostId ghost = 0; ghost < other.ghost_end(); ++ghost) {
+        if (!other.is_held(ghost)) continue;
+        std::printf(
+            "%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "I am" : "somebody",
+            static_cast<double>(other.place_of(ghost, other.newest_tick()).x),
+            other.is_told(ghost, shared.health.id) ? "and know my health" : "of unknown health");
+        expect(other.is_told(ghost, shared.health.id) == other.is_owned(ghost),
+               "health is for its owner");
+        expect(other.is_owned(ghost) || other.place_of(ghost, other.newest_tick()).x > 505,
+               "the other one has walked");
+    }
+    for (Player& player : players) player.client.leave();
+}
