@@ -9,12 +9,13 @@
 
 namespace purview {
 
-/// One that the observer has is to say anew whom it names, if he is told what says so.
+/// One that the observer has is to say anew whom it names, if he is told what says so. (An enter
+/// says all, and who is told what of it is decided later in the tick.)
 template <class IsInOneOf>
 void ServerData::touch_references(Session& session, EntityId referrer, IsInOneOf&& is_in_one_of) {
     GhostTable& ghosts = session.ghosts;
     const LocalId lane = ghosts.find(referrer);
-    if (lane == no_local_id) return;
+    if (lane == no_local_id || ghosts.needs_enter(lane)) return;
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
     const FieldMask told = layout.fields_of(ghosts.told(lane));
     if (PURVIEW_GUARD(audience_of_references, is_in_one_of(layout, told)))

@@ -34,7 +34,7 @@ bool read_groups(const Schema& schema, BitReader& in, InputFrame& frame) {
         for (std::uint32_t p = 0; p < group.parts && in.ok(); ++p) {
             InputPart part;
             part.ghost = static_cast<LocalId>(in.varint_max(ghost_max));
-            const auto input = in.bits(input_bits(schema));
+            const auto input = static_cast<std::size_t>(in.bits(input_bits(schema)));
             if (input >= schema.inputs().size()) return false;
             part.input = InputId{static_cast<std::uint8_t>(input)};
             part.words_at = static_cast<std::uint32_t>(frame.words.size());

@@ -273,7 +273,8 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
     Section section;
     section.offset_bytes = static_cast<std::uint32_t>(bytes_end_);
     section.entries = static_cast<std::uint32_t>(entries_.size());
-    const std::size_t end_max = bytes_end_ + (words_for(bits) + 1) * sizeof(std::uint64_t);
+    const std::size_t words = words_for(static_cast<std::size_t>(bits)) + 1;
+    const std::size_t end_max = bytes_end_ + words * sizeof(std::uint64_t);
     if (bytes_.size() < end_max) bytes_.resize(std::max(end_max, bytes_.size() * 2));
     BitWriter out(std::span<std::byte>(bytes_).subspan(bytes_end_));
     out.varint(entries_.size());

@@ -438,7 +438,8 @@ void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan) {
     if (plan.items.capacity() == 0) {
-        const std::uint64_t usual = std::min<std::uint64_t>(budget_bits / item_bits_usual, 256);
+        const auto usual =
+            static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
         plan.items.reserve(usual);
         plan.run.reserve(usual);
         plan.plain.reserve(usual);
