@@ -38,7 +38,7 @@ std::uint32_t& WireMeter::kind_of(std::uint64_t lane) {
 }
 
 void WireMeter::read_value(BitReader& in, const FieldDef& field) {
-    std::array<std::uint32_t, words_max> words;
+    std::array<std::uint32_t, (Schema::component_bytes_max + 3) / 4> words;
     read_words(field, in, words.data());
 }
 
