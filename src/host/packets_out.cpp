@@ -112,11 +112,9 @@ void ServerData::encode_session(Session& session, Micros now) {
     for (;;) {
         const std::size_t room =
             PURVIEW_GUARD_OR(budget, std::min(budget, datagram_bytes_max), datagram_bytes_max);
-        // What a packet has at least: its seal, a header that may tell of a thousand packets, and
-        // the bits that close its parts.
-        const std::uint64_t least_bits =
-            seal_bytes * 8 + session.link.header_bits_max() + 3 + input_state_bits(session);
-        if (room < room_bytes_min || room * 8 < least_bits) break;
+        const std::uint64_t bits_min =  // a header may tell of a thousand packets
+            packet_bits_min(session.link.header_bits_max(), input_state_bits(session));
+        if (room < room_bytes_min || room * 8 < bits_min) break;
         const bool must_send = !sent && (is_silent || session.plan->must_tell_tick ||
                                          session.link.owes_acknowledgement());
         const bool had_sections = session.shared.has_sections();

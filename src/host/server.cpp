@@ -55,11 +55,9 @@ bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
 /// of all that a client sent meanwhile, 60 a second, and must not be larger than the budget.
 bool can_speak_again(const ServerDef& def) {
     constexpr std::uint64_t packets_per_s = 60;
-    const std::uint64_t statuses = std::min<std::uint64_t>(
+    const std::uint64_t fates = std::min<std::uint64_t>(
         PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
-    const std::uint64_t header = 2 * PacketLink::sequence_bits + 1 +
-                                 BitWriter::varint_bits(PacketLink::under_way_max) + statuses;
-    return seal_bytes * 8 + header + 3 + input_state_bits_max <=
+    return packet_bits_min(PacketLink::header_bits_max(fates), input_state_bits_max) <=
            std::uint64_t{def.budget_bytes_per_tick} * 8;
 }
 

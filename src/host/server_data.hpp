@@ -254,7 +254,6 @@ class ServerData {
     std::vector<EntityId> named_;                                               ///< scratch
     AudienceScratch audience_;
     /// By entity index: its owner or a key is another one since the last tick.
-    std::vector<ObserverId> owners_;  ///< by entity index: as of the last tick
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;
     bool has_audiences_ = false;     ///< some kind has parts that only some are told

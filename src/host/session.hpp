@@ -17,6 +17,7 @@
 #include "core/bitset.hpp"
 #include "core/prefetch.hpp"
 #include "host/server_inputs.hpp"
+#include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
 #include "purview/server.hpp"
@@ -37,6 +38,12 @@ inline constexpr std::size_t stream_bytes_kept = 1'024;
 
 /// Of what a packet says about the inputs of its session.
 inline constexpr std::uint64_t input_state_bits_max = 23;
+
+/// What a packet has at least: its seal, its header, and the bits that close its parts.
+constexpr std::uint64_t packet_bits_min(std::uint64_t header_bits,
+                                        std::uint64_t input_state_bits) noexcept {
+    return seal_bytes * 8 + header_bits + 3 + input_state_bits;
+}
 
 struct Session {
     /// Every tick goes through all of them: like large arrays, they come through the hooks.
@@ -66,12 +73,12 @@ struct Session {
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
     /// An operator watches: what the client held after each packet.
     bool keep_held_reports = false;
-    bool owes_cells = false;  ///< the stream had no room for the grids
+    bool owes_cells = false;    ///< the stream had no room for the grids
+    bool has_strength = false;  ///< weights were by strength in the last tick
     ObserverId observer = ObserverId::none;
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
     Tick told_tick = 0;              ///< of the last snapshot to it
     std::uint32_t rules_seen = 0;    ///< their revision, in the last tick (set_paces)
-    bool has_strength = false;       ///< weights were by strength in the last tick
     LastPlan last_plan;
     SnapshotPlan* plan = nullptr;             ///< of this tick, from `prioritise` to `encode`
     std::unique_ptr<SessionInputs> inputs;    ///< null: it gives no commands to groups

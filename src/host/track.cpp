@@ -4,8 +4,6 @@
 // What the world's edits of this tick mean for interest: structural edits in the order in which
 // they were made, then flags, keys and values, then moves. All of it is one step for observers
 // (N42).
-#include <utility>
-
 #include "host/server_data.hpp"
 #include "world/world_data.hpp"
 
@@ -41,8 +39,6 @@ void ServerData::track_op(const WorldOp& op) {
     const std::uint32_t index = index_of(op.entity);
     switch (op.type) {
         case WorldOp::Type::spawn:
-            if (owners_.size() <= index) owners_.resize(std::size_t{index} * 2 + 1);
-            owners_[index] = ObserverId::none;
             (void)interest.spawn(op.entity, interest_def_of(index));
             break;
         case WorldOp::Type::root:
@@ -56,7 +52,7 @@ void ServerData::track_op(const WorldOp& op) {
             const ObserverId owner = data.owner_at(index);
             (void)interest.set_owner(op.entity, owner);
             note_owner_or_key(index);
-            for (const ObserverId its : {std::exchange(owners_[index], owner), owner}) {
+            for (const ObserverId its : {op.owner_before, owner}) {
                 if (Session* session = find_session(its); session != nullptr)
                     session->ghosts.set_owned(op.entity, its == owner, edit_tick());
             }

@@ -39,10 +39,11 @@ class PacketLink {
     std::uint32_t packets_under_way() const noexcept { return next_ - 1 - resolved_; }
     /// Writes the header of the next packet and returns its number, from 1 on.
     std::uint32_t write_header(BitWriter& out);
-    /// Bits that the next header will take, at most.
-    std::uint64_t header_bits_max() const noexcept {
-        return 2 * sequence_bits + 1 + BitWriter::varint_bits(under_way_max) + status_count();
+    /// Bits of a header that tells so many fates, at most; of the next one, at most.
+    static constexpr std::uint64_t header_bits_max(std::uint64_t fates) noexcept {
+        return 2 * sequence_bits + 1 + BitWriter::varint_bits(under_way_max) + fates;
     }
+    std::uint64_t header_bits_max() const noexcept { return header_bits_max(status_count()); }
 
     /// Reads a header and changes nothing. accepted: read the rest, and if all of it is sound, call
     /// accept(). late: drop the packet. malformed: count it.

@@ -62,6 +62,7 @@ struct KindLayout {
             mask |= (told >> p & 1U) != 0 ? parts[p].fields : 0;
         return mask;
     }
+    /// None: the kind does not have it.
     FieldMask fields_of(ComponentId component) const noexcept {
         for (const Part& part : parts)
             if (part.component == component) return part.fields;

@@ -4,6 +4,7 @@
 // The parent forest, and the groups in it. Everything about a group is stored and brought up to
 // date by the change itself, which visits those whom it concerns and nobody else.
 #include <algorithm>
+#include <utility>
 
 #include "world/world_data.hpp"
 
@@ -190,8 +191,8 @@ void WorldData::settle_owner(std::uint32_t index) {
                                  ? entities_[index_of(entity.parent)].owner
                                  : entity.own_owner;
     if (owner == entity.owner) return;
-    entity.owner = owner;
-    ops_.push_back({WorldOp::Type::owner, at_index(index), at_index(index)});
+    ops_.push_back({WorldOp::Type::owner, at_index(index), at_index(index), EntityId::none,
+                    std::exchange(entity.owner, owner)});
 }
 
 void WorldData::pass_owner_down(std::uint32_t index) {

@@ -29,8 +29,9 @@ struct WorldOp {
     enum class Type : std::uint8_t { spawn, despawn, root, owner };
     Type type;
     EntityId entity;
-    EntityId root;                     ///< the new root (type root)
-    EntityId parent = EntityId::none;  ///< within the group (type root)
+    EntityId root;                               ///< the new root (type root)
+    EntityId parent = EntityId::none;            ///< within the group (type root)
+    ObserverId owner_before = ObserverId::none;  ///< (type owner)
 };
 
 /// A flag, key or value of an entity that differs from the last tick; one of the three is named.

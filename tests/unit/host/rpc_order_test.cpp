@@ -158,16 +158,25 @@ TEST_CASE(
     CHECK(reused > 50);
 }
 
-TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33)") {
-    CallWorld world(1);
+namespace {
+
+/// Next to the first player, who loses the packet with the enter; what comes after it arrives.
+EntityId spawn_unheard(CallWorld& world) {
     world.place_player(0, {12, 10, 0});
     world.run(10);
-    // The packet with the enter is lost; the one with the call is not.
     world.peer(0).down.blackout = true;
     EntityId entity = EntityId::none;
     world.in_next_tick([&](Server&) { entity = world.spawn({10, 10, 0}); });
     world.step();
     world.peer(0).down.blackout = false;
+    return entity;
+}
+
+}  // namespace
+
+TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33)") {
+    CallWorld world(1);
+    const EntityId entity = spawn_unheard(world);
     world.peer(0).up.blackout = true;  // and the server does not hear of it
     const auto ordered = world.ordered_cull();
     const auto unordered = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
@@ -207,13 +216,7 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
 
 TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on without it (F20)") {
     CallWorld world(1);
-    world.place_player(0, {12, 10, 0});
-    world.run(10);
-    world.peer(0).down.blackout = true;
-    EntityId entity = EntityId::none;
-    world.in_next_tick([&](Server&) { entity = world.spawn({10, 10, 0}); });
-    world.step();
-    world.peer(0).down.blackout = false;
+    const EntityId entity = spawn_unheard(world);
     // One that is ordered, and one that waits outside of the order.
     CHECK(world.server().call(
         entity, world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force), Ping{0, 1}));
