@@ -8,12 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <set>
+#include <thread>
 
 #include "link/handshake.hpp"
 #include "replay_sim.hpp"
@@ -58,15 +60,35 @@ struct SimCounts {
     Tick oldest_ticks = 0;           ///< that anything waited
     std::uint64_t rule_changes = 0;
     FaultCounts faults;
+
+    SimCounts& operator+=(const SimCounts& more) noexcept {
+        client_ticks += more.client_ticks;
+        digests += more.digests;
+        sets += more.sets;
+        ghosts += more.ghosts;
+        places += more.places;
+        shared += more.shared;
+        by_bounds += more.by_bounds;
+        enters += more.enters;
+        leaves += more.leaves;
+        resumed += more.resumed;
+        blackouts += more.blackouts;
+        rejoins += more.rejoins;
+        address_changes += more.address_changes;
+        calls += more.calls;
+        budget_bound += more.budget_bound;
+        oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
+        rule_changes += more.rule_changes;
+        faults += more.faults;
+        return *this;
+    }
 };
 
 /// One seed: everything about it is drawn from the seed.
 class Simulation {
   public:
-    /// Adds to `total`.
-    Simulation(const SimDef& def, SimCounts& total)
-        : counts(total),
-          def_(def),
+    explicit Simulation(const SimDef& def)
+        : def_(def),
           random_(mix64(def.seed)),
           budget_bytes_(budget_of(def.seed)),
           world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks) {
@@ -94,7 +116,7 @@ class Simulation {
     }
 
     std::string trouble;  ///< empty: all held
-    SimCounts& counts;
+    SimCounts counts;
     std::uint64_t hash = 0;  ///< of everything that every client held in every tick
 
   private:
@@ -392,13 +414,58 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     return "";
 }
 
+struct SimResult {
+    SimCounts counts;
+    std::uint64_t seed = 0;  ///< of the trouble
+    std::uint64_t hash = 0;
+    std::string trouble;  ///< of the first seed that has any; empty: all held
+};
+
+/// Seeds know nothing of one another. After trouble none is begun any more.
+SimResult run_seeds(const SimDef& first, std::uint64_t seeds, unsigned jobs) {
+    std::vector<SimResult> results(seeds);
+    std::atomic<std::uint64_t> next{0}, done{0};
+    std::atomic<bool> is_over{false};
+    const auto work = [&] {
+        for (std::uint64_t i = next++; i < seeds && !is_over; i = next++) {
+            SimDef def = first;
+            def.seed += i;
+            Simulation simulation(def);
+            simulation.run();
+            if (!simulation.trouble.empty()) is_over = true;
+            results[i] = {simulation.counts, def.seed, simulation.hash, simulation.trouble};
+            const std::uint64_t so_far = ++done;
+            if (so_far % 10 == 0) {
+                std::fprintf(stderr, "%llu of %llu seeds\n",
+                             static_cast<unsigned long long>(so_far),
+                             static_cast<unsigned long long>(seeds));
+            }
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::uint64_t job = 1; job < std::min<std::uint64_t>(jobs, seeds); ++job)
+        threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    SimResult all;
+    for (const SimResult& one : results) {
+        if (!one.trouble.empty()) return one;
+        all.counts += one.counts;
+        all.hash = mix64(all.hash ^ one.hash);
+    }
+    return all;
+}
+
 int run(int argc, char** argv) {
     SimDef def;
     std::uint64_t seeds = 1;
+    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
     double minutes = 1;
     CLI::App app{"A server, its clients and a bad network on a virtual clock"};
     app.add_option("--seed", def.seed, "the first seed");
-    app.add_option("--seeds", seeds, "so many, one after the other")->check(CLI::PositiveNumber);
+    app.add_option("--seeds", seeds, "so many from that on")->check(CLI::Range(1, 1'000'000));
+    app.add_option("--jobs", jobs, "so many at once; what comes out is the same")
+        ->check(CLI::PositiveNumber);
     app.add_option("--minutes", minutes, "simulated, of each seed")->check(CLI::PositiveNumber);
     app.add_option("--clients", def.clients, "at once")->check(CLI::Range(1, 1000));
     auto* record =
@@ -415,22 +482,12 @@ int run(int argc, char** argv) {
     }
     def.ticks = static_cast<std::uint32_t>(minutes * 60 * tick_hz);
     const auto began = std::chrono::steady_clock::now();
-    SimCounts all;
-    std::uint64_t hash = 0;
-    for (std::uint64_t i = 0; i < seeds; ++i, ++def.seed) {
-        Simulation simulation(def, all);
-        simulation.run();
-        hash = mix64(hash ^ simulation.hash);
-        if (!simulation.trouble.empty()) {
-            std::printf("%s\nto see it again: ./dev sim --seed %llu --minutes %g --clients %u\n",
-                        simulation.trouble.c_str(), static_cast<unsigned long long>(def.seed),
-                        minutes, def.clients);
-            return 3;
-        }
-        if (seeds > 1 && (i + 1) % 10 == 0) {
-            std::fprintf(stderr, "%llu of %llu seeds\n", static_cast<unsigned long long>(i + 1),
-                         static_cast<unsigned long long>(seeds));
-        }
+    const SimResult all = run_seeds(def, seeds, jobs);
+    if (!all.trouble.empty()) {
+        std::printf("%s\nto see it again: ./dev sim --seed %llu --minutes %g --clients %u\n",
+                    all.trouble.c_str(), static_cast<unsigned long long>(all.seed), minutes,
+                    def.clients);
+        return 3;
     }
     const double took =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -439,9 +496,10 @@ int run(int argc, char** argv) {
         "hash %016llx\n",
         static_cast<unsigned long long>(seeds), minutes, def.clients,
         sim_scale.trees + sim_scale.animals + 4 * sim_scale.wagons, took,
-        static_cast<unsigned long long>(hash));
-    print(all);
-    const std::string missing = too_little(all, std::uint64_t{def.ticks} * seeds, def.clients);
+        static_cast<unsigned long long>(all.hash));
+    print(all.counts);
+    const std::string missing =
+        too_little(all.counts, std::uint64_t{def.ticks} * seeds, def.clients);
     if (!missing.empty()) {
         std::printf("too few %s for a run that counts\n", missing.c_str());
         return 3;

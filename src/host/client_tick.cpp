@@ -289,8 +289,7 @@ void ClientData::send_state() {
     BitWriter out(bytes);
     out.u8(static_cast<std::uint8_t>(ClientMessage::state));
     out.u32(link_.newest_accepted());
-    for (GhostId ghost = 0; ghost < ghosts->lane_end(); ++ghost) {
-        if (!ghosts->is_held(ghost)) continue;
+    ghosts->for_each_held([&](GhostId ghost) {
         out.boolean(true);
         out.u32(ghost);
         out.u16(static_cast<std::uint16_t>(ghosts->kind(ghost)));
@@ -298,7 +297,7 @@ void ClientData::send_state() {
         const KindLayout& layout = ghosts->layout(ghosts->kind(ghost));
         if (layout.audience != 0) out.u32(ghosts->told(ghost) & layout.audience);
         for (const std::uint32_t word : ghosts->words(ghost)) out.u32(word);
-    }
+    });
     out.boolean(false);
     if (out.ok()) (void)stream_out_.send(out.written());
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "host/prediction_data.hpp"
 #include "prediction/correction_codec.hpp"
@@ -20,6 +21,8 @@ Vec3 plus(Vec3 a, Vec3 b, float times) noexcept {
 float length_of(Vec3 v) noexcept {
     return std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
 }
+
+constexpr auto by_ghost = [](const auto& one, LocalId ghost) { return one.ghost < ghost; };
 
 }  // namespace
 
@@ -39,8 +42,24 @@ bool PredictionData::is_ready() const noexcept {
 
 // -- groups -------------------------------------------------------------------------------------
 
-bool PredictionData::is_off(LocalId ghost) const noexcept {
-    return ghost < off_.size() && off_.test(ghost);
+const PredictionData::Order* PredictionData::find_order(LocalId ghost) const noexcept {
+    const auto found = std::lower_bound(orders_.begin(), orders_.end(), ghost, by_ghost);
+    return found != orders_.end() && found->ghost == ghost ? &*found : nullptr;
+}
+
+PredictionData::Order& PredictionData::order_of(LocalId ghost) {
+    const auto found = std::lower_bound(orders_.begin(), orders_.end(), ghost, by_ghost);
+    if (found != orders_.end() && found->ghost == ghost) return *found;
+    return *orders_.insert(found, Order{ghost});
+}
+
+std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
+    const auto [first, end] =
+        std::equal_range(children_.begin(), children_.end(), Child{ghost},
+                         [](const Child& a, const Child& b) { return a.parent < b.parent; });
+    return std::span(child_ids_)
+        .subspan(static_cast<std::size_t>(first - children_.begin()),
+                 static_cast<std::size_t>(end - first));
 }
 
 /// If it is wanted now: one in which something of ours takes input, or else is predicted only.
@@ -48,7 +67,7 @@ void PredictionData::add_group(LocalId root, bool with_input) {
     struct Tree {
         const PredictionData& its;
         std::span<const LocalId> children(LocalId member) const noexcept {
-            return its.children_[member];
+            return its.children_of(member);
         }
         bool is_inner_root(LocalId member) const noexcept {
             return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))]
@@ -80,24 +99,26 @@ void PredictionData::know_groups() {
     if (revision_known_ == ghosts.revision() && !order_changed_) return;
     revision_known_ = ghosts.revision();
     order_changed_ = false;
-    for (auto& children : children_) children.clear();
-    children_.resize(ghosts.lane_end());
-    for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
-        const unsigned depth = ghosts.is_held(ghost) ? ghosts.depth_of(ghost) : 0;
-        if (depth > 0 && depth < ClientGhosts::depth_max)
-            children_[ghosts.parent(ghost)].push_back(ghost);
-        if (!ghosts.is_held(ghost) && is_off(ghost)) off_.reset(ghost);  // the next one is another
-    }
-    for (auto& children : children_) {
-        std::stable_sort(children.begin(), children.end(),
-                         [&](LocalId a, LocalId b) { return hint_of(a) < hint_of(b); });
-    }
+    for (Order& order : orders_)
+        order.is_off = order.is_off && ghosts.is_held(order.ghost);  // the next one is another
+    children_.clear();
+    child_ids_.clear();
+    ghosts.for_each_held([&](LocalId ghost) {
+        const unsigned depth = ghosts.depth_of(ghost);
+        if (depth == 0 || depth >= ClientGhosts::depth_max) return;
+        const Order* order = find_order(ghost);
+        children_.push_back({ghosts.parent(ghost), order != nullptr ? order->place : ~0U, ghost});
+    });
+    std::sort(children_.begin(), children_.end(), [](const Child& a, const Child& b) {
+        return std::tie(a.parent, a.place, a.ghost) < std::tie(b.parent, b.place, b.ghost);
+    });
+    for (const Child& child : children_) child_ids_.push_back(child.ghost);
     members_.clear();
     groups_.clear();
     for (const bool with_input : {true, false}) {
-        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) {
-            if (ghosts.is_held(ghost) && ghosts.depth_of(ghost) == 0) add_group(ghost, with_input);
-        }
+        ghosts.for_each_held([&](LocalId ghost) {
+            if (ghosts.depth_of(ghost) == 0) add_group(ghost, with_input);
+        });
     }
 }
 
@@ -114,14 +135,11 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
 
 void PredictionData::apply_correction() {
     for (const CorrectedMember& member : correction_.members) {
-        if (member.ghost >= order_hint_.size()) {
-            order_hint_.resize(member.ghost + 64, ~0U);
-            off_.resize(order_hint_.size());
-        }
+        Order& order = order_of(member.ghost);
         const auto place = static_cast<std::uint32_t>(&member - correction_.members.data());
-        order_changed_ |= order_hint_[member.ghost] != place;
-        order_hint_[member.ghost] = place;
-        off_.assign(member.ghost, !member.is_in_input);
+        order_changed_ |= order.place != place;
+        order.place = place;
+        order.is_off = !member.is_in_input;
     }
     struct Shown {
         LocalId member;

@@ -7,7 +7,6 @@
 
 #include <vector>
 
-#include "core/bitset.hpp"
 #include "host/client_data.hpp"
 #include "prediction/clocks.hpp"
 #include "prediction/reconcile.hpp"
@@ -61,12 +60,27 @@ class PredictionData {
         Micros since = 0;
     };
 
+    /// As the server last had it: its place in its group's input, and whether it takes none now.
+    struct Order {
+        LocalId ghost = no_local_id;
+        std::uint32_t place = ~0U;
+        bool is_off = false;
+    };
+    struct Child {
+        LocalId parent = no_local_id;
+        std::uint32_t place = ~0U;
+        LocalId ghost = no_local_id;
+    };
+
     void know_groups();
     void add_group(LocalId root, bool with_input);
-    std::uint32_t hint_of(LocalId ghost) const noexcept {
-        return ghost < order_hint_.size() ? order_hint_[ghost] : ~0U;
+    Order& order_of(LocalId ghost);
+    const Order* find_order(LocalId ghost) const noexcept;
+    bool is_off(LocalId ghost) const noexcept {
+        const Order* order = find_order(ghost);
+        return order != nullptr && order->is_off;
     }
-    bool is_off(LocalId ghost) const noexcept;
+    std::span<const LocalId> children_of(LocalId ghost) const noexcept;
     void take_corrections();
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
@@ -80,11 +94,11 @@ class PredictionData {
     bool order_changed_ = false;
     std::vector<LocalId> members_;  ///< of all own groups, in the order of input
     std::vector<Group> groups_;
-    std::vector<std::vector<LocalId>> children_;  ///< by ghost; scratch of know_groups
-    std::vector<std::uint32_t> order_hint_;       ///< by ghost, as the server last had it
-    Bitset off_;                                  ///< by ghost: takes no input now
-    std::vector<Part> parts_;                     ///< for the next command
-    InputFrame next_;                             ///< scratch
+    std::vector<Child> children_;     ///< by parent, place and ghost; scratch of know_groups
+    std::vector<LocalId> child_ids_;  ///< the ghosts of children_
+    std::vector<Order> orders_;       ///< by ghost
+    std::vector<Part> parts_;         ///< for the next command
+    InputFrame next_;                 ///< scratch
     Correction correction_;
     std::vector<Glide> glides_;
     std::uint64_t heard_ = 0;

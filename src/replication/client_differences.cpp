@@ -79,7 +79,7 @@ bool ClientGhosts::decode_differences(BitReader& in, Edit& edit) {
 
 /// The words are those of the edit already.
 void ClientGhosts::apply_motions(const Edit& edit, Tick tick) {
-    const Ghost& ghost = ghosts_[edit.ghost];
+    const ClientGhost& ghost = ghosts_[edit.ghost];
     const KindLayout& its = layout(ghost.kind);
     if (ghost.motions == ClientMotions::no_slot) return;
     Motion* motion = motions_.push(ghost.motions, tick);
@@ -87,8 +87,7 @@ void ClientGhosts::apply_motions(const Edit& edit, Tick tick) {
         edit.motions_at == no_motions ? nullptr : staged_motions_.data() + edit.motions_at;
     bool moves = false;
     for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
-        const auto word = edit.ghost * stride_ + word_at_[index_of(ghost.kind)][f];
-        *motion = told != nullptr ? *told++ : motion_at(words_[word]);
+        *motion = told != nullptr ? *told++ : motion_at(*words_of(edit.ghost, f));
         moves |= motion++->speed != 0;
     });
     set_moving(edit.ghost, moves);
@@ -96,7 +95,7 @@ void ClientGhosts::apply_motions(const Edit& edit, Tick tick) {
 
 void ClientGhosts::set_moving(LocalId ghost, bool moves) {
     const std::size_t word = ghost / bits_per_word;
-    if (word >= moving_.size()) moving_.resize(ghosts_.size() / bits_per_word, 0);
+    if (word >= moving_.size()) moving_.resize(words_for(ghosts_.end()), 0);
     const std::uint64_t bit = std::uint64_t{1} << (ghost % bits_per_word);
     moving_[word] = moves ? moving_[word] | bit : moving_[word] & ~bit;
 }
@@ -120,7 +119,7 @@ void ClientGhosts::go_on(Tick tick) {
             bool moved = false;
             for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
                 const KindField& field = its.fields[f];
-                std::uint32_t& word = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
+                std::uint32_t& word = *words_of(ghost, f);
                 const std::uint32_t now = extrapolated_value(*motion++, tick - of, field.largest);
                 moved |= word != now && says_pose(field, kind(ghost));
                 word = now;
@@ -133,7 +132,7 @@ void ClientGhosts::go_on(Tick tick) {
 /// `rested`: it was there as of the snapshot before. What was lost says nothing of the time
 /// between.
 void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
-    Ghost& ghost = ghosts_[which];
+    ClientGhost& ghost = ghosts_[which];
     if (rested && ghost.samples > 0 && ghost.sample[0].tick < before_ && before_ < tick)
         push_sample(which, before_, sample(which, 0));
     if (ghost.samples > 0 && ghost.sample[0].tick == tick) {

@@ -20,6 +20,7 @@ ClientGhosts::ClientGhosts(Schema schema)
       kind_bits_(bits_for(schema_.kinds().size() - 1)) {
     const std::array<std::byte, 256> zeros{};
     int extrapolated = 0;
+    std::size_t words = 1;
     for (const KindLayout& layout : layouts_) {
         auto& defaults = defaults_.emplace_back();
         auto& word_at = word_at_.emplace_back();
@@ -28,7 +29,7 @@ ClientGhosts::ClientGhosts(Schema schema)
             defaults.resize(defaults.size() + field.def->words);
             quantise(*field.def, zeros.data(), defaults.data() + word_at.back());
         }
-        stride_ = std::max(stride_, layout.words);
+        words = std::max(words, layout.words);
         has_references_ |= layout.references != 0;
         has_extrapolated_ |= layout.extrapolated != 0;
         extrapolated = std::max(extrapolated, std::popcount(layout.extrapolated));
@@ -36,6 +37,7 @@ ClientGhosts::ClientGhosts(Schema schema)
     has_turns_ = std::any_of(
         schema_.kinds().begin(), schema_.kinds().end(),
         [](const KindDef& kind) { return kind.orientation.component != ComponentId::none; });
+    ghosts_.set_sizes(words, has_turns_);
     motions_.set_fields(static_cast<std::size_t>(extrapolated));
 }
 
@@ -234,29 +236,28 @@ void ClientGhosts::accept(Tick& newest) {
 /// Of what leaves: its ids may soon be others'.
 void ClientGhosts::forget_references() {
     if (!has_references_) return;
-    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
-        if (!has_copy(ghost)) continue;
-        const KindLayout& its = layout(kind(ghost));
-        for_each_bit(its.references, 0, [&](std::size_t f) {
-            std::uint32_t& named = words_[ghost * stride_ + word_at_[index_of(kind(ghost))][f]];
+    ghosts_.for_each([&](LocalId ghost) {
+        if (!has_copy(ghost)) return;
+        for_each_bit(layout(kind(ghost)).references, 0, [&](std::size_t f) {
+            std::uint32_t& named = *words_of(ghost, f);
             if (named != 0 && is_leaving(named - 1)) named = 0;
         });
-    }
+    });
 }
 
 /// Whoever stays below one of those that leave; looked for once for all of them.
 void ClientGhosts::find_orphans() {
     orphans_.clear();
-    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
-        const Ghost& its = ghosts_[ghost];
-        if (!its.held || is_leaving(ghost) || its.parent == no_local_id) continue;
-        if (is_leaving(its.parent)) orphans_.push_back({its.parent, ghost});
-    }
+    for_each_held([&](LocalId ghost) {
+        const LocalId above = ghosts_[ghost].parent;
+        if (is_leaving(ghost) || above == no_local_id) return;
+        if (is_leaving(above)) orphans_.push_back({above, ghost});
+    });
     std::sort(orphans_.begin(), orphans_.end());
 }
 
 void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
-    Ghost& its = ghosts_[ghost];
+    ClientGhost& its = ghosts_[ghost];
     const bool is_kept = policy != LeavePolicy::despawn;
     if (!its.held && is_kept) {  // already; its return was lost, and perhaps another policy counts
         its.kept = policy;
@@ -292,7 +293,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
 
 /// It comes back while its copy is still here.
 void ClientGhosts::resume(const Edit& edit, Tick tick) {
-    Ghost& its = ghosts_[edit.ghost];
+    ClientGhost& its = ghosts_[edit.ghost];
     its.held = true;
     its.samples = 0;  // wherever it was in the meantime
     if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
@@ -304,16 +305,12 @@ bool ClientGhosts::is_ready(const Edit& edit) const noexcept {
 }
 
 void ClientGhosts::enter(const Edit& edit, Tick tick) {
-    if (edit.ghost >= ghosts_.size()) {
-        ghosts_.resize((edit.ghost / bits_per_word + 1) * bits_per_word);
-        words_.resize(ghosts_.size() * stride_, 0);
-        if (has_turns_) turns_.resize(ghosts_.size() * samples_max);
-    }
+    ghosts_.make_room(edit.ghost);
     const auto& defaults = defaults_[index_of(edit.kind)];
-    std::copy(defaults.begin(), defaults.end(), words_.data() + edit.ghost * stride_);
+    std::copy(defaults.begin(), defaults.end(), ghosts_.words(edit.ghost));
     PURVIEW_ASSERT(!ghosts_[edit.ghost].held);
-    Ghost& ghost = ghosts_[edit.ghost];
-    ghost = Ghost{};
+    ClientGhost& ghost = ghosts_[edit.ghost];
+    ghost = ClientGhost{};
     ghost.held = true;
     ghost.kind = edit.kind;
     ghost.owned = edit.owned;
@@ -325,11 +322,11 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
 }
 
 void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexcept {
-    Ghost& ghost = ghosts_[which];
+    ClientGhost& ghost = ghosts_[which];
     std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
     if (has_turns_) {
-        const auto first = turns_.begin() + static_cast<std::ptrdiff_t>(which * samples_max);
-        std::copy_backward(first, first + samples_max - 1, first + samples_max);
+        Rotation* turns = ghosts_.turns(which);
+        std::copy_backward(turns, turns + samples_max - 1, turns + samples_max);
     }
     ghost.sample[0].tick = tick;
     ghost.samples =
@@ -339,7 +336,7 @@ void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexc
 
 void ClientGhosts::set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept {
     ghosts_[ghost].sample[i].place = pose.place;
-    if (has_turns_) turns_[ghost * samples_max + i] = pose.turn;
+    if (has_turns_) ghosts_.turns(ghost)[i] = pose.turn;
 }
 
 /// Its place or its orientation.
@@ -350,16 +347,14 @@ bool ClientGhosts::says_pose(const KindField& field, KindId kind) const noexcept
 }
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
-    Ghost& ghost = ghosts_[edit.ghost];
+    ClientGhost& ghost = ghosts_[edit.ghost];
     std::size_t at = edit.words_at;
     bool moved = ghost.samples == 0 || ghost.reframed;
     ghost.reframed = false;
-    const auto& word_at = word_at_[index_of(ghost.kind)];
     const KindLayout& its = layout(ghost.kind);
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
         const KindField& field = its.fields[f];
-        std::copy_n(staged_words_.data() + at, field.def->words,
-                    words_.data() + edit.ghost * stride_ + word_at[f]);
+        std::copy_n(staged_words_.data() + at, field.def->words, words_of(edit.ghost, f));
         at += field.def->words;
         moved |= says_pose(field, ghost.kind);
     });
@@ -373,7 +368,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
 
 /// What we are not told any more is kept, or forgotten.
 void ClientGhosts::stop_telling(const Edit& edit) {
-    Ghost& ghost = ghosts_[edit.ghost];
+    ClientGhost& ghost = ghosts_[edit.ghost];
     const KindLayout& its = layout(ghost.kind);
     std::size_t at = 0;
     for (std::size_t p = 0; p < its.parts.size(); ++p) {
@@ -382,7 +377,7 @@ void ClientGhosts::stop_telling(const Edit& edit) {
         const auto& audience = schema_.components()[index_of(part.component)].audience;
         if (ends && !audience.keeps_values) {
             std::copy_n(defaults_[index_of(ghost.kind)].data() + at, part.words,
-                        words_.data() + edit.ghost * stride_ + at);
+                        ghosts_.words(edit.ghost) + at);
         }
         at += part.words;
     }
@@ -472,8 +467,7 @@ const std::uint32_t* ClientGhosts::find_words(LocalId ghost, ComponentId compone
                                               std::size_t field) const noexcept {
     const auto& fields = layout(kind(ghost)).fields;
     for (std::size_t f = 0; f < fields.size(); ++f) {
-        if (fields[f].component == component && fields[f].field == field)
-            return words_.data() + ghost * stride_ + word_at_[index_of(kind(ghost))][f];
+        if (fields[f].component == component && fields[f].field == field) return words_of(ghost, f);
     }
     return nullptr;
 }
@@ -485,8 +479,7 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const FieldDef& field = *fields[f].def;
         if (fields[f].component != schema_.place() || field.offset_bytes >= sizeof(Vec3)) continue;
-        const std::size_t word = ghost * stride_ + word_at_[index_of(kind(ghost))][f];
-        const auto value = static_cast<float>(dequantised_value(field, words_[word]) -
+        const auto value = static_cast<float>(dequantised_value(field, *words_of(ghost, f)) -
                                               (is_relative ? relative_origin(field) : 0));
         std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
                     sizeof value);
@@ -525,7 +518,7 @@ Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
 }
 
 Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
-    const Ghost& g = ghosts_[ghost];
+    const ClientGhost& g = ghosts_[ghost];
     if (g.samples == 0) return {};
     for (std::size_t i = 0; i < g.samples; ++i) {
         const Pose from = sample(ghost, i);
@@ -544,21 +537,19 @@ Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
 
 std::uint64_t ClientGhosts::digest() const noexcept {
     std::uint64_t sum = 0;
-    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
-        if (!ghosts_[ghost].held) continue;
+    for_each_held([&](LocalId ghost) {
         std::uint64_t hash = combine64(mix64(ghost), index_of(ghosts_[ghost].kind));
         hash =
             combine64(hash, ghosts_[ghost].parent == no_local_id ? 0 : ghosts_[ghost].parent + 1U);
         const KindLayout& its = layout(kind(ghost));
         if (its.audience != 0) hash = combine64(hash, told(ghost) & its.audience);
-        std::size_t at = ghost * stride_;
-        for (std::size_t p = 0; p < its.parts.size(); at += its.parts[p++].words) {
+        const std::uint32_t* words = ghosts_.words(ghost);
+        for (std::size_t p = 0; p < its.parts.size(); words += its.parts[p++].words) {
             if ((told(ghost) >> p & 1U) == 0) continue;
-            for (std::size_t w = 0; w < its.parts[p].words; ++w)
-                hash = combine64(hash, words_[at + w]);
+            for (std::size_t w = 0; w < its.parts[p].words; ++w) hash = combine64(hash, words[w]);
         }
         sum += hash;
-    }
+    });
     return sum;
 }
 

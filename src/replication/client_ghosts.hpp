@@ -18,6 +18,7 @@
 #include "purview/schema.hpp"
 #include "replication/client_motions.hpp"
 #include "replication/client_sections.hpp"
+#include "replication/ghost_pages.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/schema_codec.hpp"
 #include "wire/bit_reader.hpp"
@@ -38,12 +39,6 @@ struct GhostRelation {
     LocalId old_parent, new_parent;
 };
 
-/// Where a ghost was, at a tick.
-struct PlaceSample {
-    Tick tick = 0;
-    Vec3 place;
-};
-
 struct ClientGhostCounters {
     std::uint64_t snapshots = 0;
     std::uint64_t malformed = 0;
@@ -56,8 +51,8 @@ struct ClientGhostCounters {
 
 class ClientGhosts {
   public:
-    static constexpr std::size_t samples_max = 8;
-    /// Local ids above this are refused: a bound on memory, far above any budget.
+    static constexpr std::size_t samples_max = ClientGhost::samples_max;
+    /// Local ids from this on are refused: far above any budget.
     static constexpr LocalId local_ids_max = 1U << 20;
     /// Ticks that a ghost waits for the rest of its group, from its enter on (O3).
     static constexpr Tick wait_ticks_max = 300;
@@ -75,22 +70,29 @@ class ClientGhosts {
 
     /// Of those that are shown.
     std::uint32_t count() const noexcept { return count_; }
-    LocalId lane_end() const noexcept { return static_cast<LocalId>(ghosts_.size()); }
+    LocalId lane_end() const noexcept { return ghosts_.end(); }
     bool is_held(LocalId ghost) const noexcept {
-        return ghost < ghosts_.size() && ghosts_[ghost].held;
+        return ghosts_.has_room(ghost) && ghosts_[ghost].held;
     }
     /// It is held, and so is all of its group: the game may know of it.
     bool is_shown(LocalId ghost) const noexcept { return is_held(ghost) && !ghosts_[ghost].waits; }
     bool is_any_waiting() const noexcept { return !waiting_.empty(); }
     /// It was shown and left, and its copy is kept; not despawn: how.
     LeavePolicy kept_as(LocalId ghost) const noexcept {
-        return ghost < ghosts_.size() && ghosts_[ghost].known ? ghosts_[ghost].kept
-                                                              : LeavePolicy::despawn;
+        return ghosts_.has_room(ghost) && ghosts_[ghost].known ? ghosts_[ghost].kept
+                                                               : LeavePolicy::despawn;
     }
     /// Held or kept, shown or not: it has values.
     bool has_copy(LocalId ghost) const noexcept {
         return is_held(ghost) ||
-               (ghost < ghosts_.size() && ghosts_[ghost].kept != LeavePolicy::despawn);
+               (ghosts_.has_room(ghost) && ghosts_[ghost].kept != LeavePolicy::despawn);
+    }
+    /// Calls visit(ghost) for all that are held, ascending.
+    template <class Visit>
+    void for_each_held(Visit&& visit) const {
+        ghosts_.for_each([&](LocalId ghost) {
+            if (ghosts_[ghost].held) visit(ghost);
+        });
     }
     KindId kind(LocalId ghost) const noexcept { return ghosts_[ghost].kind; }
     bool owned(LocalId ghost) const noexcept { return ghosts_[ghost].owned; }
@@ -111,8 +113,7 @@ class ClientGhosts {
     /// Words of all fields, in the order of layout(kind). A reference: the ghost's local id + 1, or
     /// 0, whether that ghost is held or not; then 0.
     std::span<const std::uint32_t> words(LocalId ghost) const noexcept {
-        return std::span(words_).subspan(ghost * stride_,
-                                         layouts_[index_of(ghosts_[ghost].kind)].words);
+        return {ghosts_.words(ghost), layouts_[index_of(ghosts_[ghost].kind)].words};
     }
     /// The first word of a field, or null when the ghost's kind has none such.
     const std::uint32_t* find_words(LocalId ghost, ComponentId component,
@@ -155,25 +156,6 @@ class ClientGhosts {
     const ClientGhostCounters& counters() const noexcept { return counters_; }
 
   private:
-    struct Ghost {
-        bool held = false;
-        std::uint32_t packet = 0;  ///< the last that told of it, by our own count
-        bool owned = false;
-        LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
-        KindId kind{};
-        bool waits = false;     ///< for the rest of its group
-        bool reframed = false;  ///< its place is told as seen from another parent
-        bool known = false;     ///< to the game: it was shown, and its copy has not ended since
-        LocalId parent = no_local_id;
-        LocalId told_parent = no_local_id;  ///< as of the last relation event
-        LocalId told_root = no_local_id;
-        Tick entered = 0;
-        std::uint32_t told = told_all;
-        Tick updated = 0;
-        ClientMotions::Slot motions = ClientMotions::no_slot;
-        std::uint8_t samples = 0;
-        PlaceSample sample[samples_max];  ///< newest first
-    };
     struct Edit {
         enum class Type : std::uint8_t { leave, enter, update } type;
         LocalId ghost;
@@ -228,10 +210,16 @@ class ClientGhosts {
     void show(LocalId ghost);
     void show_waiting(Tick tick);
     void tell_relations();
+    /// The words of one field of its kind.
+    const std::uint32_t* words_of(LocalId ghost, std::size_t field) const noexcept {
+        return ghosts_.words(ghost) + word_at_[index_of(kind(ghost))][field];
+    }
+    std::uint32_t* words_of(LocalId ghost, std::size_t field) noexcept {
+        return ghosts_.words(ghost) + word_at_[index_of(kind(ghost))][field];
+    }
     void push_sample(LocalId ghost, Tick tick, const Pose& pose) noexcept;
     Pose sample(LocalId ghost, std::size_t i) const noexcept {
-        return {ghosts_[ghost].sample[i].place,
-                has_turns_ ? turns_[ghost * samples_max + i] : Rotation{}};
+        return {ghosts_[ghost].sample[i].place, has_turns_ ? ghosts_.turns(ghost)[i] : Rotation{}};
     }
     void set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept;
     Pose decode_pose(LocalId ghost) const noexcept;
@@ -249,12 +237,9 @@ class ClientGhosts {
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
     bool has_extrapolated_ = false;
-    bool has_turns_ = false;       ///< kinds have orientations
-    std::vector<Rotation> turns_;  ///< [ghosts][samples_max]; empty without
+    bool has_turns_ = false;  ///< kinds have orientations
     unsigned kind_bits_;
-    std::size_t stride_ = 1;
-    std::vector<Ghost> ghosts_;
-    std::vector<std::uint32_t> words_;  ///< [ghosts][stride]
+    GhostPages ghosts_;
     std::uint32_t count_ = 0;
     std::vector<Edit> edits_;
     std::uint16_t tick_low_ = 0;

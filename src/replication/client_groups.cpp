@@ -34,7 +34,7 @@ unsigned ClientGhosts::depth_of(LocalId ghost) const noexcept {
 
 /// It is held from now on. It is shown with the rest of its group; at once, if nothing waits.
 void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
-    Ghost& its = ghosts_[ghost];
+    ClientGhost& its = ghosts_[ghost];
     its.entered = tick;
     its.told_root = ghost;
     its.told_parent = no_local_id;
@@ -44,7 +44,7 @@ void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
 }
 
 void ClientGhosts::show(LocalId ghost) {
-    Ghost& its = ghosts_[ghost];
+    ClientGhost& its = ghosts_[ghost];
     its.waits = false;
     its.kept = LeavePolicy::despawn;
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
@@ -57,7 +57,7 @@ void ClientGhosts::show(LocalId ghost) {
 /// Groups that are whole now, by what this packet says; and those that have waited too long.
 void ClientGhosts::show_waiting(Tick tick) {
     if (waiting_.empty()) return;
-    Bitset roots(ghosts_.size());
+    Bitset roots(ghosts_.end());
     for (const Edit& edit : edits_) {
         const bool links = edit.type == Edit::Type::enter || edit.relink;
         if (links && edit.whole && is_held(edit.ghost)) roots.set(root_of(edit.ghost));
@@ -84,25 +84,25 @@ void ClientGhosts::show_waiting(Tick tick) {
 void ClientGhosts::tell_relations() {
     if (!are_links_new_) return;
     are_links_new_ = false;
-    for (LocalId ghost = 0; ghost < ghosts_.size(); ++ghost) {
-        if (!is_shown(ghost)) continue;
-        Ghost& its = ghosts_[ghost];
+    for_each_held([&](LocalId ghost) {
+        if (!is_shown(ghost)) return;
+        ClientGhost& its = ghosts_[ghost];
         const LocalId parent = shown_parent(ghost);
         LocalId root = ghost;
         for (unsigned steps = 0; steps < depth_max && shown_parent(root) != no_local_id; ++steps)
             root = shown_parent(root);
-        if (root == its.told_root && parent == its.told_parent) continue;
+        if (root == its.told_root && parent == its.told_parent) return;
         relations_.push_back({ghost, its.told_root, root, its.told_parent, parent});
         its.told_root = root;
         its.told_parent = parent;
-    }
+    });
 }
 
 // -- relative places -----------------------------------------------------------------------------
 
 /// Where it is told relative to: its parent, or nobody.
 LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
-    const Ghost& its = ghosts_[ghost];
+    const ClientGhost& its = ghosts_[ghost];
     const bool is_relative = schema_.kinds()[index_of(its.kind)].relative_place &&
                              its.parent != no_local_id && is_held(its.parent) && has_place(ghost) &&
                              has_place(its.parent);
@@ -111,7 +111,7 @@ LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
 
 /// What it was in its old frame it is in its new one: it does not jump.
 void ClientGhosts::set_parent(LocalId ghost, LocalId parent, Tick tick) {
-    Ghost& its = ghosts_[ghost];
+    ClientGhost& its = ghosts_[ghost];
     if (its.parent == parent) return;
     if (!schema_.kinds()[index_of(its.kind)].relative_place) {
         its.parent = parent;

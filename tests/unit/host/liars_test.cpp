@@ -9,6 +9,12 @@
 #include <memory>
 #include <vector>
 
+#ifdef PURVIEW_SANITIZED
+#include <sanitizer/allocator_interface.h>
+#else
+#include <malloc.h>
+#endif
+
 #include "host/server_data.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
@@ -123,6 +129,15 @@ struct Liar {
     std::uint64_t id = 0;
 };
 
+std::size_t heap_bytes() {
+#ifdef PURVIEW_SANITIZED
+    return __sanitizer_get_current_allocated_bytes();
+#else
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+#endif
+}
+
 /// A server by hand: one snapshot with enters of the only kind, whose place is told relative to its
 /// parent's.
 struct Snapshot {
@@ -192,6 +207,24 @@ TEST_CASE(
     for (LocalId i = 0; i < links; ++i) chain.enter(0, i == 0 ? no_local_id : i - 1);
     CHECK(chain.read());
     CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
+}
+
+TEST_CASE("liars: a server that names large local ids makes no client set aside what they need") {
+    Snapshot one;
+    one.begin(2);
+    one.enter(7, no_local_id);
+    one.enter(ClientGhosts::local_ids_max - 9, no_local_id);
+    const std::size_t before = heap_bytes();
+    CHECK(one.read());
+    CHECK(one.ghosts->is_shown(ClientGhosts::local_ids_max - 1));
+    CHECK_FALSE(one.ghosts->is_held(500'000));
+    CHECK_FALSE(one.ghosts->has_copy(500'000));
+    CHECK(heap_bytes() - before < 1'000'000);
+
+    Snapshot above;
+    above.begin(1);
+    above.enter(ClientGhosts::local_ids_max, no_local_id);
+    CHECK_FALSE(above.read());
 }
 
 TEST_CASE("liars: a conversation that is over does not take place once more") {
