@@ -416,16 +416,18 @@ void ClientGhosts::apply(Tick tick) {
     for (auto edit = enters_end; edit != edits_.end(); ++edit) {
         if (edit->relink && !is_held(edit->ghost) && has_copy(edit->ghost)) resume(*edit, tick);
     }
-    for (auto waiting = leaves_end; waiting != enters_end;) {
-        const auto ready =
-            std::stable_partition(waiting, enters_end, [&](const Edit& e) { return is_ready(e); });
-        if (ready == waiting) {  // their parents are not here: the server must not do this
-            counters_.order_violations += static_cast<std::uint64_t>(enters_end - waiting);
-            for (; waiting != enters_end; ++waiting) enter(*waiting, tick);
-            break;
-        }
-        for (; waiting != ready; ++waiting) enter(*waiting, tick);
-    }
+    // Parents first, in whatever order they are told.
+    std::vector<const Edit*> early;
+    const auto enter_if_ready = [&](const Edit* edit) {
+        if (!is_ready(*edit)) return false;
+        enter(*edit, tick);
+        return true;
+    };
+    for (auto edit = leaves_end; edit != enters_end; ++edit)
+        if (!enter_if_ready(&*edit)) early.push_back(&*edit);
+    while (std::erase_if(early, enter_if_ready) > 0) continue;
+    counters_.order_violations += early.size();  // their parents are not here
+    for (const Edit* edit : early) enter(*edit, tick);
 
     // First everybody away from where he was: two may have changed places.
     for (auto edit = enters_end; edit != edits_.end(); ++edit) {
