@@ -47,12 +47,6 @@ const PredictionData::Order* PredictionData::find_order(LocalId ghost) const noe
     return found != orders_.end() && found->ghost == ghost ? &*found : nullptr;
 }
 
-PredictionData::Order& PredictionData::order_of(LocalId ghost) {
-    const auto found = std::lower_bound(orders_.begin(), orders_.end(), ghost, by_ghost);
-    if (found != orders_.end() && found->ghost == ghost) return *found;
-    return *orders_.insert(found, Order{ghost});
-}
-
 std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
     const auto [first, end] =
         std::equal_range(children_.begin(), children_.end(), Child{ghost},
@@ -133,14 +127,31 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
     return plus(plus(older, older, -part), newer, part);
 }
 
-void PredictionData::apply_correction() {
+/// Of ghosts that are not here (yet) only what the newest correction says is kept.
+void PredictionData::learn_orders() {
+    const auto less = [](const Order& a, const Order& b) { return a.ghost < b.ghost; };
+    std::vector<Order> orders;
     for (const CorrectedMember& member : correction_.members) {
-        Order& order = order_of(member.ghost);
-        const auto place = static_cast<std::uint32_t>(&member - correction_.members.data());
-        order_changed_ |= order.place != place;
-        order.place = place;
-        order.is_off = !member.is_in_input;
+        const auto place = static_cast<std::uint32_t>(orders.size());
+        const Order* before = find_order(member.ghost);
+        order_changed_ |= before == nullptr || before->place != place;
+        orders.push_back({member.ghost, place, !member.is_in_input});
     }
+    std::stable_sort(orders.begin(), orders.end(), less);
+    const auto told = orders.size();
+    for (const Order& order : orders_) {
+        const auto told_end = orders.begin() + static_cast<std::ptrdiff_t>(told);
+        if (client->ghosts->is_held(order.ghost) &&
+            !std::binary_search(orders.begin(), told_end, order, less))
+            orders.push_back(order);
+    }
+    std::inplace_merge(orders.begin(), orders.begin() + static_cast<std::ptrdiff_t>(told),
+                       orders.end(), less);
+    orders_ = std::move(orders);
+}
+
+void PredictionData::apply_correction() {
+    learn_orders();
     struct Shown {
         LocalId member;
         Vec3 at;      ///< drawn

@@ -60,11 +60,11 @@ class PredictionData {
         Micros since = 0;
     };
 
-    /// As the server last had it: its place in its group's input, and whether it takes none now.
+    /// Of a member, as the server last had it.
     struct Order {
         LocalId ghost = no_local_id;
-        std::uint32_t place = ~0U;
-        bool is_off = false;
+        std::uint32_t place = ~0U;  ///< in the order of input
+        bool is_off = false;        ///< takes no input now
     };
     struct Child {
         LocalId parent = no_local_id;
@@ -74,7 +74,6 @@ class PredictionData {
 
     void know_groups();
     void add_group(LocalId root, bool with_input);
-    Order& order_of(LocalId ghost);
     const Order* find_order(LocalId ghost) const noexcept;
     bool is_off(LocalId ghost) const noexcept {
         const Order* order = find_order(ghost);
@@ -82,6 +81,7 @@ class PredictionData {
     }
     std::span<const LocalId> children_of(LocalId ghost) const noexcept;
     void take_corrections();
+    void learn_orders();
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
     bool predicted_turn(CommandTick tick, GhostId member, Rotation& out) const noexcept;

@@ -39,7 +39,7 @@ inline constexpr std::size_t stream_bytes_kept = 1'024;
 /// Of what a packet says about the inputs of its session.
 inline constexpr std::uint64_t input_state_bits_max = 23;
 
-/// What a packet has at least: its seal, its header, and the bits that close its parts.
+/// Of a packet with nothing in it: its seal, its header, and the bits that close its parts.
 constexpr std::uint64_t packet_bits_min(std::uint64_t header_bits,
                                         std::uint64_t input_state_bits) noexcept {
     return seal_bytes * 8 + header_bits + 3 + input_state_bits;

@@ -34,10 +34,10 @@ ClientGhosts::ClientGhosts(Schema schema)
         has_extrapolated_ |= layout.extrapolated != 0;
         extrapolated = std::max(extrapolated, std::popcount(layout.extrapolated));
     }
-    has_turns_ = std::any_of(
+    const bool has_turns = std::any_of(
         schema_.kinds().begin(), schema_.kinds().end(),
         [](const KindDef& kind) { return kind.orientation.component != ComponentId::none; });
-    ghosts_.set_sizes(words, has_turns_);
+    ghosts_.set_sizes(words, has_turns);
     motions_.set_fields(static_cast<std::size_t>(extrapolated));
 }
 
@@ -324,7 +324,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
 void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexcept {
     ClientGhost& ghost = ghosts_[which];
     std::copy_backward(ghost.sample, ghost.sample + samples_max - 1, ghost.sample + samples_max);
-    if (has_turns_) {
+    if (ghosts_.has_turns()) {
         Rotation* turns = ghosts_.turns(which);
         std::copy_backward(turns, turns + samples_max - 1, turns + samples_max);
     }
@@ -336,14 +336,14 @@ void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexc
 
 void ClientGhosts::set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept {
     ghosts_[ghost].sample[i].place = pose.place;
-    if (has_turns_) ghosts_.turns(ghost)[i] = pose.turn;
+    if (ghosts_.has_turns()) ghosts_.turns(ghost)[i] = pose.turn;
 }
 
 /// Its place or its orientation.
 bool ClientGhosts::says_pose(const KindField& field, KindId kind) const noexcept {
     if (field.component == schema_.place()) return true;
     const OrientationDef& turn = schema_.kinds()[index_of(kind)].orientation;
-    return has_turns_ && field.component == turn.component && field.field == turn.field;
+    return ghosts_.has_turns() && field.component == turn.component && field.field == turn.field;
 }
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
@@ -492,7 +492,7 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
 Pose ClientGhosts::decode_pose(LocalId ghost) const noexcept {
     Pose pose{decode_place(ghost), {}};
     const OrientationDef& turn = schema_.kinds()[index_of(kind(ghost))].orientation;
-    if (!has_turns_ || turn.component == ComponentId::none) return pose;
+    if (!ghosts_.has_turns() || turn.component == ComponentId::none) return pose;
     const std::uint32_t* words = find_words(ghost, turn.component, turn.field);
     const FieldDef& field = schema_.components()[index_of(turn.component)].fields[turn.field];
     if (words != nullptr) pose.turn = orientation_of_words(turn, field, words);

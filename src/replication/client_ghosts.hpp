@@ -219,7 +219,8 @@ class ClientGhosts {
     }
     void push_sample(LocalId ghost, Tick tick, const Pose& pose) noexcept;
     Pose sample(LocalId ghost, std::size_t i) const noexcept {
-        return {ghosts_[ghost].sample[i].place, has_turns_ ? ghosts_.turns(ghost)[i] : Rotation{}};
+        return {ghosts_[ghost].sample[i].place,
+                ghosts_.has_turns() ? ghosts_.turns(ghost)[i] : Rotation{}};
     }
     void set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept;
     Pose decode_pose(LocalId ghost) const noexcept;
@@ -237,7 +238,6 @@ class ClientGhosts {
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
     bool has_extrapolated_ = false;
-    bool has_turns_ = false;  ///< kinds have orientations
     unsigned kind_bits_;
     GhostPages ghosts_;
     std::uint32_t count_ = 0;

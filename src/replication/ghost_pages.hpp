@@ -46,37 +46,40 @@ struct ClientGhost {
 
 class GhostPages {
   public:
+    /// Some 10 KB a page, and a table of 256 KB for all ids.
     static constexpr std::size_t page_ghosts = 32;
 
     /// Of every ghost; before the first comes.
     void set_sizes(std::size_t words, bool has_turns) noexcept {
-        words_ = words;
+        stride_ = words;
         has_turns_ = has_turns;
     }
+    bool has_turns() const noexcept { return has_turns_; }
     /// No ghost has room at or above this.
     LocalId end() const noexcept { return static_cast<LocalId>(pages_.size() * page_ghosts); }
-    /// It has come once: what follows may be asked for.
+    /// Its page is there, and what follows may be asked for; whether it ever came, `held` and
+    /// `kept` say.
     bool has_room(LocalId ghost) const noexcept {
         return ghost < end() && pages_[ghost / page_ghosts] != nullptr;
     }
     void make_room(LocalId ghost);
-    ClientGhost& operator[](LocalId ghost) noexcept { return page(ghost).ghosts[at(ghost)]; }
+    ClientGhost& operator[](LocalId ghost) noexcept { return page(ghost).ghosts[row(ghost)]; }
     const ClientGhost& operator[](LocalId ghost) const noexcept {
-        return page(ghost).ghosts[at(ghost)];
+        return page(ghost).ghosts[row(ghost)];
     }
     /// [words of set_sizes]
     std::uint32_t* words(LocalId ghost) noexcept {
-        return page(ghost).words.data() + at(ghost) * words_;
+        return page(ghost).words.data() + row(ghost) * stride_;
     }
     const std::uint32_t* words(LocalId ghost) const noexcept {
-        return page(ghost).words.data() + at(ghost) * words_;
+        return page(ghost).words.data() + row(ghost) * stride_;
     }
     /// [samples_max]: how it was turned in each of its samples. Only with has_turns.
     Rotation* turns(LocalId ghost) noexcept {
-        return page(ghost).turns.data() + at(ghost) * ClientGhost::samples_max;
+        return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
     }
     const Rotation* turns(LocalId ghost) const noexcept {
-        return page(ghost).turns.data() + at(ghost) * ClientGhost::samples_max;
+        return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
     }
     /// Calls visit(ghost) for all that have room, ascending.
     template <class Visit>
@@ -95,13 +98,13 @@ class GhostPages {
         std::vector<Rotation> turns;
     };
 
-    static constexpr std::size_t at(LocalId ghost) noexcept { return ghost % page_ghosts; }
+    static constexpr std::size_t row(LocalId ghost) noexcept { return ghost % page_ghosts; }
     Page& page(LocalId ghost) const noexcept {
         PURVIEW_ASSERT(has_room(ghost));
         return *pages_[ghost / page_ghosts];
     }
 
-    std::size_t words_ = 1;
+    std::size_t stride_ = 1;
     bool has_turns_ = false;
     std::vector<std::unique_ptr<Page>> pages_;
 };
@@ -111,7 +114,7 @@ inline void GhostPages::make_room(LocalId ghost) {
     if (p >= pages_.size()) pages_.resize(p + 1);
     if (pages_[p] != nullptr) return;
     pages_[p] = std::make_unique<Page>();
-    pages_[p]->words.resize(page_ghosts * words_);
+    pages_[p]->words.resize(page_ghosts * stride_);
     if (has_turns_) pages_[p]->turns.resize(page_ghosts * ClientGhost::samples_max);
 }
 

@@ -209,7 +209,18 @@ TEST_CASE(
     CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
 }
 
-TEST_CASE("liars: a server that names large local ids makes no client set aside what they need") {
+TEST_CASE("liars: a server that tells children before their parents is understood") {
+    Snapshot chain;
+    chain.begin(3);
+    chain.enter(0, 1);
+    chain.enter(0, 2);
+    chain.enter(0, no_local_id);
+    CHECK(chain.read());
+    CHECK(chain.ghosts->counters().order_violations == 0);
+    CHECK(chain.ghosts->depth_of(0) == 2);
+}
+
+TEST_CASE("liars: a server that names large local ids costs no client what all of them would") {
     Snapshot one;
     one.begin(2);
     one.enter(7, no_local_id);
