@@ -214,8 +214,8 @@ class Client {
     /// they are the last that we were, or as a component of zeros has them (AudienceDef).
     bool is_told(GhostId ghost, ComponentId component) const noexcept;
 
-    /// Everything that was relevant when we joined has arrived (or has left again): a loading
-    /// screen may end. Later news does not take it back.
+    /// Everything that was relevant in the first tick in which the server held us for ready has
+    /// arrived (or has left again): a loading screen may end. Later news does not take it back.
     bool is_view_complete() const noexcept;
     /// What came and went since clear_events(). Of more than 65,536 the older half is dropped and
     /// counted (ClientStats::events_dropped): what is there is then asked of the ghosts themselves.

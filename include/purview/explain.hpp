@@ -10,6 +10,7 @@
 
 #include "purview/ids.hpp"
 #include "purview/rules.hpp"
+#include "purview/settings.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -44,6 +45,13 @@ struct ExplainedNode {
     StepOp combine = StepOp::add;
     bool result = false;
     std::vector<ExplainedStep> steps;  ///< none: all of its entities
+};
+
+/// Of the nodes that want the pair the most generous settings (N43), and the name of the first node
+/// that has each; none: what is relevant by other means has the defaults.
+struct ExplainedSettings {
+    NodeSettings settings;
+    std::string every_ticks_by, urgency_by, leave_by;
 };
 
 enum class ChangeType : std::uint8_t {
@@ -88,6 +96,7 @@ struct Explanation {
     /// Stage::promoted: the split member that nodes show.
     EntityId promoted_by = EntityId::none;
     std::vector<ExplainedNode> nodes;
+    ExplainedSettings settings;
     /// False where a member that is hidden by hand hides it in a group with split members: nothing
     /// is known of what would turn the answer.
     bool knows_changes = true;

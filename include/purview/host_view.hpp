@@ -4,7 +4,9 @@
 // Host mode: a server whose process has a player of its own. All of the world is in memory, so
 // nothing is sent; what this player may not know is only not presented. His presentation hears what
 // a remote client would: enters, leaves, and changes of what he may know. Changes of hidden
-// entities wait, and come once when the entity is shown again (M25).
+// entities wait, and come once when the entity is shown again (M25). Server::events() and calls are
+// about those to whom something is sent: what this player sees is asked here (is_shown), and a game
+// that makes a call shows him its effect itself.
 #pragma once
 
 #include <cstdint>

@@ -261,6 +261,9 @@ class InterestManager {
     Status set_nodes(EntityId entity, std::span<const NodeId> nodes);
     /// Bound to nothing: the default node's.
     Status add_default_node(EntityId entity);
+    /// Entities (roots of groups) whose nodes were edited before the last tick; some may be gone.
+    /// Valid until the next tick.
+    std::span<const EntityId> rebound() const noexcept;
 
     /// Hidden from everybody but owners, whatever the nodes say; of a group's root: its group, but
     /// not from owners of its members; of a member: all below it, but not from owners of the root

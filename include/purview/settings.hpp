@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace purview {
@@ -18,6 +19,11 @@ enum class LeavePolicy : std::uint8_t {
     stale = 2,       ///< kept and marked
     deactivate = 3,  ///< kept out of sight, as long as the client lives (placed in the scene)
 };
+
+inline std::string_view to_string(LeavePolicy policy) noexcept {
+    constexpr std::string_view names[] = {"despawn", "freeze", "stale", "deactivate"};
+    return names[static_cast<std::size_t>(policy)];
+}
 
 /// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,
 /// the last of the policies (N43).

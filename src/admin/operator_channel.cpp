@@ -89,6 +89,11 @@ json describe(EntityId entity, const Explanation& why) {
                                 {"result", node.result},
                                 {"steps", steps}});
     }
+    const ExplainedSettings& its = why.settings;
+    out["settings"] = {
+        {"every_ticks", its.settings.every_ticks}, {"every_ticks_by", its.every_ticks_by},
+        {"urgency", its.settings.urgency},         {"urgency_by", its.urgency_by},
+        {"leave", to_string(its.settings.leave)},  {"leave_by", its.leave_by}};
     for (const Change& change : why.single) out["single"].push_back(change.what);
     for (const Change& change : why.pair) out["pair"].push_back(change.what);
     return out;

@@ -100,12 +100,13 @@ void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
         ghosts.set_extrapolated(lane, static_cast<unsigned>(std::popcount(layout.extrapolated)));
 }
 
-/// The client is told once when all that was relevant at its join has arrived.
+/// The client is told once when all that was relevant when it was first ready has arrived.
 void ServerData::watch_first_view(Session& session) {
     if (session.state != Session::State::joined || session.view == Session::View::complete) return;
     const GhostTable& ghosts = session.ghosts;
     Bitset& first = session.first_view;
     if (session.view == Session::View::none) {
+        if (!interest.is_ready(session.observer)) return;  // for it there is no view yet
         first.resize(ghosts.lane_end());
         for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] = ghosts.live()[w];
         session.view = Session::View::loading;

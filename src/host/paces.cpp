@@ -3,7 +3,8 @@
 //
 // How urgent a ghost is to its observer, and how often he hears of it at most: strength, settings
 // of nodes, curves of kinds. Looked up anew for an eighth of the ghosts in each tick, for those
-// that are new, and for all when the rules are; not at all where nothing asks for it.
+// that are new or have other nodes, and for all when the rules are new; not at all where nothing
+// asks for it.
 #include <algorithm>
 #include <utility>
 
@@ -51,6 +52,17 @@ void ServerData::set_paces(Session& session) {
     const bool asks_all = are_rules_new || (needs_strength && !had_strength);
     pace_.lanes.clear();
     pace_.entities.clear();
+    const auto look_up = [&](LocalId lane) {
+        pace_.lanes.push_back(lane);
+        pace_.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
+    };
+    for (const EntityId unit : interest.rebound()) {
+        if (asks_all || !world.is_alive(unit)) continue;
+        world.data().for_each_in_group(index_of(unit), [&](EntityId member) {
+            const LocalId lane = ghosts.find(member);
+            if (lane != no_local_id && ghosts.is_live(lane)) look_up(lane);
+        });
+    }
     static_assert(bits_per_word % paces_every_ticks == 0);
     const std::uint64_t turn =
         asks_all ? ~std::uint64_t{0} : every_eighth << ((0U - tick_number) % paces_every_ticks);
@@ -62,9 +74,7 @@ void ServerData::set_paces(Session& session) {
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
             const bool is_new = ghosts.needs_enter(lane) ? ghosts.waiting_since(lane) == tick_number
                                                          : ghosts.resumed_tick(lane) == tick_number;
-            if (!is_turn && !is_new) return;
-            pace_.lanes.push_back(lane);
-            pace_.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
+            if (is_turn || is_new) look_up(lane);
         });
     }
     pace_.strength.assign(pace_.lanes.size(), 1.0F);

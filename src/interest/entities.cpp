@@ -343,6 +343,7 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
         for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
     });
     table_.mark_dirty(block_of(slot));
+    rebinding_.push_back(entity);
     return nodes.empty() && !is_unbound ? Status::orphaned : Status::ok;
 }
 

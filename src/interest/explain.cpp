@@ -25,6 +25,26 @@ std::string_view to_string(Stage stage) noexcept {
     return names[static_cast<std::size_t>(stage)];
 }
 
+namespace {
+
+/// A line about what is not usual; nothing where all is.
+std::string text_of(const ExplainedSettings& its) {
+    const NodeSettings usual;
+    std::string out;
+    const auto add = [&](const std::string& what, const std::string& node) {
+        out += (out.empty() ? "  settings: " : ", ") + what + " ('" + node + "')";
+    };
+    if (its.settings.every_ticks != usual.every_ticks)
+        add("every " + std::to_string(its.settings.every_ticks) + " ticks", its.every_ticks_by);
+    if (its.settings.urgency != usual.urgency)
+        add("urgency " + number_text(its.settings.urgency), its.urgency_by);
+    if (its.settings.leave != usual.leave)
+        add("leave " + std::string(to_string(its.settings.leave)), its.leave_by);
+    return out.empty() ? out : out + "\n";
+}
+
+}  // namespace
+
 std::string Explanation::text() const {
     if (status != Status::ok) return "nobody to explain: " + std::string(to_string(status)) + "\n";
     std::string out = std::string(relevant ? "relevant" : "not relevant") + ": " +
@@ -45,6 +65,7 @@ std::string Explanation::text() const {
                    (step.so_far ? ", so far yes\n" : ", so far no\n");
         }
     }
+    out += text_of(settings);
     if (hidden_member != EntityId::none)
         out += "  of its group, entity " + std::to_string(index_of(hidden_member)) +
                " is hidden with all below it\n";
@@ -559,6 +580,8 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     out.stage = judge.judge(now, &out.nodes);
     out.held = now.held && out.stage == Stage::node;
     out.relevant = is_yes(out.stage);
+    if (out.stage == Stage::node && !def_.rules.nodes.empty() && def_.level != InterestLevel::none)
+        (void)most_generous(out.nodes, &out.settings);
     if (is_mixed(unit)) {
         explain_mixed(o, entity, out);
         if (out.hidden_member != EntityId::none) return out;
@@ -607,15 +630,31 @@ NodeSettings InterestData::settings(ObserverId id, EntityId entity) const {
     // Below the full level everything is seen; how often is what nodes say all the same.
     now.facts.sees_everything = observers_[o].sees_everything;
     if (judge.judge(now, &nodes) != Stage::node) return best;
+    return most_generous(nodes);
+}
+
+/// Of nodes as they were judged; `by`, if asked for: which of them has each setting.
+NodeSettings InterestData::most_generous(std::span<const ExplainedNode> nodes,
+                                         ExplainedSettings* by) const {
+    NodeSettings best;
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!nodes[i].result || nodes[i].combine != StepOp::add) continue;
         const NodeSettings& its = def_.rules.nodes[index_of(program_.whole[i].id)].settings;
-        best.every_ticks = any ? std::min(best.every_ticks, its.every_ticks) : its.every_ticks;
-        best.urgency = any ? std::max(best.urgency, its.urgency) : its.urgency;
-        best.leave = any ? std::max(best.leave, its.leave) : its.leave;
+        const auto take = [&](auto& value, auto its_value, bool is_better, std::string* name) {
+            if (any && !is_better) return;
+            value = its_value;
+            if (name != nullptr) *name = nodes[i].name;
+        };
+        take(best.every_ticks, its.every_ticks, its.every_ticks < best.every_ticks,
+             by == nullptr ? nullptr : &by->every_ticks_by);
+        take(best.urgency, its.urgency, its.urgency > best.urgency,
+             by == nullptr ? nullptr : &by->urgency_by);
+        take(best.leave, its.leave, its.leave > best.leave,
+             by == nullptr ? nullptr : &by->leave_by);
         any = true;
     }
+    if (by != nullptr) by->settings = best;
     return best;
 }
 

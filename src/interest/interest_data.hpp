@@ -221,6 +221,7 @@ class InterestData {
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     std::uint32_t observer_count(EntityId entity) const noexcept;
     std::span<const ObserverEdge> edges() const noexcept { return edges_; }
+    std::span<const EntityId> rebound() const noexcept { return rebound_; }
     void strength(ObserverId observer, std::span<const EntityId> entities,
                   std::span<float> strength) const;
     void find_judged(std::uint32_t observer, std::span<const EntityId> entities,
@@ -229,6 +230,8 @@ class InterestData {
                         StrengthRoom& room) const;
     Strengths changed_strengths(ObserverId observer);
     NodeSettings settings(ObserverId observer, EntityId entity) const;
+    NodeSettings most_generous(std::span<const ExplainedNode> nodes,
+                               ExplainedSettings* by = nullptr) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
     Vec3 place_of(EntityId entity) const noexcept;
@@ -770,6 +773,8 @@ class InterestData {
     Buckets events_of_observer_;
     std::vector<std::uint32_t> observer_counts_;  ///< by entity index
     std::vector<ObserverEdge> edges_;
+    std::vector<EntityId> rebinding_;               ///< since the last tick
+    std::vector<EntityId> rebound_;                 ///< before it
     FlatMap<std::uint64_t, std::uint32_t> gained_;  ///< observers in this tick, by whole id; wraps
 };
 

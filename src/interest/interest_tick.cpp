@@ -565,6 +565,8 @@ void InterestData::count_observers() {
 
 void InterestData::tick(const InterestManager& manager) {
     ++tick_;
+    rebound_.swap(rebinding_);
+    rebinding_.clear();
     expire_areas();
     apply_overrides();
     update_cells();

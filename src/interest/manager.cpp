@@ -209,6 +209,9 @@ Status InterestManager::set_nodes(EntityId e, std::span<const NodeId> nodes) {
 Status InterestManager::add_default_node(EntityId e) {
     return data_->add_default_node(e);
 }
+std::span<const EntityId> InterestManager::rebound() const noexcept {
+    return data_->rebound();
+}
 Status InterestManager::update(EntityId e) {
     return data_->update(e);
 }

@@ -47,12 +47,20 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
            !input.fields.has_changed(index, layout.fields_of(ghosts.told(lane)), input.tick);
 }
 
+/// A parent, an owner or parts that are told are others than in what was sent last, or a copy goes
+/// on.
+bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    const Tick sent = ghosts.sent_tick(lane);
+    return input.fields.parent_tick(ghosts.entity_index(lane)) > sent ||
+           ghosts.meta_tick(lane) > sent || ghosts.resumed_tick(lane) > sent;
+}
+
 /// An update may wait for its turn; what is new, what came to rest and links may not.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
     if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t every = ghosts.pace(lane).every_ticks;
     if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
-    if (ghosts.resumed_tick(lane) > ghosts.sent_tick(lane)) return true;
+    if (has_new_link(input, ghosts, lane)) return true;
     return input.tick - ghosts.sent_tick(lane) >= every;
 }
 

@@ -212,6 +212,24 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     CHECK(made == 400);  // everything is new to it
 }
 
+TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M7)") {
+    LampSchema is;
+    is.def.ready_requires_entity = true;
+    is.def.kinds.clear();
+    is.def.kinds.resize(2);
+    Stage stage(is.schema, 1, is.def);
+    for (std::uint16_t i = 0; i < 50; ++i) stage.spawn(is.radio);
+    const EntityId me = stage.spawn(is.radio);
+    stage.step(20);
+    CHECK(stage.client().ghost_count() == 0);
+    CHECK_FALSE(stage.client().is_view_complete());
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    int ticks = 0;
+    for (; ticks < 20 && !stage.client().is_view_complete(); ++ticks) stage.step();
+    CHECK(ticks < 20);
+    CHECK(stage.client().ghost_count() == 51);
+}
+
 TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23 F18)") {
     const LampSchema is;
     Stage stage(is.schema, 3, is.def);

@@ -349,6 +349,7 @@ TEST_CASE(
     wide.name = "wide";
     wide.steps[0].kernel.enter_m = wide.steps[0].kernel.leave_m = 100;
     wide.settings.every_ticks = 10;
+    wide.settings.leave = LeavePolicy::stale;
     is.def.rules.bounds_max = {1000, 10, 0};
     is.def.rules.nodes = {near, wide};
     is.def.kinds[index_of(is.frozen)].mode = EntityMode::nodes;
@@ -384,6 +385,21 @@ TEST_CASE(
     CHECK(bytes_of(10) == idle);
     CHECK(stage.changes() == "");
     CHECK(updates() == 4);
+    // What becomes of the copy is the new node's from the next tick on.
+    const std::array<NodeId, 1> player{NodeId{0}};
+    for (int phase = 0; phase < 8; ++phase) {
+        CAPTURE(phase);
+        CHECK(stage.world().move(body, {510, 0, 0}) == Status::ok);
+        CHECK(stage.interest().set_nodes(body, player) == Status::ok);
+        stage.step(20 + static_cast<std::uint32_t>(phase));
+        const GhostId ghost = stage.ghost(0, body);
+        REQUIRE(ghost != no_ghost);
+        CHECK(stage.interest().set_nodes(body, corpse) == Status::ok);
+        stage.step();
+        CHECK(stage.world().move(body, {900, 0, 0}) == Status::ok);
+        stage.step(2);
+        CHECK(stage.client().kept_as(ghost) == LeavePolicy::stale);
+    }
 }
 
 }  // namespace purview::test

@@ -76,11 +76,14 @@ TEST_CASE("pace: a curve says how often, by strength, what comes to rest is told
     }
 }
 
-TEST_CASE("pace: of the nodes that want a pair the most generous says how often (N43)") {
+TEST_CASE(
+    "pace: of the nodes that want a pair the most generous says how often, explain says which "
+    "(N43)") {
     PaceSchema is;
     is.def.rules.nodes = {is.near(50), is.near(100)};
     is.def.rules.nodes[0].settings.every_ticks = 2;
-    is.def.rules.nodes[1].settings.every_ticks = 6;
+    is.def.rules.nodes[1].settings = {6, 3, LeavePolicy::stale};
+    is.def.rules.nodes[1].name = "wide";
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
     CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
@@ -89,6 +92,15 @@ TEST_CASE("pace: of the nodes that want a pair the most generous says how often 
     stage.step(20);
     CHECK(updates(stage, is, inner, 60) == 30);
     CHECK(updates(stage, is, outer, 60) == 10);
+    const Explanation why = stage.interest().explain(stage.observers[0], inner);
+    CHECK(why.settings.every_ticks_by == "near");
+    CHECK(why.settings.urgency_by == "wide");
+    CHECK(why.settings.leave_by == "wide");
+    CHECK(why.settings.settings.every_ticks == 2);
+    CHECK(why.settings.settings.urgency == 3);
+    CHECK(why.text().find("settings: every 2 ticks ('near'), urgency 3") != std::string::npos);
+    CHECK(why.text().find("leave stale ('wide')") != std::string::npos);
+    CHECK(stage.interest().explain(stage.observers[0], outer).settings.every_ticks_by == "wide");
     // It comes nearer: within eight ticks it is heard of more often.
     CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
     stage.step(8);
@@ -228,6 +240,38 @@ TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
     step(3, 510);
     CHECK(stage.changes() == "resumed");
     CHECK(stage.ghost(0, other) != no_ghost);
+}
+
+TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve (X7)") {
+    PaceSchema is({{0, 40}});
+    const Component<Body> secret =
+        is.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
+    const KindId holder = is.schema.kind("holder", {is.place.id, is.body.id, secret.id});
+    is.schema.edit_kind(holder).rates = {{0, 40}};
+    is.schema.audience(secret.id, {AudienceType::owner});
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(holder, {510, 0, 0});
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            stage.step();
+        }
+        return stage.ghost(0, other);
+    };
+    const GhostId ghost = step(50);
+    REQUIRE(ghost != no_ghost);
+    CHECK_FALSE(stage.client().is_owned(ghost));
+    CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
+    step(2);
+    CHECK(stage.client().is_owned(ghost));
+    CHECK(stage.client().is_told(ghost, secret.id));
+    step(3);
+    CHECK(stage.world().attach(other, me) == Status::ok);
+    step(2);
+    CHECK(stage.client().parent_of(ghost) == stage.ghost(0, me));
 }
 
 TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eight (X2)") {

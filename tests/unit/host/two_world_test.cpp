@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The same run twice; the second changes only what one client may not see: positions, values,
-// counts, spawns and despawns of entities that are cloaked, too far away, explicit only or denied
-// to it, many of them in the cells of what it sees, also in those whose updates are shared. Every
+// counts, names, spawns and despawns of entities that are cloaked, too far away, explicit only, out
+// of sight or denied to it, many of them in the cells of what it sees, also in those whose updates
+// are shared. Every
 // datagram to that client, its length and its tick must be the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -16,6 +18,7 @@
 #include "host/client_data.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
+#include "purview/sight.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -27,17 +30,39 @@ constexpr std::uint32_t ticks = 90;
 constexpr float side_m = SmallGame::side_m;
 constexpr std::uint8_t watched_team = 1;
 
+/// A row of huts, across the world every 20 m: whoever is in one is seen by nobody. And a wall with
+/// gaps between the halves of where the players are.
+bool is_in_hut(Vec3 at) {
+    return at.y - 20 * std::floor(at.y / 20) < 5;
+}
+class Huts final : public SightTest {
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            const Vec3 from = queries[i].from, to = queries[i].to;
+            const bool is_behind_wall =
+                (from.x < 75) != (to.x < 75) && from.y - 10 * std::floor(from.y / 10) < 1;
+            visible[i] = is_in_hut(to) || is_behind_wall ? 0 : 1;
+        }
+    }
+};
+
 /// What happens to the visible ones depends on who they are and on the tick, so that nothing that
 /// happens to hidden ones can change it.
 class TwoWorldGame final : public Game {
   public:
-    TwoWorldGame(const SmallSchema& schema, std::uint64_t seed, std::uint32_t variant)
-        : schema_(&schema), seed_(seed), hidden_random_(mix64(seed) + variant) {}
+    TwoWorldGame(const SmallSchema& schema, std::uint64_t seed, std::uint32_t variant,
+                 bool has_huts)
+        : schema_(&schema),
+          seed_(seed),
+          has_huts_(has_huts),
+          hidden_random_(mix64(seed) + variant) {}
 
     /// One more entity that is not hidden, in this tick: the control.
     Tick adds_seen_at = 0;
     std::uint64_t hidden_edits = 0;
     std::uint64_t hidden_calls = 0;
+    std::uint64_t in_huts = 0;  ///< hidden ones that came, by nothing else
     std::uint64_t hidden_end() { return hidden_random_.next(); }
     Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
 
@@ -174,7 +199,7 @@ class TwoWorldGame final : public Game {
     }
 
     // -- what the watched client may not know ---------------------------------------------------
-    enum class Hidden { cloaked, far, explicit_only, denied };
+    enum class Hidden { cloaked, far, explicit_only, denied, in_hut };
     struct Shadow {
         EntityId id;
         Hidden how;
@@ -183,12 +208,18 @@ class TwoWorldGame final : public Game {
     Vec3 hidden_place(Hidden how) {
         SplitMix& random = hidden_random_;
         if (how == Hidden::far) return {random.between(200, side_m), random.between(0, side_m), 0};
-        return watched_place(random);
+        Vec3 at = watched_place(random);
+        if (how == Hidden::in_hut) at.y = 20 * std::floor(at.y / 20) + random.between(0.1F, 4.9F);
+        return at;
     }
     void fill_hidden(World& world, const Shadow& shadow) {
         if (shadow.how == Hidden::explicit_only) return;
         if (Course* course = world.edit(shadow.id, schema_->course))
             drift(*course, hidden_random_.next());
+        if (Mind* mind = world.edit(shadow.id, schema_->mind)) {
+            for (char& c : mind->name) c = static_cast<char>(hidden_random_.below(256));
+            world.edit(shadow.id, schema_->scent)->strength = hidden_random_.between(0, 1);
+        }
         Body* body = world.edit(shadow.id, schema_->body);
         body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
         body->facing = hidden_random_.between(-3, 3);
@@ -204,9 +235,12 @@ class TwoWorldGame final : public Game {
             const bool comes =
                 hidden_.empty() || (hidden_.size() < hidden_max && random.chance(0.4F));
             if (comes) {
-                const auto how = static_cast<Hidden>(random.below(4));
+                const auto how = static_cast<Hidden>(random.below(has_huts_ ? 5 : 4));
+                in_huts += how == Hidden::in_hut ? 1 : 0;
+                // Sheep and goats are in nodes of their own, without huts.
                 const KindId kind = how == Hidden::explicit_only ? schema_->tree
                                     : random.chance(0.3F)        ? schema_->wagon
+                                    : how == Hidden::in_hut      ? schema_->animal
                                     : random.chance(0.3F)        ? schema_->sheep
                                     : random.chance(0.4F)        ? schema_->goat
                                                                  : schema_->animal;
@@ -247,6 +281,7 @@ class TwoWorldGame final : public Game {
     }
     const SmallSchema* schema_;
     std::uint64_t seed_;
+    bool has_huts_;
     SplitMix hidden_random_;
     std::array<EntityId, clients> players_{};  ///< by name
     ObserverId watched_ = ObserverId::none;
@@ -265,6 +300,7 @@ struct Run {
     std::uint64_t ghosts_seen = 0;  ///< of the watched client, over all ticks
     std::uint64_t hidden_edits = 0;
     std::uint64_t hidden_calls = 0;
+    std::uint64_t in_huts = 0;
     std::uint64_t hidden_end = 0;  ///< differs where what was hidden differed
     std::uint64_t calls_got = 0;
     std::uint64_t calls_refused = 0;
@@ -275,12 +311,18 @@ struct Run {
 
 Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick forces_at = 0) {
     const SmallSchema schema;
-    TwoWorldGame game(schema, seed, variant);
+    const bool has_huts = seed % 3 == 0;
+    TwoWorldGame game(schema, seed, variant, has_huts);
     game.adds_seen_at = adds_seen_at;
     game.forces_at = forces_at;
     ServerDef def;
     def.schema = &schema.schema;
     def.rules = shared_rules(schema);
+    // More tests of sight than there are entities: a budget of them that binds delays what is seen
+    // (docs/limits.md).
+    if (has_huts)
+        def.rules.nodes[0].steps.push_back(
+            require(in_sight(std::make_shared<Huts>(), {.tests_per_tick = 4'096})));
     def.kinds = shared_kinds(schema);
     def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
     def.world_name = "two";
@@ -356,6 +398,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.stripped = server.stats().sections_stripped;
     out.hidden_edits = game.hidden_edits;
     out.hidden_calls = game.hidden_calls;
+    out.in_huts = game.in_huts;
     out.hidden_end = game.hidden_end();
     out.calls_refused = server.rpc_counters().refused_ghost;
     return out;
@@ -393,7 +436,7 @@ TEST_CASE(
     const char* wanted = std::getenv("PURVIEW_TWO_WORLD_SEEDS");
     const std::uint64_t seeds = wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
-    std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0;
+    std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         const Run one = run(seed, 0), other = run(seed, 1);
         INFO("seed " << seed);
@@ -404,6 +447,7 @@ TEST_CASE(
         ghosts += one.ghosts_seen;
         edits += one.hidden_edits + other.hidden_edits;
         calls += one.hidden_calls + other.hidden_calls;
+        in_huts += one.in_huts + other.in_huts;
         got += one.calls_got;
         refused += one.calls_refused;
         sections += one.sections;
@@ -417,6 +461,7 @@ TEST_CASE(
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
+    CHECK(in_huts > seeds * ticks);
     CHECK(got > seeds * 50);
     CHECK(refused > seeds * 5);
     CHECK(bytes > seeds * 5'000);
