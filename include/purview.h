@@ -42,8 +42,10 @@ typedef struct pv_instance {
 typedef struct pv_event {
     uint32_t ghost;
     uint32_t kind;
-    uint32_t enter;  /* 1: came, 0: went, or a copy that was kept ends */
-    uint32_t reason; /* of a leave: see PROTOCOL.md */
+    uint32_t enter; /* 1: came, 0: went, or a copy that was kept ends */
+    /* Why it came: 0 entered, 1 spawned, 2 owned, 3 forced, 8 promoted; or went: 4 left, 5 hidden,
+     * 6 despawned */
+    uint32_t reason;
     uint32_t copy; /* 0 made, 1 removed, 2 left and kept, 3 came back to its copy, 4 copy dropped */
 } pv_event;
 

@@ -7,7 +7,7 @@ export type RefuseReason =
 export type CloseReason =
   "none" | "left" | "timeout" | "malformed" | "kicked" | "shutting_down" | "never_joined";
 export type Reason =
-  "entered" | "spawned" | "owned" | "forced" | "left" | "hidden" | "despawned" | "disconnected";
+  "entered" | "spawned" | "owned" | "forced" | "left" | "hidden" | "despawned" | "disconnected" | "promoted";
 
 export const REASONS: readonly Reason[];
 /** Words of 32 bits in one instance of `collect()`. */
@@ -45,7 +45,7 @@ export interface GhostEvent {
   ghost: number;
   /** Index into `schema.kinds`. */
   kind: number;
-  /** Of a leave. */
+  /** Why it came, or came back; or why it left. */
   reason: Reason;
   /** What became of our copy. */
   copy: "made" | "removed" | "kept" | "resumed" | "dropped";

@@ -7,7 +7,8 @@
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
-export const REASONS = ["entered", "spawned", "owned", "forced", "left", "hidden", "despawned", "disconnected"];
+export const REASONS = ["entered", "spawned", "owned", "forced", "left", "hidden", "despawned", "disconnected",
+                        "promoted"];
 
 /** Words of 32 bits in one instance of `collect()`. */
 export const INSTANCE_WORDS = 8;

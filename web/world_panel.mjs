@@ -74,7 +74,7 @@ export class WorldPanel {
     const list = byId("log");
     for (const event of this.#pending.slice(-LOG_LINES)) {
       list.prepend(make("li", { className: event.name }, make("span", {}, `${this.#styles.of(event.kind).name} ${event.ghost}`),
-                        event.name === "leave" ? make("em", {}, event.reason) : null, make("time", {}, event.tick)));
+                        event.reason !== "entered" ? make("em", {}, event.reason) : null, make("time", {}, event.tick)));
     }
     this.#pending = [];
     while (list.children.length > LOG_LINES) list.lastChild.remove();

@@ -43,6 +43,7 @@ void WireMeter::read_value(BitReader& in, const FieldDef& field) {
 }
 
 void WireMeter::read_link(BitReader& in) {
+    (void)in.bits(3);    // reason
     (void)in.boolean();  // owned
     (void)in.boolean();  // whole
     if (in.boolean()) (void)in.varint();

@@ -56,7 +56,9 @@ struct ClientDef {
 struct ClientEvent {
     GhostId ghost;
     KindId kind;
-    Reason reason;  ///< of a leave: left is not despawned
+    /// Of an enter, also of one that came back to its copy: why we are told of it, as the server's
+    /// own event said (spawned is not entered). Of a leave: left is not despawned.
+    Reason reason;
     CopyChange copy;
 
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {

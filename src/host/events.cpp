@@ -74,8 +74,9 @@ void ServerData::apply_events(Session& session) {
         const std::uint32_t index = index_of(event->entity);
         const KindId kind = world.data().kind_at(index);
         const bool is_kept = ghosts.is_lingering(event->entity);
-        const LocalId lane = ghosts.enter(
-            event->entity, kind, world.data().owner_at(index) == session.observer, tick_number);
+        const LocalId lane =
+            ghosts.enter(event->entity, kind, world.data().owner_at(index) == session.observer,
+                         tick_number, event->reason);
         set_layout(ghosts, lane);
         tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
     }

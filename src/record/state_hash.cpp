@@ -57,7 +57,8 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
                                    (ghosts.is_held(lane) ? 2U : 0U) |
                                    (ghosts.is_away(lane) ? 4U : 0U) |
                                    (static_cast<std::uint64_t>(ghosts.kept_as(lane)) << 3) |
-                                   (std::uint64_t{ghosts.baseline(lane)} << 8);
+                                   (std::uint64_t{ghosts.baseline(lane)} << 8) |
+                                   (static_cast<std::uint64_t>(ghosts.enter_reason(lane)) << 40);
         const std::uint64_t told = ghosts.told(lane) | std::uint64_t{ghosts.gained(lane)} << 32;
         hash = combine64(hash, static_cast<std::uint64_t>(ghosts.entity(lane)));
         hash = combine64(hash, life);

@@ -54,6 +54,8 @@ bool ClientGhosts::known_kind(BitReader& in, Edit& edit) {
 }
 
 bool ClientGhosts::decode_link(BitReader& in, Edit& edit) {
+    const auto reason = in.bits(enter_reason_bits);
+    if (!PURVIEW_GUARD(client_reason, read_enter_reason(reason, edit.reason))) in.fail();
     edit.owned = in.boolean();
     edit.whole = in.boolean();
     if (in.boolean()) edit.parent = static_cast<LocalId>(in.varint_max(local_ids_max - 1));
@@ -295,6 +297,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
 void ClientGhosts::resume(const Edit& edit, Tick tick) {
     ClientGhost& its = ghosts_[edit.ghost];
     its.held = true;
+    its.reason = edit.reason;
     its.samples = 0;  // wherever it was in the meantime
     if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
     arrive(edit.ghost, false, tick);  // shown after those above it, who may come behind it
@@ -312,6 +315,7 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     ClientGhost& ghost = ghosts_[edit.ghost];
     ghost = ClientGhost{};
     ghost.held = true;
+    ghost.reason = edit.reason;
     ghost.kind = edit.kind;
     ghost.owned = edit.owned;
     ghost.parent = edit.parent;

@@ -28,7 +28,7 @@ namespace purview {
 struct GhostEvent {
     LocalId ghost;
     KindId kind;
-    Reason reason;  ///< of a leave
+    Reason reason;
     CopyChange copy;
 };
 
@@ -160,7 +160,7 @@ class ClientGhosts {
         enum class Type : std::uint8_t { leave, enter, update } type;
         LocalId ghost;
         KindId kind{};
-        Reason reason{};
+        Reason reason{};  ///< of a leave; or of the enter, in a link
         LeavePolicy policy = LeavePolicy::despawn;
         bool relink = false;
         bool shared = false;  ///< of a section

@@ -50,7 +50,7 @@ void ClientGhosts::show(LocalId ghost) {
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
     ++count_;
     events_.push_back(
-        {ghost, its.kind, Reason::entered, its.known ? CopyChange::resumed : CopyChange::made});
+        {ghost, its.kind, its.reason, its.known ? CopyChange::resumed : CopyChange::made});
     its.known = true;
 }
 

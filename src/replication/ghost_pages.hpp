@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/rotation.hpp"
+#include "purview/interest.hpp"
 #include "replication/client_motions.hpp"
 #include "replication/schema_codec.hpp"
 
@@ -28,6 +29,7 @@ struct ClientGhost {
     bool held = false;
     std::uint32_t packet = 0;  ///< the last that told of it, by our own count
     bool owned = false;
+    Reason reason = Reason::entered;          ///< of its enter, or its return
     LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
     KindId kind{};
     bool waits = false;     ///< for the rest of its group

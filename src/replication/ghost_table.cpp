@@ -160,7 +160,7 @@ void GhostTable::cover(LocalId lane, Tick baseline) noexcept {
 
 // -- who comes and goes ---------------------------------------------------------------------------
 
-LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
+LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Reason reason) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
     ++revision_;
     if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
@@ -172,6 +172,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
         LaneSpecial& its = special_now(kept);
         its.resumed = its.meta = its.reference = now;
         its.owned = owned;
+        its.enter_reason = reason;
         its.owed = false;
         reset(&LaneWords::paced, kept);
         times_of(kept).unheard_since = 0;  // it is behind
@@ -191,6 +192,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now) {
     special_[lane] = nothing_special;  // copied: one that is made by parts is waited for
     special_[lane].entity = entity;
     special_[lane].owned = owned;
+    special_[lane].enter_reason = reason;
     begin_tick(now);
     for (const Mask mask :
          {&LaneWords::live, &LaneWords::needs_enter, &LaneWords::pending, &LaneWords::fresh})

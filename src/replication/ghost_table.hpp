@@ -130,6 +130,7 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick entered = 0;   ///< the last packet with its enter; 0: none yet
     std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
+    Reason enter_reason = Reason::entered;  ///< of its last enter; whether it is special or not
     Reason leave_reason = Reason::left;
     bool owned = false;
     bool owed = false;  ///< not all of it fits into a packet
@@ -144,8 +145,10 @@ class GhostTable {
   public:
     // -- relevance ------------------------------------------------------------------------------
     /// A new lane for the entity, the lowest that is free. Enters of one tick come in the order of
-    /// spawn numbers.
-    LocalId enter(EntityId entity, KindId kind, bool owned, Tick now);
+    /// spawn numbers. `reason` is told with every packet that has the enter, or the link of a copy
+    /// that is gone on with.
+    LocalId enter(EntityId entity, KindId kind, bool owned, Tick now,
+                  Reason reason = Reason::entered);
     /// True: its copy is kept.
     bool leave(EntityId entity, Reason reason, Keeping keeping = {}) {
         return leave(find(entity), reason, keeping);
@@ -311,6 +314,8 @@ class GhostTable {
     bool owned(LocalId lane) const noexcept { return special_[lane].owned; }
     /// When the observer ceased to own it; 0: he never did.
     Tick disowned_tick(LocalId lane) const noexcept { return special_[lane].disowned; }
+    /// Why it is known since its last enter.
+    Reason enter_reason(LocalId lane) const noexcept { return special_[lane].enter_reason; }
     Reason leave_reason(LocalId lane) const noexcept { return special_[lane].leave_reason; }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
     LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }

@@ -124,12 +124,12 @@ bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, 
     return true;
 }
 
-/// Parent, owner and audience of the ghost go along.
+/// Why it is known, parent, owner and audience of the ghost go along.
 void add_link(const ReplicationInput& input, const GhostTable& ghosts, const KindLayout& layout,
               SnapshotItem& item) {
     const EntityId parent = input.world.group_parent_at(ghosts.entity_index(item.lane));
     item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
-    item.bits += 3 + static_cast<unsigned>(std::popcount(layout.audience));
+    item.bits += enter_reason_bits + 3 + static_cast<unsigned>(std::popcount(layout.audience));
     if (item.parent != no_local_id) item.bits += BitWriter::varint_bits(item.parent);
 }
 

@@ -68,6 +68,26 @@ bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId 
 
 namespace {
 
+constexpr std::array enter_reasons = {Reason::entered, Reason::spawned, Reason::owned,
+                                      Reason::forced, Reason::promoted};
+static_assert(enter_reasons.size() <= 1U << enter_reason_bits);
+
+}  // namespace
+
+std::uint32_t wire_enter_reason(Reason reason) noexcept {
+    const auto at = std::find(enter_reasons.begin(), enter_reasons.end(), reason);
+    PURVIEW_ASSERT(at != enter_reasons.end());
+    return at == enter_reasons.end() ? 0 : static_cast<std::uint32_t>(at - enter_reasons.begin());
+}
+
+bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept {
+    if (number >= enter_reasons.size()) return false;
+    reason = enter_reasons[static_cast<std::size_t>(number)];
+    return true;
+}
+
+namespace {
+
 /// How full a packet will be at most.
 class Filling {
   public:
@@ -317,6 +337,7 @@ void write_link(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
     const bool whole = PURVIEW_GUARD(whole_groups, world.is_alone(index) || is_group_whole());
     if (!whole) ghosts.hold_back(item.lane);
     const bool has_parent = item.parent != no_local_id;
+    head.add(wire_enter_reason(ghosts.enter_reason(item.lane)), enter_reason_bits);
     head.add((ghosts.owned(item.lane) ? 1U : 0U) | (whole ? 2U : 0U) | (has_parent ? 4U : 0U), 3);
     out.bits(head.value, head.count);
     if (has_parent) out.varint(item.parent);

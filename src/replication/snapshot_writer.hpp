@@ -153,6 +153,10 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
 /// (null: with none).
 bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
               const SnapshotPlan* plan) noexcept;
+/// How a link says why, in enter_reason_bits: entered, spawned, owned, forced, promoted, from 0 on.
+std::uint32_t wire_enter_reason(Reason reason) noexcept;
+/// False: no enter says that.
+bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept;
 /// It makes the ghost present: an enter, or what a copy goes on with.
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
 /// The observer has it, or it is nobody.
@@ -173,6 +177,7 @@ std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;
 
 inline constexpr unsigned wire_tick_bits = 16;
 inline constexpr unsigned leave_reason_bits = 3;
+inline constexpr unsigned enter_reason_bits = 3;  ///< in every link: wire_enter_reason
 inline constexpr unsigned leave_policy_bits = 2;
 
 }  // namespace purview

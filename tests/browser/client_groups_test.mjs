@@ -70,12 +70,12 @@ assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 
 // What came is told before whom it belongs to; a listener may look at anything.
 const told = [];
-client.on("enter", ({ ghost }) => { told.push(`enter ${ghost}`); });
+client.on("enter", ({ ghost, reason }) => { told.push(`enter ${ghost} ${reason}`); });
 client.on("relation", (relation) => { told.push(relation); assert.equal(client.rootOf(relation.ghost), 1); });
-events = put(4096, [[3, 0, 1, 0, 0]]);
+events = put(4096, [[3, 0, 1, 8, 0]]);
 relations = put(8192, [[3, 3, 1, NO_GHOST, 1], [3, 1, 1, 1, 4]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.deepEqual(told, ["enter 3", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
+assert.deepEqual(told, ["enter 3 promoted", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
                         { ghost: 3, oldRoot: 1, newRoot: 1, oldParent: 1, newParent: 4 }]);
 // Relations alone are told, too.
 events = 0;

@@ -51,7 +51,8 @@ sim)
             --min-references 100 --min-unnamed 5 --min-texts 2000 --min-rotations 3000 --min-ranged 3000 \
             --min-gained 300 --min-lost 300 --min-untold 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
             --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
-            --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-views 9 --min-refused 1
+            --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-views 9 --min-refused 1 \
+            --min-spawned 50 --min-owned 5
         cat "$dir/out"
         voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))
     done
@@ -107,7 +108,7 @@ inputs)
     run 0 python3 "$tools/decode.py" "$dir/recording" --unbound --at-rest --max-damaged 0 --min-sessions 3 \
         --min-enters 800 --min-updates 5000 --min-leaves 300 --min-digests 1000 --min-frames 2500 \
         --min-repeated-frames 10000 --min-parts 5000 --min-starved 1 --min-corrections 100 --min-corrected-groups 120 \
-        --min-whole 300 --min-held-back 300 --min-shown-late 100 --min-ordered-groups 80
+        --min-spawned 800 --min-owned 10 --min-whole 300 --min-held-back 300 --min-shown-late 100 --min-ordered-groups 80
     cat "$dir/out"
     damaged_max=0
     damaged sent 0 1

@@ -18,7 +18,8 @@ from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 from schema import Component, Kind  # noqa: E402
 from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
-                      read_differences, read_leave, read_roster)
+                      read_differences, read_leave, read_link, read_roster)
+from written import Written  # noqa: E402
 
 
 def bits(text):
@@ -157,6 +158,23 @@ class Reading(unittest.TestCase):
         self.refuses("in form 0", lambda: read_leave(bits("0011" + "00"), 3))
         self.refuses("reason 1", lambda: read_leave(bits("1000"), 3))
 
+    def test_a_link_says_why_in_a_known_way(self):
+        kind = make_kind([fields.Number(1, 0)])
+        self.assertEqual(read_link(bits("100" + "110"), kind), Link(None, 0, 1, 1, 1))
+        self.assertEqual(read_link(bits("001" + "001" + "0100"), kind), Link(2, 0, 0, 0, 4))
+        for reason in ("101", "011", "111"):
+            self.refuses("a link with reason", lambda its=reason: read_link(bits(its + "110"), kind))
+
+    def test_an_enter_that_is_sent_again_has_its_reason(self):
+        written = Written()
+        kinds = [make_kind([fields.Number(9, 0)])]
+        spawned = enter(1, 5, reason=1)
+        written.write(1, snapshot(enters=[spawned]), kinds)
+        written.write(2, snapshot(enters=[spawned]), kinds)
+        self.refuses("with another reason", lambda: written.write(3, snapshot(enters=[enter(1, 5)]), kinds))
+        written.write(3, snapshot(leaves=[Leave(1, 4)]), kinds)
+        written.write(4, snapshot(enters=[enter(1, 5)]), kinds)
+
     def test_references_come_behind_the_fields_and_masks_have_one_form(self):
         kind = make_kind([fields.Reference(), fields.Number(255, 0), fields.Number(1, 0)])
         self.assertEqual(read_changes(bits("0" + "110" + "11111111" + "1" + "1010"), kind),
@@ -279,13 +297,13 @@ def make_kind(types, for_some=False, keeps=False):
     return Kind(b"kind", [component])
 
 
-def enter(local_id, number, parent=None):
-    return Enter(local_id, 0, Link(parent, 0), [(0, (number,))])
+def enter(local_id, number, parent=None, reason=0):
+    return Enter(local_id, 0, Link(parent, 0, reason=reason), [(0, (number,))])
 
 
 def snapshot(**sections):
     made = Snapshot.__new__(Snapshot)
-    made.tick = 1
+    made.tick = made.tick_low = 1
     made.leaves, made.enters, made.verbose, made.plain, made.shared, made.rosters = [], [], [], [], [], {}
     for name, items in sections.items():
         setattr(made, name, items)

@@ -15,15 +15,16 @@ from fields import Number
 from groups import Groups
 from handshake import ACCEPT, CLOSE, DATA, Handshakes
 from session import Session
+from snapshot import REASONS
 
 DATAGRAM_BYTES = range(5, 1201)
 TOLD_MAX = 10  # mismatches in words
 # Values that are not zeros, by type; references that ended because their ghost left; parts that began or
 # ceased to be told, or were not from the enter on; copies that were kept, went on, ended; updates out of shared
 # sections; rosters of those; updates told as differences; values that went on as extrapolated without a word; ghosts that
-# were held before their group was called whole.
+# were held before their group was called whole; what came or came back, by its reason.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
-             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated", "shown_late")
+             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated", "shown_late", *REASONS)
 # Links of groups of several that said whole, or not yet; corrected groups of several whose order was checked.
 OF_GROUPS = ("whole", "held_back", "ordered_groups")
 # Command ticks, and again; parts; ticks without one; corrections, and groups in them.

@@ -7,6 +7,7 @@ from collections import Counter
 from bits import MASK64, Mismatch, combine, mix
 from fields import LOCAL_ID_END, NOBODY
 from motion import History, still, value_after
+from snapshot import REASONS
 
 VALUE_COUNTS = {"reference": "references", "text": "texts", "rotation": "rotations", "ranged": "ranged"}
 
@@ -143,6 +144,7 @@ class Ghosts:
         self.kind_of[enter.id] = enter.kind
         self.set_values(enter, ghost)
         self.counts["enters"] += 1
+        self.counts[REASONS[enter.link.reason]] += 1
         self.counts["untold"] += (self.kinds[enter.kind].told_all & ~ghost.told).bit_count()
         touched.add(enter.id)
 
@@ -185,6 +187,7 @@ class Ghosts:
         self.waiting.add(update.id)
         self.kind_of[update.id] = ghost.kind
         self.counts["resumed"] += 1
+        self.counts[REASONS[update.link.reason]] += 1
         touched.add(update.id)
 
     def relink(self, update, ghost):

@@ -7,13 +7,15 @@ from collections import namedtuple
 import motion
 from fields import LOCAL_ID_END, read_reference
 
-LEAVE_REASONS = (2, 3, 4, 5, 6, 7)
+LEAVE_REASONS = (4, 5, 6)
+# Of a link, by number.
+REASONS = ("entered", "spawned", "owned", "forced", "promoted")
 KEPT_FORMS = (1, 2, 3)
 
 Leave = namedtuple("Leave", "id reason kept", defaults=(0,))
 # A parent is an id or None; `told` has a bit for each part that is for some only and told.
-# `whole`: from now on the group is shown.
-Link = namedtuple("Link", "parent told owned whole", defaults=(None, 0, 0, 1))
+# `whole`: from now on the group is shown. `reason`: why it is relevant.
+Link = namedtuple("Link", "parent told owned whole reason", defaults=(None, 0, 0, 1, 0))
 # `changes` are (field, words); all that are told in an enter.
 Enter = namedtuple("Enter", "id kind link changes")
 Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
@@ -137,12 +139,15 @@ def read_leave(reader, local_id):
 
 
 def read_link(reader, kind):
-    owned = reader.u(1)  # not part of the digest
+    reason = reader.u(3)  # like `owned` not part of the digest
+    if reason >= len(REASONS):
+        raise reader.wrong(f"a link with reason {reason}")
+    owned = reader.u(1)
     whole = reader.u(1)
     parent = reader.varint() if reader.u(1) else None
     if parent is not None and parent >= LOCAL_ID_END:
         raise reader.wrong(f"a parent {parent}")
-    return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned, whole)
+    return Link(parent, sum(reader.u(1) << part for part in kind.for_some), owned, whole, reason)
 
 
 def read_changes(reader, kind, references=True):

@@ -5,7 +5,7 @@ when the first view is complete."""
 
 from bits import Mismatch
 
-LINK = -1  # parent, owner, and what is told, beside the numbers of fields
+LINK = -1  # reason, parent, owner, and what is told, beside the numbers of fields
 ENTER = -2
 
 
@@ -28,6 +28,9 @@ class Written:
                 self.copies[leave.id] = parts
             self.left.add(leave.id)
         for enter in snapshot.enters:
+            before = self.parts.get(enter.id, {}).get(LINK)
+            if before is not None and before[0].reason != enter.link.reason:
+                raise Mismatch(f"the enter of ghost {enter.id} again, with another reason")
             parts = self.parts[enter.id] = {ENTER: (None, [packet]), LINK: (of_link(enter.link), [packet])}
             parts.update((field, (words, [packet])) for field, words in enter.changes)
         for update in (*snapshot.verbose, *snapshot.plain):

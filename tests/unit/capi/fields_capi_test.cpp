@@ -54,6 +54,7 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     REQUIRE(pv_client_take_events(client) == 2);
     CHECK(pv_client_events(client)[0].enter == 1);
     CHECK(pv_client_events(client)[0].copy == 0);
+    CHECK(pv_client_events(client)[0].reason == 3);  // by hand
     const std::uint32_t its = index_of(schema.mind.id);
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     CHECK(pv_client_reference(client, 0, its, 1) == 1);

@@ -239,7 +239,7 @@ TEST_CASE(
         out.varint(0);
         out.varint(enter ? 1 : 0);
         if (enter) out.varint(id);
-        if (enter) out.bits(0b1010, 4);  // nobody's, whole, no parent, on
+        if (enter) out.bits(0b1010000, 7);  // entered, nobody's, whole, no parent, on
         out.varint(0);
         out.varint(enter ? 0 : 1);
         if (!enter) out.bits(0, 4);

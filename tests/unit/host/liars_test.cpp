@@ -19,6 +19,7 @@
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/snapshot_writer.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -152,8 +153,9 @@ struct Snapshot {
         out.varint(0);  // no leaves
         out.varint(enters);
     }
-    void enter(LocalId gap, LocalId parent) {
+    void enter(LocalId gap, LocalId parent, std::uint32_t reason = 0) {
         out.varint(gap);
+        out.bits(reason, enter_reason_bits);
         out.boolean(false);  // not owned, whole
         out.boolean(true);
         out.boolean(parent != no_local_id);
@@ -207,6 +209,16 @@ TEST_CASE(
     for (LocalId i = 0; i < links; ++i) chain.enter(0, i == 0 ? no_local_id : i - 1);
     CHECK(chain.read());
     CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
+}
+
+TEST_CASE("liars: a server that says why a ghost comes in no known way is refused") {
+    for (std::uint32_t reason = 0; reason < 1U << enter_reason_bits; ++reason) {
+        Snapshot one;
+        one.begin(1);
+        one.enter(0, no_local_id, reason);
+        CHECK(one.read() == (reason < 5));
+        CHECK(one.ghosts->is_shown(0) == (reason < 5));
+    }
 }
 
 TEST_CASE("liars: a server that tells children before their parents is understood") {

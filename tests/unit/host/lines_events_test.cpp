@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "interest/steps.hpp"
 #include "purview/host_view.hpp"
 #include "stage.hpp"
 
@@ -36,6 +37,28 @@ struct LampSchema {
     Component<Lamp> lamp;
     Component<Sound> sound;
     KindId street{}, radio{};
+    ServerDef def;
+};
+
+/// Boats that leave a copy behind, and sailors who show theirs.
+struct HarbourSchema {
+    HarbourSchema() {
+        place = add_place(schema, 0, 2000);
+        boat = schema.kind("boat", {place.id});
+        sailor = schema.kind("sailor", {place.id});
+        schema.edit_kind(boat).leave = LeavePolicy::freeze;
+        schema.edit_kind(boat).linger_ticks = 10'000;
+        REQUIRE(schema.status() == Status::ok);
+        def.rules.bounds_max = {2000, 2000, 0};
+        def.rules.nodes = {lines::node("near", {add(within(100))})};
+        def.kinds.resize(2);
+        def.kinds[index_of(sailor)].split = true;
+        def.kinds[index_of(sailor)].promote_ancestors = true;
+    }
+    static constexpr Vec3 near{1000, 1000, 0}, far{200, 200, 0};
+    Schema schema;
+    Component<Place> place;
+    KindId boat{}, sailor{};
     ServerDef def;
 };
 
@@ -128,6 +151,80 @@ TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter
     CHECK(paired == "in out in out in out ");
     CHECK(fusion == "out in out ");
     CHECK(server_fusion == fusion);
+}
+
+TEST_CASE(
+    "lines: a client hears why a ghost came, or came back to its copy, as the server does, also "
+    "when that was lost at first (F16)") {
+    const HarbourSchema is;
+    for (const bool loses : {false, true}) {
+        Stage stage(is.schema, 1, is.def);
+        const ObserverId me = stage.observers[0];
+        REQUIRE(stage.interest().set_area(me, 0, is.near) == Status::ok);
+        stage.loss = loses ? 0.4F : 0;
+        // What came since the edit, in the order of letters: the copy and the reason.
+        const auto after = [&](auto&& edit) {
+            std::vector<std::string> told, heard;
+            const auto note = [](auto& list, const auto& event) {
+                if (!event.is_enter()) return;
+                list.push_back(event.copy == CopyChange::made ? "made " : "resumed ");
+                list.back() += to_string(event.reason);
+            };
+            edit();
+            for (int tick = 0; tick < 60; ++tick) {
+                stage.loses_all_to =
+                    loses && tick < 3 ? 0 : 99;  // whatever comes, is lost at first
+                stage.step();
+                for (const ServerEvent& event : stage.server->events()) note(told, event);
+                for (const ClientEvent& event : stage.client().events()) note(heard, event);
+                if (tick < 3 && loses) CHECK(heard.empty());
+                stage.client().clear_events();
+            }
+            std::sort(told.begin(), told.end());
+            std::sort(heard.begin(), heard.end());
+            CHECK(heard == told);
+            std::string text;
+            for (const std::string& one : heard) text += (text.empty() ? "" : ", ") + one;
+            return text;
+        };
+        const auto move = [&](EntityId entity, Vec3 to) {
+            return after([&] { CHECK(stage.world().move(entity, to) == Status::ok); });
+        };
+        const auto allow = [&](EntityId entity, bool value) {
+            return after([&] { show(stage, 0, entity, value); });
+        };
+        const auto give = [&](EntityId entity, ObserverId owner) {
+            return after([&] { CHECK(stage.world().set_owner(entity, owner) == Status::ok); });
+        };
+        EntityId boat{}, other{}, sailor{};
+        CHECK(after([&] { stage.spawn(is.boat, is.near); }) == "made spawned");
+        CHECK(after([&] { boat = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(move(boat, is.near) == "made entered");
+        CHECK(move(boat, is.far) == "");
+        CHECK(allow(boat, true) == "resumed forced");
+        CHECK(allow(boat, false) == "");
+        CHECK(give(boat, me) == "resumed owned");
+        CHECK(give(boat, ObserverId::none) == "");
+        CHECK(move(boat, is.near) == "resumed entered");
+        // Also at first.
+        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(allow(other, true) == "made forced");
+        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(after([&] { CHECK(stage.interest().show_to_all(other, true) == Status::ok); }) ==
+              "made forced");
+        CHECK(after([&] {
+                  other = stage.spawn(is.boat, is.near);
+                  CHECK(stage.world().set_owner(other, me) == Status::ok);
+              }) == "made owned");
+        // A boat that is there for its sailor's sake.
+        CHECK(after([&] {
+                  sailor = stage.spawn(is.sailor, is.far);
+                  CHECK(stage.world().attach(sailor, stage.spawn(is.boat, is.far)) == Status::ok);
+              }) == "");
+        CHECK(move(sailor, is.near) == "made entered, made promoted");
+        CHECK(move(sailor, is.far) == "");
+        CHECK(move(sailor, is.near) == "made entered, resumed promoted");
+    }
 }
 
 TEST_CASE(

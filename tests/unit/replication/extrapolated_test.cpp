@@ -275,8 +275,8 @@ TEST_CASE(
         out.bits(tick, wire_tick_bits);
         out.varint(0);
         out.varint(1);
-        out.varint(0);       // its local id
-        out.bits(0b010, 3);  // nobody's, whole, no parent
+        out.varint(0);          // its local id
+        out.bits(0b010000, 6);  // entered, nobody's, whole, no parent
         for (int f = 0; f < 2; ++f) out.bits(1000, 18);
         out.varint(0);
         out.varint(0);

@@ -142,7 +142,7 @@ TEST_CASE("shared: a section whose roster has another kind for a ghost is refuse
     first.varint(0);
     first.varint(1);
     first.varint(0);
-    first.bits(0b10100, 5);  // kind 0, nobody's, whole, no parent, on
+    first.bits(0b10100000, 8);  // kind 0, entered, nobody's, whole, no parent, on
     for (int section = 0; section < 2; ++section) first.varint(0);
     first.boolean(false);
     BitReader in(enter);
