@@ -26,6 +26,15 @@ std::uint32_t budget_of(std::uint64_t seed) {
     return std::array{300U, 1'200U, 4'800U}[seed % 3];
 }
 
+void switch_all_on(SmallWorld& world) {
+    constexpr std::uint32_t calls_per_tick = 4;
+    world.make_calls(calls_per_tick);
+    world.send_mail();
+    world.game.ticks_between_rules = 200;
+    world.game.marks_per_tick = 1;
+    world.game.owner_chance = 0.4F;
+}
+
 record::Beginning beginning_of(const SmallWorld& world, std::uint64_t seed) {
     record::Beginning beginning;
     beginning.program = program_name;
@@ -51,8 +60,7 @@ int replay_sim(const std::string& path) {
         std::from_chars(seed_text.data(), seed_end, seed).ptr != seed_end || seed_text.empty())
         return refuse(path, "not a recording of the simulator");
     SmallWorld world(seed, {}, budget_of(seed), sim_scale);
-    world.make_calls(sim_calls_per_tick);  // what the clients call comes from the file
-    world.game.ticks_between_rules = sim_ticks_between_rules;
+    switch_all_on(world);  // what the clients call and command comes from the file
     if (beginning->schema_hash != world.schema.schema.hash() ||
         beginning->secret != world.def.secret)
         return refuse(path, "recorded with another schema or secret");

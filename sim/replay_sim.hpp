@@ -12,10 +12,11 @@
 
 namespace purview::test {
 
-inline constexpr SmallScale sim_scale{1'200, 800, 20, 150};
-inline constexpr std::uint32_t sim_calls_per_tick = 4;
-/// The rules change so often.
-inline constexpr std::uint32_t sim_ticks_between_rules = 200;
+/// Everything that a small world can have.
+inline constexpr SmallScale sim_scale{1'200, 800, 20, 150, 60, true};
+/// And everything that its game and its clients can do: calls, other rules, marks by hand, other
+/// owners, messages and commands.
+void switch_all_on(SmallWorld& world);
 /// Said when the world comes to rest.
 inline constexpr std::string_view freeze_note = "freeze";
 

@@ -21,7 +21,8 @@ LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& more) noexcept {
     return *this;
 }
 
-RpcLedger::RpcLedger(Server& server, ReplicationTap* inner) : server_(&server), inner_(inner) {
+RpcLedger::RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied)
+    : server_(&server), inner_(inner), is_denied_(std::move(is_denied)) {
     server_->data().tap = this;
 }
 
@@ -62,10 +63,17 @@ void RpcLedger::check_report(const RpcReport& report) {
         const bool about_entity = desc(call.rpc).target == RpcTarget::entity;
         const bool relevant =
             about_entity && server_->interest().is_relevant(observer, call.target);
-        const bool must_get = about_entity ? relevant || desc(call.rpc).policy != RpcPolicy::cull
-                                           : desc(call.rpc).target == RpcTarget::nobody;
+        const bool is_forced = desc(call.rpc).policy == RpcPolicy::force;
+        // Nothing is held for whom the pair is denied.
+        const bool is_denied = about_entity && !relevant && !is_forced && is_denied_ &&
+                               is_denied_(observer, call.target);
+        const bool must_get =
+            about_entity ? relevant || (desc(call.rpc).policy != RpcPolicy::cull && !is_denied)
+                         : desc(call.rpc).target == RpcTarget::nobody;
         if (culled != report.culled.end()) {
             ++counts_.culled;
+            if ((culled->reason == CullReason::denied) != is_denied)
+                fail("call " + std::to_string(call.args.number) + " is not culled as it should be");
             if (must_get && culled->reason != CullReason::capacity) {
                 fail("call " + std::to_string(call.args.number) + " is culled as " +
                      std::string(to_string(culled->reason)) + " for observer " +

@@ -6,6 +6,7 @@
 // arrives alone; what may be sent at all is judged by interest, not by ghosts.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -38,8 +39,10 @@ struct LedgerCounts {
 
 class RpcLedger final : public ReplicationTap {
   public:
-    /// Hears what `inner` hears, and passes it on.
-    RpcLedger(Server& server, ReplicationTap* inner);
+    /// What the game says of a pair by hand, or of the entity's root.
+    using IsDenied = std::function<bool(ObserverId, EntityId)>;
+    /// Hears what `inner` hears, and passes it on. Without `is_denied` nobody is denied anything.
+    RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied = {});
 
     // -- to observers ---------------------------------------------------------------------------
     void made(CallId call, RpcId rpc, EntityId target, Ping args);
@@ -89,6 +92,7 @@ class RpcLedger final : public ReplicationTap {
 
     Server* server_;
     ReplicationTap* inner_;
+    IsDenied is_denied_;
     std::map<std::uint32_t, Call> calls_;               ///< by CallId
     std::map<std::uint32_t, std::uint32_t> by_number_;  ///< Ping::number -> CallId
     /// [observer][call]

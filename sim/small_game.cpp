@@ -3,6 +3,7 @@
 #include "small_game.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,7 +21,7 @@ Component<Place> add_place(Schema& schema, double min_m, double max_m) {
     return place;
 }
 
-SmallSchema::SmallSchema() {
+SmallSchema::SmallSchema(bool has_books) {
     place = add_place(schema, -64, SmallGame::side_m + 64);
     body = schema.component<Body>("body")
                .integer("team", &Body::team, 0, 8)
@@ -68,7 +69,22 @@ SmallSchema::SmallSchema() {
     schema.audience(rumour.id, {AudienceType::others});
     schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
     declare_calls();
+    if (has_books) declare_books();
     if (schema.status() != Status::ok) std::abort();
+}
+
+/// With parts for its owner and for all others beside those that wait for their turn.
+void SmallSchema::declare_books() {
+    std::vector<ComponentId> parts{place.id, body.id, pack.id, rumour.id};
+    for (std::size_t i = 0; i < pages_of_book; ++i) {
+        const Component<Page> page = schema.component<Page>("page" + std::to_string(i))
+                                         .text("left", &Page::left)
+                                         .text("right", &Page::right);
+        schema.audience(page.id, {AudienceType::in_turn});
+        pages.push_back(page);
+        parts.push_back(page.id);
+    }
+    book = schema.kind("book", parts);
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
@@ -155,6 +171,47 @@ std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
     return kinds;
 }
 
+namespace {
+
+void set_books(std::vector<KindInterest>& kinds, const SmallSchema& schema, std::uint32_t node) {
+    kinds[index_of(schema.book)].nodes = {NodeId{static_cast<std::uint16_t>(node)}};
+}
+
+/// Behind those of the herds, if there are any.
+std::uint32_t node_of_books(const SmallScale& scale) {
+    return scale.herd > 0 ? 3 : 1;
+}
+
+}  // namespace
+
+InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale) {
+    InterestRules rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
+    if (scale.books > 0) {
+        NodeDesc& books = rules.nodes.emplace_back();
+        books.name = "books";
+        books.type = NodeType::grid;
+        books.steps = {add(within(20, 24))};
+        books.members = NodeMembers::bound;
+        if (scale.node_settings) books.settings = {3, 2, LeavePolicy::freeze};
+    }
+    if (scale.node_settings) {
+        rules.nodes[0].settings.every_ticks = 2;
+        NodeDesc& at_hand = rules.nodes.emplace_back();
+        at_hand.name = "at hand, not cloaked";
+        at_hand.type = NodeType::grid;
+        at_hand.steps = {add(within(12, 15)), subtract(flagged(schema.cloaked))};
+        at_hand.members = NodeMembers::unbound;
+        at_hand.settings = {1, 2, LeavePolicy::stale};
+    }
+    return rules;
+}
+
+std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale) {
+    std::vector<KindInterest> kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
+    if (scale.books > 0) set_books(kinds, schema, node_of_books(scale));
+    return kinds;
+}
+
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out) {
     const std::uint64_t a = hash_bytes(data, hash_bytes(key, 1));
@@ -177,9 +234,10 @@ void SmallGame::populate(World& world) {
         movers.push_back(animal);
     }
     for (std::uint32_t i = 0; i < 2 * scale_.herd; ++i) {
-        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, place_of_herd()));
+        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, place_by(herd_random_)));
         give_tag(world, herd_.back());
     }
+    for (std::uint32_t i = 0; i < scale_.books; ++i) books_.push_back(new_book(world));
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
         const EntityId wagon = add(schema_->wagon, random_place());
         give_tag(world, wagon);
@@ -199,6 +257,7 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
     if (request.role == Role::spectator) {
         const Vec3 camera = random_place();
         cameras[static_cast<std::uint32_t>(observer)] = camera;
+        if (mail != nullptr) say(server, observer);
         return server.interest().set_area(observer, 1, camera) == Status::ok;
     }
     auto player = server.world().spawn(schema_->player, random_place());
@@ -208,21 +267,34 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
         static_cast<std::uint8_t>(1 + random_.below(3));
     (void)server.world().set_owner(*player, observer);
     players[static_cast<std::uint32_t>(observer)] = *player;
+    if (mail != nullptr) say(server, observer);
     return server.interest().set_main_entity(observer, *player) == Status::ok;
 }
 
 void SmallGame::left(Server& server, ObserverId observer) {
     cameras.erase(static_cast<std::uint32_t>(observer));
+    const auto is_its = [&](const Mark& mark) { return mark.observer == observer; };
+    std::erase_if(marks_, is_its);
+    std::erase_if(marked_, is_its);
+    for (const auto* things : {&wagons_, &crates_, &books_}) {
+        for (const EntityId thing : *things) {
+            if (server.world().owner_of(thing) == observer)
+                (void)server.world().set_owner(thing, ObserverId::none);
+        }
+    }
     const auto player = players.find(static_cast<std::uint32_t>(observer));
     if (player == players.end()) return;
     (void)server.world().despawn(player->second);
     players.erase(player);
 }
 
-void SmallGame::command(Server& server, ObserverId observer, std::span<const std::byte>) {
-    (void)server;
-    (void)observer;
+void SmallGame::command(Server& server, ObserverId observer, std::span<const std::byte> data) {
     ++commands;
+    if (mail == nullptr) return;
+    mail->command_arrived(client_of(observer), data);
+    const bool asks = data.size() % 4 == 0;
+    if (owner_chance > 0 && asks && players.contains(static_cast<std::uint32_t>(observer)))
+        take_or_drop(server.world(), observer);
 }
 
 /// Near ones and far ones, seen and unseen, or one that is long gone.
@@ -284,6 +356,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
         go_on(world, entity);
     }
     live_herd(world);
+    live_books(world);
     for (auto& [observer, player] : players) {
         wander(player, 3);
         Body* body = world.edit(player, schema_->body);
@@ -321,12 +394,15 @@ void SmallGame::simulate(Server& server, Tick tick) {
         }
     }
     if (ticks_between_rules > 0 && tick % ticks_between_rules == 0) change_rules(server);
+    change_owners(world);
+    make_marks(server);
     make_calls(server);
+    say_something(server);
 }
 
 /// Another radius and other steps in the same node, or a second node beside it.
 void SmallGame::change_rules(Server& server) {
-    InterestRules rules = scale_.herd > 0 ? shared_rules(*schema_) : small_rules(*schema_);
+    InterestRules rules = rules_of(*schema_, scale_);
     std::vector<StepDesc>& steps = rules.nodes[0].steps;
     steps[0].kernel.enter_m = rule_random_.between(25, 45);
     steps[0].kernel.leave_m = steps[0].kernel.enter_m + rule_random_.between(0, 6);
@@ -359,8 +435,203 @@ void SmallGame::live_herd(World& world) {
         if (!random.chance(0.002F)) continue;
         const KindId kind = world.kind_of(entity);
         (void)world.despawn(entity);
-        entity = *world.spawn(kind, place_of_herd());
+        entity = *world.spawn(kind, place_by(herd_random_));
         give_tag(world, entity);
+    }
+}
+
+void SmallGame::live_books(World& world) {
+    SplitMix& random = book_random_;
+    for (EntityId& book : books_) {
+        if (random.chance(0.002F)) {
+            (void)world.despawn(book);
+            book = new_book(world);
+        }
+        if (random.chance(0.2F)) {
+            Vec3 at = world.place_of(book);
+            at.x = std::clamp(at.x + random.between(-2, 2), 0.0F, side_m);
+            at.y = std::clamp(at.y + random.between(-2, 2), 0.0F, side_m);
+            (void)world.move(book, at);
+        }
+        if (random.chance(0.05F)) write_page(world, book, random.below(SmallSchema::pages_of_book));
+        if (random.chance(0.05F))
+            world.edit(book, schema_->pack)->ammo = static_cast<std::uint16_t>(random.below(500));
+        if (random.chance(0.05F))
+            world.edit(book, schema_->rumour)->mood = static_cast<std::uint8_t>(random.below(9));
+    }
+}
+
+EntityId SmallGame::new_book(World& world) {
+    const EntityId book = *world.spawn(schema_->book, place_by(book_random_));
+    give_tag(world, book);
+    for (std::size_t page = 0; page < schema_->pages.size(); ++page) write_page(world, book, page);
+    return book;
+}
+
+void SmallGame::write_page(World& world, EntityId book, std::size_t page) {
+    Page* its = world.edit(book, schema_->pages[page]);
+    for (std::size_t i = 0; i < std::size(its->left); ++i) {
+        its->left[i] = static_cast<char>('a' + book_random_.below(26));
+        its->right[i] = static_cast<char>('a' + book_random_.below(26));
+    }
+}
+
+// -- what is said by hand -----------------------------------------------------------------------
+
+ObserverId SmallGame::any_observer(SplitMix& random) const {
+    const auto count = static_cast<std::uint32_t>(players.size() + cameras.size());
+    if (count == 0) return ObserverId::none;
+    const std::uint32_t at = random.below(count);
+    if (at < players.size()) return ObserverId{std::next(players.begin(), at)->first};
+    return ObserverId{
+        std::next(cameras.begin(), at - static_cast<std::uint32_t>(players.size()))->first};
+}
+
+/// But trees. A member of a group, and a player, as often as one who is alone.
+EntityId SmallGame::anything(SplitMix& random) const {
+    const auto any = [&](const std::vector<EntityId>& list) {
+        return list[random.below(static_cast<std::uint32_t>(list.size()))];
+    };
+    const std::uint32_t what = random.below(8);
+    if (what == 0 && !herd_.empty()) return any(herd_);
+    if (what == 1 && !books_.empty()) return any(books_);
+    if (what == 2 && !crates_.empty()) return any(crates_);
+    if (what == 3 && !wagons_.empty()) return any(wagons_);
+    if (what == 4 && !players.empty()) {
+        return std::next(players.begin(), random.below(static_cast<std::uint32_t>(players.size())))
+            ->second;
+    }
+    return any(movers);
+}
+
+/// The nearest of some: most pairs would never have been relevant.
+EntityId SmallGame::near_to(const World& world, ObserverId observer, SplitMix& random) const {
+    const auto number = static_cast<std::uint32_t>(observer);
+    const auto player = players.find(number);
+    const Vec3 here = player != players.end() ? world.place_of(player->second) : cameras.at(number);
+    EntityId nearest = EntityId::none;
+    float nearest_m = 0;
+    for (int i = 0; i < 16; ++i) {
+        const EntityId entity = anything(random);
+        const Vec3 at = world.place_of(entity);
+        const float distance_m = std::hypot(at.x - here.x, at.y - here.y);
+        if (nearest != EntityId::none && distance_m >= nearest_m) continue;
+        nearest = entity;
+        nearest_m = distance_m;
+    }
+    return nearest;
+}
+
+bool SmallGame::is_denied(const World& world, ObserverId observer, EntityId entity) const {
+    return is_marked({Mark::What::deny, observer, entity}) ||
+           is_marked({Mark::What::deny, observer, world.root_of(entity)});
+}
+
+void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {
+    InterestManager& interest = server.interest();
+    Status status = Status::ok;
+    switch (mark.what) {
+        case Mark::What::allow:
+            status = interest.allow(mark.observer, mark.entity, value);
+            break;
+        case Mark::What::deny:
+            status = interest.deny(mark.observer, mark.entity, value);
+            break;
+        case Mark::What::hide:
+            status = interest.force_hide(mark.entity, value);
+            break;
+        case Mark::What::show:
+            status = interest.show_to_all(mark.entity, value);
+            break;
+    }
+    const bool may_be_gone = !value && status == Status::stale_id;
+    if (status != Status::ok && status != Status::hidden_by_root && !may_be_gone) std::abort();
+}
+
+/// Each holds until so many others have been made.
+void SmallGame::make_marks(Server& server) {
+    constexpr std::size_t marks_max = 160;
+    SplitMix& random = mark_random_;
+    for (std::uint32_t i = 0; i < marks_per_tick; ++i) {
+        Mark mark{Mark::What::allow, any_observer(random)};
+        if (mark.observer == ObserverId::none) return;
+        const std::uint32_t what = random.below(20);
+        if (what >= 9) mark.what = Mark::What::deny;
+        if (what >= 17) mark.what = Mark::What::hide;
+        if (what == 19) mark.what = Mark::What::show;
+        const bool shows = mark.what == Mark::What::allow || mark.what == Mark::What::show;
+        mark.entity = shows ? anything(random) : near_to(server.world(), mark.observer, random);
+        if (mark.what == Mark::What::hide || mark.what == Mark::What::show)
+            mark.observer = ObserverId::none;
+        if (is_marked(mark)) continue;
+        if (marks_.size() == marks_max) {
+            set_mark(server, marks_.front(), false);
+            marked_.erase(marks_.front());
+            marks_.pop_front();
+        }
+        set_mark(server, mark, true);
+        marks_.push_back(mark);
+        marked_.insert(mark);
+    }
+}
+
+// -- owners -------------------------------------------------------------------------------------
+
+void SmallGame::set_owner(World& world, EntityId thing, ObserverId owner) {
+    if (world.owner_of(thing) == owner) return;
+    if (world.set_owner(thing, owner) != Status::ok) std::abort();
+    ++owner_changes;
+}
+
+void SmallGame::change_owners(World& world) {
+    SplitMix& random = owner_random_;
+    if (owner_chance == 0 || !random.chance(owner_chance)) return;
+    const std::vector<EntityId>* things = &wagons_;
+    if (random.chance(0.3F) && !books_.empty()) things = &books_;
+    if (random.chance(0.3F)) things = &crates_;
+    if (things->empty()) return;
+    const EntityId thing = (*things)[random.below(static_cast<std::uint32_t>(things->size()))];
+    set_owner(world, thing, random.chance(0.5F) ? any_observer(random) : ObserverId::none);
+}
+
+/// A player lets go of what he has, or takes what is nearest to him and nobody's.
+void SmallGame::take_or_drop(World& world, ObserverId observer) {
+    const Vec3 here = world.place_of(players.at(static_cast<std::uint32_t>(observer)));
+    EntityId taken = EntityId::none, dropped = EntityId::none;
+    float taken_m = 0;
+    for (const auto* things : {&wagons_, &books_}) {
+        for (const EntityId thing : *things) {
+            const ObserverId owner = world.owner_of(thing);
+            if (owner == observer) dropped = thing;
+            if (owner != ObserverId::none) continue;
+            const Vec3 at = world.place_of(thing);
+            const float distance_m = std::hypot(at.x - here.x, at.y - here.y);
+            if (taken != EntityId::none && distance_m >= taken_m) continue;
+            taken = thing;
+            taken_m = distance_m;
+        }
+    }
+    const EntityId thing = dropped != EntityId::none ? dropped : taken;
+    if (thing == EntityId::none) return;
+    set_owner(world, thing, dropped != EntityId::none ? ObserverId::none : observer);
+    ++owners_asked;
+}
+
+// -- messages -----------------------------------------------------------------------------------
+
+void SmallGame::say(Server& server, ObserverId observer) {
+    const std::uint64_t client = client_of(observer);
+    if (server.send_message(observer, mail->next_message(client)) == Status::ok)
+        mail->message_sent(client);
+}
+
+void SmallGame::say_something(Server& server) {
+    if (mail == nullptr) return;
+    for (const auto& [observer, player] : players) {
+        if (mail_random_.chance(0.05F)) say(server, ObserverId{observer});
+    }
+    for (const auto& [observer, camera] : cameras) {
+        if (mail_random_.chance(0.05F)) say(server, ObserverId{observer});
     }
 }
 
@@ -422,15 +693,28 @@ check::TruthObserver SmallGame::describe(ObserverId observer) const {
         camera != cameras.end()) {
         truth.areas.push_back(camera->second);
     }
+    for (const Mark& mark : marks_) {
+        if (mark.observer != observer) continue;
+        (mark.what == Mark::What::allow ? truth.allowed : truth.denied).push_back(mark.entity);
+    }
     return truth;
+}
+
+void SmallGame::describe_entity(check::TruthEntity& entity) const {
+    entity.force_hidden = is_marked({Mark::What::hide, ObserverId::none, entity.id});
+    entity.shown_to_all = is_marked({Mark::What::show, ObserverId::none, entity.id});
 }
 
 SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t budget_bytes,
                        SmallScale scale, std::uint32_t truth_every_ticks)
-    : game(schema, seed, scale), faults(network_faults), random_(seed + 1) {
+    : schema(scale.books > 0),
+      game(schema, seed, scale),
+      faults(network_faults),
+      random_(seed + 1),
+      command_random_(seed + 2) {
     def.schema = &schema.schema;
-    def.rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
-    def.kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
+    def.rules = rules_of(schema, scale);
+    def.kinds = kinds_of(schema, scale);
     def.world_name = "small";
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;
@@ -442,7 +726,8 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     game.populate(server->world());
     border = std::make_unique<record::Border>(*server);
     proof = std::make_unique<Proof>(
-        *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks);
+        *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks,
+        [this](check::TruthEntity& entity) { game.describe_entity(entity); });
 }
 
 Address SmallWorld::next_address() {
@@ -479,6 +764,7 @@ void SmallWorld::step() {
     std::vector<std::byte> bytes;
     for (auto& c : clients) {
         if (ledger != nullptr) call_server(*c);
+        if (mail != nullptr) command_server(*c);
         c->client.tick(now);
         std::span<const std::byte> out;
         while (c->client.next_datagram(out)) c->up->send(out, now);
@@ -499,6 +785,9 @@ void SmallWorld::step() {
     for (const auto& [port, size] : sizes) largest_tick_bytes = std::max(largest_tick_bytes, size);
     for (auto& c : clients) {
         while (c->down->receive(bytes, now)) c->client.receive(bytes, now);
+        std::span<const std::byte> message;
+        while (mail != nullptr && c->client.next_message(message))
+            mail->message_arrived(c->nonce, message);
     }
     if (ledger == nullptr) return;
     find_observers();
@@ -515,13 +804,33 @@ void SmallWorld::find_observers() {
 
 void SmallWorld::make_calls(std::uint32_t per_tick) {
     call_random_ = SplitMix(mix64(def.budget_bytes_per_tick + per_tick));
-    ledger = std::make_unique<RpcLedger>(*server, proof.get());
+    ledger = std::make_unique<RpcLedger>(
+        *server, proof.get(), [this](ObserverId observer, EntityId entity) {
+            return game.is_denied(server->world(), observer, entity);
+        });
     game.ledger = ledger.get();
     game.calls_per_tick = per_tick;
+    know_clients();
+}
+
+void SmallWorld::send_mail() {
+    mail = std::make_unique<Mail>();
+    game.mail = mail.get();
+    know_clients();
+}
+
+void SmallWorld::know_clients() {
     game.client_of = [this](ObserverId observer) {
         const Session* session = server->data().find_session(observer);
         return session == nullptr ? 0 : session->nonce;
     };
+}
+
+void SmallWorld::command_server(SmallClient& c) {
+    if (game.frozen || c.client.state() != ClientState::joined || !command_random_.chance(0.1F))
+        return;
+    if (c.client.send_command(mail->next_command(c.nonce)) == Status::ok)
+        mail->command_given(c.nonce);
 }
 
 void SmallWorld::call_server(SmallClient& c) {

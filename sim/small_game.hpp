@@ -3,17 +3,22 @@
 //
 // A small world with everything that replication must carry: movers, things at rest, teams, cloaks,
 // wagons with crates that count by their bounds, spawns and despawns; and a whole server with
-// clients on faulty networks.
+// clients on faulty networks. Some of it is there only where it is asked for, by chance of its own,
+// so that everything else goes on as it did.
 #pragma once
 
+#include <compare>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "check/truth.hpp"
 #include "core/hash.hpp"
 #include "faulty_network.hpp"
+#include "mail.hpp"
 #include "proof.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
@@ -68,6 +73,12 @@ struct Course {
     std::uint8_t gear = 0;  ///< of another kind: it is not extrapolated
 };
 
+/// Of a book, whose pages are told in turn.
+struct Page {
+    char left[31] = {};
+    char right[31] = {};
+};
+
 /// Changes its mind with the tick and with what the animal is.
 class SmallAudience final : public ComponentAudience {
   public:
@@ -78,8 +89,9 @@ class SmallAudience final : public ComponentAudience {
 };
 
 struct SmallSchema {
-    SmallSchema();
+    explicit SmallSchema(bool has_books = false);
     void declare_calls();
+    void declare_books();
     Schema schema;
     Component<Place> place;
     Component<Body> body;
@@ -90,7 +102,10 @@ struct SmallSchema {
     Component<Scent> scent;
     Component<Course> course;
     std::unique_ptr<SmallAudience> audience = std::make_unique<SmallAudience>();
-    KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
+    /// More than a datagram when they are full; none where there are no books.
+    static constexpr std::size_t pages_of_book = 20;
+    std::vector<Component<Page>> pages;
+    KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{}, book{};
     FlagId cloaked{};
     KeyDomain team{};
     // Calls: every delivery, and for entities every policy; all with the same arguments.
@@ -114,6 +129,20 @@ struct SmallScale {
     std::uint32_t wagons = 10;
     /// Sheep, and as many goats, in nodes of their own with shared modes; 0: no such nodes.
     std::uint32_t herd = 0;
+    /// Larger than a packet, in a node of their own; 0: there is no such kind.
+    std::uint32_t books = 0;
+    /// Nodes say how often, how urgently and what becomes of copies; one more node beside the
+    /// first says otherwise of who is at hand.
+    bool node_settings = false;
+};
+
+/// What the game says of an entity by hand, to one observer or to all.
+struct Mark {
+    enum class What : std::uint8_t { allow, deny, hide, show };
+    What what = What::allow;
+    ObserverId observer = ObserverId::none;  ///< of allow and deny
+    EntityId entity = EntityId::none;
+    friend auto operator<=>(const Mark&, const Mark&) = default;
 };
 
 /// One tick by this law.
@@ -127,7 +156,11 @@ class SmallGame final : public Game {
           random_(seed),
           call_random_(mix64(seed)),
           rule_random_(mix64(seed + 1)),
-          herd_random_(mix64(seed + 2)) {}
+          herd_random_(mix64(seed + 2)),
+          book_random_(mix64(seed + 3)),
+          mark_random_(mix64(seed + 4)),
+          owner_random_(mix64(seed + 5)),
+          mail_random_(mix64(seed + 6)) {}
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
@@ -136,6 +169,10 @@ class SmallGame final : public Game {
     void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
              std::span<const std::byte> args) override;
     check::TruthObserver describe(ObserverId observer) const;
+    void describe_entity(check::TruthEntity& entity) const;
+    bool is_marked(const Mark& mark) const { return marked_.contains(mark); }
+    /// By hand, as what it is or as its group's root.
+    bool is_denied(const World& world, ObserverId observer, EntityId entity) const;
     const std::vector<EntityId>& wagons() const noexcept { return wagons_; }
 
     static constexpr float side_m = 300;
@@ -145,8 +182,15 @@ class SmallGame final : public Game {
     /// Other rules so often; 0: never.
     std::uint32_t ticks_between_rules = 0;
     std::uint64_t rule_changes = 0;
+    /// So many things are allowed, denied, hidden or shown by hand, each for a while; 0: none.
+    std::uint32_t marks_per_tick = 0;
+    /// That a wagon, crate or book has another owner; players then take and drop them, too.
+    float owner_chance = 0;
+    std::uint64_t owner_changes = 0;  ///< of both
+    std::uint64_t owners_asked = 0;   ///< by players, of these
     RpcLedger* ledger = nullptr;
-    std::function<std::uint64_t(ObserverId)> client_of;  ///< by which the ledger knows it
+    Mail* mail = nullptr;  ///< null: the game says nothing, and hears of no command
+    std::function<std::uint64_t(ObserverId)> client_of;  ///< by which these two know it
     std::uint64_t commands = 0;
     std::map<std::uint32_t, EntityId> players;
     std::map<std::uint32_t, Vec3> cameras;
@@ -156,11 +200,24 @@ class SmallGame final : public Game {
     void make_calls(Server& server);
     void change_rules(Server& server);
     void live_herd(World& world);
-    Vec3 place_of_herd() {
-        return {herd_random_.between(0, side_m), herd_random_.between(0, side_m), 0};
+    void live_books(World& world);
+    EntityId new_book(World& world);
+    void write_page(World& world, EntityId book, std::size_t page);
+    void make_marks(Server& server);
+    static void set_mark(Server& server, const Mark& mark, bool value);
+    void change_owners(World& world);
+    void take_or_drop(World& world, ObserverId observer);
+    void set_owner(World& world, EntityId thing, ObserverId owner);
+    void say_something(Server& server);
+    void say(Server& server, ObserverId observer);
+    ObserverId any_observer(SplitMix& random) const;
+    EntityId anything(SplitMix& random) const;
+    EntityId near_to(const World& world, ObserverId observer, SplitMix& random) const;
+    static Vec3 place_by(SplitMix& random) {
+        return {random.between(0, side_m), random.between(0, side_m), 0};
     }
     void give_tag(World& world, EntityId entity);
-    Vec3 random_place() { return {random_.between(0, side_m), random_.between(0, side_m), 0}; }
+    Vec3 random_place() { return place_by(random_); }
     EntityId anybody();
     void think(World& world, EntityId entity);
     void go_on(World& world, EntityId entity);
@@ -170,9 +227,16 @@ class SmallGame final : public Game {
     SplitMix call_random_;
     SplitMix rule_random_;
     SplitMix herd_random_;
+    SplitMix book_random_;
+    SplitMix mark_random_;
+    SplitMix owner_random_;
+    SplitMix mail_random_;
     std::uint32_t next_tag_ = 1;
     std::uint32_t next_call_ = 1;
     std::vector<EntityId> herd_;
+    std::vector<EntityId> books_;
+    std::deque<Mark> marks_;                  ///< in force, oldest first
+    std::set<Mark> marked_;                   ///< the same
     std::map<EntityId, std::uint64_t> laws_;  ///< by which courses go on
     std::vector<EntityId> wagons_;
     std::vector<EntityId> crates_;
@@ -186,6 +250,9 @@ InterestRules shared_rules(const SmallSchema& schema);
 std::vector<KindInterest> small_kinds(const SmallSchema& schema);
 /// The same, and binds kinds to the nodes of shared_rules.
 std::vector<KindInterest> shared_kinds(const SmallSchema& schema);
+/// With all that the scale asks for.
+InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale);
+std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale);
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out);
 
@@ -215,6 +282,8 @@ class SmallWorld {
     std::uint32_t joined_count() const;
     /// From now on the game and its clients call each other at random, and the ledger checks it.
     void make_calls(std::uint32_t per_tick);
+    /// From now on they also send each other messages and commands.
+    void send_mail();
     /// Reliable calls of this client and to it that have not arrived.
     std::uint64_t missing_calls(const SmallClient& client) const;
 
@@ -225,6 +294,7 @@ class SmallWorld {
     std::unique_ptr<record::Border> border;  ///< of the server
     std::unique_ptr<Proof> proof;
     std::unique_ptr<RpcLedger> ledger;  ///< with make_calls
+    std::unique_ptr<Mail> mail;         ///< with send_mail
     std::vector<std::unique_ptr<SmallClient>> clients;
     Micros now = 1'000'000;
     Faults faults;
@@ -233,10 +303,13 @@ class SmallWorld {
   private:
     Address next_address();
     void find_observers();
+    void know_clients();
     void call_server(SmallClient& client);
+    void command_server(SmallClient& client);
 
     SplitMix random_;
     SplitMix call_random_{1};
+    SplitMix command_random_{1};
     std::uint16_t addresses_ = 0;
 };
 

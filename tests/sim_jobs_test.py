@@ -7,7 +7,8 @@ import sys
 
 def outcome(jobs):
     run = subprocess.run(
-        [sys.argv[1], "--seed", "7", "--seeds", "4", "--minutes", "0.1", "--clients", "8", "--jobs", str(jobs)],
+        [sys.argv[1], "--small", "--seed", "7", "--seeds", "4", "--minutes", "0.1", "--clients", "8",
+         "--jobs", str(jobs)],
         capture_output=True, text=True, check=True)
     lines = run.stdout.splitlines()
     # The first line ends with the hash of all that every client held; the time that it took does not count.

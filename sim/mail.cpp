@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "mail.hpp"
+
+#include <algorithm>
+
+#include "core/hash.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint64_t message_salt = 1, command_salt = 2;
+constexpr std::size_t number_bytes = 4;
+
+/// Its number, then bytes that follow from it: mostly some dozens.
+std::vector<std::byte> letter(std::uint64_t client, std::uint32_t number, std::uint64_t salt,
+                              bool may_be_long) {
+    const std::uint64_t seed = mix64(mix64(client + salt) + number);
+    std::size_t size = number_bytes + seed % 60;
+    if (may_be_long && seed % 16 == 0) size += 400;
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        bytes[i] = static_cast<std::byte>(i < number_bytes ? number >> (8 * i) : mix64(seed + i));
+    }
+    return bytes;
+}
+
+bool is_it(std::span<const std::byte> letter, std::span<const std::byte> data) {
+    return std::equal(letter.begin(), letter.end(), data.begin(), data.end());
+}
+
+std::uint32_t number_of(std::span<const std::byte> bytes) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < number_bytes && i < bytes.size(); ++i)
+        number |= static_cast<std::uint32_t>(bytes[i]) << (8 * i);
+    return number;
+}
+
+}  // namespace
+
+MailCounts& MailCounts::operator+=(const MailCounts& more) noexcept {
+    messages_sent += more.messages_sent;
+    messages += more.messages;
+    commands_given += more.commands_given;
+    commands += more.commands;
+    return *this;
+}
+
+void Mail::fail(const char* what, std::uint32_t number) {
+    if (trouble_.empty()) trouble_ = std::string(what) + " " + std::to_string(number);
+}
+
+Mail::Box Mail::box_of(std::uint64_t client) const {
+    const auto found = boxes_.find(client);
+    return found == boxes_.end() ? Box{} : found->second;
+}
+
+std::vector<std::byte> Mail::next_message(std::uint64_t client) const {
+    return letter(client, box_of(client).messages_sent + 1, message_salt, true);
+}
+
+void Mail::message_sent(std::uint64_t client) {
+    ++boxes_[client].messages_sent;
+    ++counts_.messages_sent;
+}
+
+void Mail::message_arrived(std::uint64_t client, std::span<const std::byte> data) {
+    Box& box = boxes_[client];
+    ++counts_.messages;
+    ++box.messages_arrived;
+    if (box.messages_arrived > box.messages_sent ||
+        !is_it(letter(client, box.messages_arrived, message_salt, true), data))
+        fail("another message came than number", box.messages_arrived);
+}
+
+std::vector<std::byte> Mail::next_command(std::uint64_t client) const {
+    return letter(client, box_of(client).commands_given + 1, command_salt, false);
+}
+
+void Mail::command_given(std::uint64_t client) {
+    ++boxes_[client].commands_given;
+    ++counts_.commands_given;
+}
+
+void Mail::command_arrived(std::uint64_t client, std::span<const std::byte> data) {
+    Box& box = boxes_[client];
+    const std::uint32_t number = number_of(data);
+    ++counts_.commands;
+    if (number > box.commands_given || !is_it(letter(client, number, command_salt, false), data))
+        return fail("a command came that nobody gave, number", number);
+    if (number <= box.newest_command) fail("twice or too late came command", number);
+    box.newest_command = number;
+}
+
+std::uint64_t Mail::missing(std::uint64_t client) const {
+    const Box box = box_of(client);
+    return box.messages_sent - box.messages_arrived;
+}
+
+}  // namespace purview::test

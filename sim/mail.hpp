@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a game and its clients tell each other beside the world. Messages to a client arrive all, as
+// they were and in order; commands of a client at most once, as they were and in order, and some
+// may be missing. Clients are known by their nonces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace purview::test {
+
+struct MailCounts {
+    std::uint64_t messages_sent = 0;
+    std::uint64_t messages = 0;  ///< that arrived
+    std::uint64_t commands_given = 0;
+    std::uint64_t commands = 0;  ///< that arrived
+
+    MailCounts& operator+=(const MailCounts& more) noexcept;
+};
+
+class Mail {
+  public:
+    /// What is to be said next: other bytes for each client and number.
+    std::vector<std::byte> next_message(std::uint64_t client) const;
+    void message_sent(std::uint64_t client);
+    void message_arrived(std::uint64_t client, std::span<const std::byte> data);
+    std::vector<std::byte> next_command(std::uint64_t client) const;
+    void command_given(std::uint64_t client);
+    void command_arrived(std::uint64_t client, std::span<const std::byte> data);
+
+    /// Messages to this client that have not arrived.
+    std::uint64_t missing(std::uint64_t client) const;
+    /// The first promise that was broken, in words; empty: none.
+    const std::string& trouble() const noexcept { return trouble_; }
+    const MailCounts& counts() const noexcept { return counts_; }
+
+  private:
+    struct Box {
+        std::uint32_t messages_sent = 0;
+        std::uint32_t messages_arrived = 0;
+        std::uint32_t commands_given = 0;
+        std::uint32_t newest_command = 0;
+    };
+    Box box_of(std::uint64_t client) const;
+    void fail(const char* what, std::uint32_t number);
+
+    std::map<std::uint64_t, Box> boxes_;
+    std::string trouble_;
+    MailCounts counts_;
+};
+
+}  // namespace purview::test

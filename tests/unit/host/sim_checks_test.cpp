@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the simulator holds a server against is itself held against what a wrong one would do.
+#include <doctest/doctest.h>
+
+#include "event_pairs.hpp"
+#include "mail.hpp"
+
+namespace purview::test {
+
+TEST_CASE("sim checks: server events that are not strictly in turn are found") {
+    constexpr ObserverId observer{1U << 20 | 3};
+    constexpr EntityId entity{std::uint64_t{1} << 32 | 7};
+    EventPairs pairs;
+    const auto is_right = [&](CopyChange copy) {
+        return pairs.take({observer, entity, KindId{}, Reason::entered, copy}).empty();
+    };
+    CHECK_FALSE(
+        EventPairs().take({observer, entity, KindId{}, Reason::left, CopyChange::removed}).empty());
+    CHECK(is_right(CopyChange::made));
+    CHECK(pairs.held(observer) == 1);
+    CHECK_FALSE(is_right(CopyChange::made));
+    CHECK(pairs.held(observer) == 1);
+    CHECK(is_right(CopyChange::kept));
+    CHECK(pairs.held(observer) == 0);
+    CHECK_FALSE(is_right(CopyChange::made));
+    CHECK(is_right(CopyChange::kept));
+    CHECK(is_right(CopyChange::resumed));
+    CHECK_FALSE(is_right(CopyChange::dropped));
+    CHECK_FALSE(is_right(CopyChange::resumed));
+    CHECK(is_right(CopyChange::kept));
+    CHECK_FALSE(is_right(CopyChange::removed));
+    std::size_t open = 0;
+    pairs.for_each_observer([&](ObserverId) { ++open; });
+    CHECK(open == 0);
+    CHECK(pairs.count() == 10);
+}
+
+TEST_CASE("sim checks: messages that are lost, doubled or changed are found, and commands too") {
+    const auto mail_after = [](auto&& what) {
+        Mail mail;
+        const auto first = mail.next_message(5);
+        mail.message_sent(5);
+        const auto second = mail.next_message(5);
+        mail.message_sent(5);
+        mail.message_arrived(5, first);
+        what(mail, first, second);
+        return mail;
+    };
+    const Mail good = mail_after(
+        [](Mail& mail, const auto&, const auto& second) { mail.message_arrived(5, second); });
+    CHECK(good.trouble().empty());
+    CHECK(good.missing(5) == 0);
+    CHECK(mail_after([](const auto&...) {}).missing(5) == 1);
+    CHECK_FALSE(mail_after([](Mail& mail, const auto& first, const auto&) {
+                    mail.message_arrived(5, first);
+                })
+                    .trouble()
+                    .empty());
+    CHECK_FALSE(mail_after([](Mail& mail, const auto&, auto second) {
+                    second.back() ^= std::byte{1};
+                    mail.message_arrived(5, second);
+                })
+                    .trouble()
+                    .empty());
+
+    Mail mail;
+    std::vector<std::vector<std::byte>> commands;
+    for (int i = 0; i < 3; ++i) {
+        commands.push_back(mail.next_command(5));
+        mail.command_given(5);
+    }
+    mail.command_arrived(5, commands[0]);
+    mail.command_arrived(5, commands[2]);
+    CHECK(mail.trouble().empty());  // one may be missing
+    Mail late = mail, doubled = mail, changed = mail;
+    late.command_arrived(5, commands[1]);
+    CHECK_FALSE(late.trouble().empty());
+    doubled.command_arrived(5, commands[2]);
+    CHECK_FALSE(doubled.trouble().empty());
+    changed.command_arrived(5, changed.next_command(5));
+    CHECK_FALSE(changed.trouble().empty());
+}
+
+}  // namespace purview::test
