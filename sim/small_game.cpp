@@ -22,7 +22,7 @@ Component<Place> add_place(Schema& schema, double min_m, double max_m) {
 }
 
 SmallSchema::SmallSchema(bool has_books) {
-    place = add_place(schema, -64, SmallGame::side_m + 64);
+    place = add_place(schema, -SmallGame::beside_m, SmallGame::side_m + SmallGame::beside_m);
     body = schema.component<Body>("body")
                .integer("team", &Body::team, 0, 8)
                .boolean("cloaked", &Body::cloaked)

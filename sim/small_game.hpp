@@ -105,7 +105,8 @@ struct SmallSchema {
     /// More than a datagram when they are full; none where there are no books.
     static constexpr std::size_t pages_of_book = 20;
     std::vector<Component<Page>> pages;
-    KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{}, book{};
+    KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
+    KindId book = EntityDef::no_kind;
     FlagId cloaked{};
     KeyDomain team{};
     // Calls: every delivery, and for entities every policy; all with the same arguments.
@@ -176,7 +177,8 @@ class SmallGame final : public Game {
     const std::vector<EntityId>& wagons() const noexcept { return wagons_; }
 
     static constexpr float side_m = 300;
-    bool frozen = false;  ///< the world rests
+    static constexpr float beside_m = 64;  ///< so far outside a place can be told
+    bool frozen = false;                   ///< the world rests
     bool refuse_joins = false;
     std::uint32_t calls_per_tick = 0;  ///< so many, at random
     /// Other rules so often; 0: never.
