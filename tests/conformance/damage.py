@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Purview authors
 """damage.py FROM TO WHAT: spoils one thing of a recording. WHAT: sent, received (the last bit of a packet in
 the middle, as if that had been recorded), bit (as sent, and the file's checksum tells), cut (half of it), magic,
-length (of the last chunk but one), value (the last bit of some packets to clients, with right checksums: only who
-follows the ghosts can notice)."""
+length (of the last chunk but one), value (a bit of some packets to clients, from the front of the first to the end of
+the last, with right checksums: in some of them only who follows the ghosts can notice)."""
 
 import os
 import struct
@@ -31,9 +31,9 @@ def spoil_values(data, chunks):
                    for begin, _ in sent if data[begin + 4] == ACCEPT}
     large = [(begin, size) for begin, size in sent
              if data[begin + 4] == DATA and size > 100 and bytes(data[begin:begin + 4]) in connections]
-    for begin, size in large[len(large) // 2:][:VALUES]:
+    for i, (begin, size) in enumerate(large[len(large) // 2:][:VALUES]):
         end = begin + size
-        data[end - 1] ^= 1
+        data[begin + 11 + (size - 12) * i // VALUES] ^= 1
         seal = sum_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
         struct.pack_into("<I", data, begin + 5, seal & 0xFFFFFFFF)
     put_checksum(data)
