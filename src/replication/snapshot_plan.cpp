@@ -313,8 +313,9 @@ class Planner {
             ghosts_.settle(lane);
             return false;
         }
+        // Into the run, as if somebody else had been told it before: who was must not show.
         if (run_ != nullptr && item.type == ItemType::plain && item.references == 0 &&
-            !input_.fields.has_extrapolated()) {
+            input_.fields.layout(ghosts_.kind(lane)).extrapolated == 0) {
             *run_++ = {lane, item.body, PlainUpdate::no_item};
             plan_.bits += item.body.bits;
             plan_.items.pop_back();
