@@ -427,8 +427,8 @@ std::string difference(const Run& a, const Run& b) {
 
 TEST_CASE(
     "two-world: what a client may not see does not change one byte that it is sent (P14 P19)") {
-    // More by hand: PURVIEW_TWO_WORLD_SEEDS=10000, PURVIEW_TWO_WORLD_FROM=201. Less where sanitizers
-    // make it slow.
+    // More by hand: PURVIEW_TWO_WORLD_SEEDS=10000, PURVIEW_TWO_WORLD_FROM=201. Less where
+    // sanitizers make it slow.
 #ifdef PURVIEW_SANITIZED
     constexpr std::uint64_t usual = 40;
 #else
