@@ -22,8 +22,6 @@ float length_of(Vec3 v) noexcept {
     return std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
 }
 
-constexpr auto by_ghost = [](const auto& one, LocalId ghost) { return one.ghost < ghost; };
-
 }  // namespace
 
 PredictionData::PredictionData(ClientData& made_client, const PredictionDef& made_def)
@@ -41,11 +39,6 @@ bool PredictionData::is_ready() const noexcept {
 }
 
 // -- groups -------------------------------------------------------------------------------------
-
-const PredictionData::Order* PredictionData::find_order(LocalId ghost) const noexcept {
-    const auto found = std::lower_bound(orders_.begin(), orders_.end(), ghost, by_ghost);
-    return found != orders_.end() && found->ghost == ghost ? &*found : nullptr;
-}
 
 std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
     const auto [first, end] =
@@ -93,15 +86,14 @@ void PredictionData::know_groups() {
     if (revision_known_ == ghosts.revision() && !order_changed_) return;
     revision_known_ = ghosts.revision();
     order_changed_ = false;
-    for (Order& order : orders_)
-        order.is_off = order.is_off && ghosts.is_held(order.ghost);  // the next one is another
+    for (auto& [ghost, order] : orders_)
+        order.is_off = order.is_off && ghosts.is_held(ghost);  // the next one is another
     children_.clear();
     child_ids_.clear();
     ghosts.for_each_held([&](LocalId ghost) {
         const unsigned depth = ghosts.depth_of(ghost);
         if (depth == 0 || depth >= ClientGhosts::depth_max) return;
-        const Order* order = find_order(ghost);
-        children_.push_back({ghosts.parent(ghost), order != nullptr ? order->place : ~0U, ghost});
+        children_.push_back({ghosts.parent(ghost), order_of(ghost).place, ghost});
     });
     std::sort(children_.begin(), children_.end(), [](const Child& a, const Child& b) {
         return std::tie(a.parent, a.place, a.ghost) < std::tie(b.parent, b.place, b.ghost);
@@ -129,25 +121,13 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
 
 /// Of ghosts that are not here (yet) only what the newest correction says is kept.
 void PredictionData::learn_orders() {
-    const auto less = [](const Order& a, const Order& b) { return a.ghost < b.ghost; };
-    std::vector<Order> orders;
+    std::erase_if(orders_, [&](const auto& one) { return !client->ghosts->is_held(one.first); });
+    std::uint32_t place = 0;
     for (const CorrectedMember& member : correction_.members) {
-        const auto place = static_cast<std::uint32_t>(orders.size());
-        const Order* before = find_order(member.ghost);
-        order_changed_ |= before == nullptr || before->place != place;
-        orders.push_back({member.ghost, place, !member.is_in_input});
+        Order& order = orders_[member.ghost];
+        order_changed_ |= order.place != place;
+        order = {place++, !member.is_in_input};
     }
-    std::stable_sort(orders.begin(), orders.end(), less);
-    const auto told = orders.size();
-    for (const Order& order : orders_) {
-        const auto told_end = orders.begin() + static_cast<std::ptrdiff_t>(told);
-        if (client->ghosts->is_held(order.ghost) &&
-            !std::binary_search(orders.begin(), told_end, order, less))
-            orders.push_back(order);
-    }
-    std::inplace_merge(orders.begin(), orders.begin() + static_cast<std::ptrdiff_t>(told),
-                       orders.end(), less);
-    orders_ = std::move(orders);
 }
 
 void PredictionData::apply_correction() {

@@ -5,6 +5,7 @@
 // how far it shows its members from where they are.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "host/client_data.hpp"
@@ -62,7 +63,6 @@ class PredictionData {
 
     /// Of a member, as the server last had it.
     struct Order {
-        LocalId ghost = no_local_id;
         std::uint32_t place = ~0U;  ///< in the order of input
         bool is_off = false;        ///< takes no input now
     };
@@ -74,11 +74,11 @@ class PredictionData {
 
     void know_groups();
     void add_group(LocalId root, bool with_input);
-    const Order* find_order(LocalId ghost) const noexcept;
-    bool is_off(LocalId ghost) const noexcept {
-        const Order* order = find_order(ghost);
-        return order != nullptr && order->is_off;
+    Order order_of(LocalId ghost) const noexcept {
+        const auto found = orders_.find(ghost);
+        return found == orders_.end() ? Order{} : found->second;
     }
+    bool is_off(LocalId ghost) const noexcept { return order_of(ghost).is_off; }
     std::span<const LocalId> children_of(LocalId ghost) const noexcept;
     void take_corrections();
     void learn_orders();
@@ -96,9 +96,9 @@ class PredictionData {
     std::vector<Group> groups_;
     std::vector<Child> children_;     ///< by parent, place and ghost; scratch of know_groups
     std::vector<LocalId> child_ids_;  ///< the ghosts of children_
-    std::vector<Order> orders_;       ///< by ghost
-    std::vector<Part> parts_;         ///< for the next command
-    InputFrame next_;                 ///< scratch
+    std::map<LocalId, Order> orders_;
+    std::vector<Part> parts_;  ///< for the next command
+    InputFrame next_;          ///< scratch
     Correction correction_;
     std::vector<Glide> glides_;
     std::uint64_t heard_ = 0;

@@ -580,8 +580,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     out.stage = judge.judge(now, &out.nodes);
     out.held = now.held && out.stage == Stage::node;
     out.relevant = is_yes(out.stage);
-    if (out.stage == Stage::node && !def_.rules.nodes.empty() && def_.level != InterestLevel::none)
-        (void)most_generous(out.nodes, &out.settings);
+    out.settings.settings = settings(id, entity, &out.settings);
     if (is_mixed(unit)) {
         explain_mixed(o, entity, out);
         if (out.hidden_member != EntityId::none) return out;
@@ -618,7 +617,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     return out;
 }
 
-NodeSettings InterestData::settings(ObserverId id, EntityId entity) const {
+NodeSettings InterestData::settings(ObserverId id, EntityId entity, ExplainedSettings* by) const {
     NodeSettings best;
     if (!is_relevant(id, entity) || def_.rules.nodes.empty() || def_.level == InterestLevel::none) {
         return best;
@@ -630,13 +629,6 @@ NodeSettings InterestData::settings(ObserverId id, EntityId entity) const {
     // Below the full level everything is seen; how often is what nodes say all the same.
     now.facts.sees_everything = observers_[o].sees_everything;
     if (judge.judge(now, &nodes) != Stage::node) return best;
-    return most_generous(nodes);
-}
-
-/// Of nodes as they were judged; `by`, if asked for: which of them has each setting.
-NodeSettings InterestData::most_generous(std::span<const ExplainedNode> nodes,
-                                         ExplainedSettings* by) const {
-    NodeSettings best;
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!nodes[i].result || nodes[i].combine != StepOp::add) continue;
@@ -654,7 +646,6 @@ NodeSettings InterestData::most_generous(std::span<const ExplainedNode> nodes,
              by == nullptr ? nullptr : &by->leave_by);
         any = true;
     }
-    if (by != nullptr) by->settings = best;
     return best;
 }
 

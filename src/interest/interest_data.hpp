@@ -229,9 +229,9 @@ class InterestData {
     void measure_judged(std::uint32_t observer, std::span<float> strength,
                         StrengthRoom& room) const;
     Strengths changed_strengths(ObserverId observer);
-    NodeSettings settings(ObserverId observer, EntityId entity) const;
-    NodeSettings most_generous(std::span<const ExplainedNode> nodes,
-                               ExplainedSettings* by = nullptr) const;
+    /// `by`, if asked for: the names of the nodes that have each setting.
+    NodeSettings settings(ObserverId observer, EntityId entity,
+                          ExplainedSettings* by = nullptr) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
     Vec3 place_of(EntityId entity) const noexcept;

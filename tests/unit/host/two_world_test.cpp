@@ -33,7 +33,7 @@ constexpr std::uint8_t watched_team = 1;
 /// A row of huts, across the world every 20 m: whoever is in one is seen by nobody. And a wall with
 /// gaps between the halves of where the players are.
 bool is_in_hut(Vec3 at) {
-    return at.y - 20 * std::floor(at.y / 20) < 5;
+    return at.y - 20 * std::floor(at.y / 20) < 3;
 }
 class Huts final : public SightTest {
     void test(ObserverId, std::span<const SightQuery> queries,
@@ -209,7 +209,7 @@ class TwoWorldGame final : public Game {
         SplitMix& random = hidden_random_;
         if (how == Hidden::far) return {random.between(200, side_m), random.between(0, side_m), 0};
         Vec3 at = watched_place(random);
-        if (how == Hidden::in_hut) at.y = 20 * std::floor(at.y / 20) + random.between(0.1F, 4.9F);
+        if (how == Hidden::in_hut) at.y = 20 * std::floor(at.y / 20) + random.between(0.1F, 2.9F);
         return at;
     }
     void fill_hidden(World& world, const Shadow& shadow) {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "sim_counts.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace purview::test {
+
+namespace {
+using Count = unsigned long long;
+}
+
+SeenCounts& SeenCounts::operator+=(const SeenCounts& more) noexcept {
+    told += more.told;
+    untold += more.untold;
+    references += more.references;
+    extrapolated += more.extrapolated;
+    parts += more.parts;
+    wholes += more.wholes;
+    return *this;
+}
+
+HandCounts& HandCounts::operator+=(const HandCounts& more) noexcept {
+    allowed += more.allowed;
+    denied += more.denied;
+    hidden += more.hidden;
+    shown += more.shown;
+    owned += more.owned;
+    return *this;
+}
+
+SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
+    entities = std::min(entities, more.entities);
+    thorough_seeds += more.thorough_seeds;
+    client_ticks += more.client_ticks;
+    digests += more.digests;
+    sets += more.sets;
+    ghosts += more.ghosts;
+    places += more.places;
+    shared += more.shared;
+    by_bounds += more.by_bounds;
+    enters += more.enters;
+    leaves += more.leaves;
+    resumed += more.resumed;
+    kept += more.kept;
+    kept_by_nodes += more.kept_by_nodes;
+    paced_by_nodes += more.paced_by_nodes;
+    server_events += more.server_events;
+    seen += more.seen;
+    by_hand += more.by_hand;
+    mail += more.mail;
+    owner_changes += more.owner_changes;
+    owners_asked += more.owners_asked;
+    split_updates += more.split_updates;
+    blackouts += more.blackouts;
+    rejoins += more.rejoins;
+    address_changes += more.address_changes;
+    calls += more.calls;
+    budget_bound += more.budget_bound;
+    oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
+    rule_changes += more.rule_changes;
+    faults += more.faults;
+    return *this;
+}
+
+void print(const SimCounts& counts, std::uint64_t seeds) {
+    std::printf(
+        "  %llu client-ticks, %llu enters (%llu of them to a copy that was kept), %llu leaves "
+        "(of %llu the copy was kept); %llu server events in pairs\n",
+        Count{counts.client_ticks}, Count{counts.enters}, Count{counts.resumed},
+        Count{counts.leaves}, Count{counts.kept}, Count{counts.server_events});
+    std::printf(
+        "  checked: %llu digests, %llu relevant sets (of %llu seeds in every tick, of %llu in "
+        "every %uth), %llu ghosts against the world, %llu places at rest; %llu updates in shared "
+        "sections, %llu times a train that a client knew by its bounds alone\n",
+        Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
+        Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
+        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
+    const SeenCounts& seen = counts.seen;
+    std::printf(
+        "  looked at: %llu components for some only that were told, %llu that were not, %llu "
+        "references, %llu fields that went on without an update, %llu books in part and %llu "
+        "whole; %llu updates in pieces\n",
+        Count{seen.told}, Count{seen.untold}, Count{seen.references}, Count{seen.extrapolated},
+        Count{seen.parts}, Count{seen.wholes}, Count{counts.split_updates});
+    const HandCounts& hand = counts.by_hand;
+    std::printf(
+        "  by hand %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; %llu "
+        "other owners (%llu asked for), %llu enters as owned; nodes kept %llu copies and slowed "
+        "down %llu ghosts, summed over ticks\n",
+        Count{hand.allowed}, Count{hand.shown}, Count{hand.denied}, Count{hand.hidden},
+        Count{counts.owner_changes}, Count{counts.owners_asked}, Count{hand.owned},
+        Count{counts.kept_by_nodes}, Count{counts.paced_by_nodes});
+    const LedgerCounts& c = counts.calls;
+    std::printf(
+        "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
+        "%llu arrived, %llu sent again, %llu before their ghosts; %llu to the server\n",
+        Count{c.made}, Count{c.promised}, Count{c.held}, Count{c.culled}, Count{c.late},
+        Count{c.delivered}, Count{c.repeated}, Count{c.waited}, Count{c.to_server});
+    const MailCounts& mail = counts.mail;
+    std::printf("  of %llu messages %llu arrived, of %llu commands %llu\n",
+                Count{mail.messages_sent}, Count{mail.messages}, Count{mail.commands_given},
+                Count{mail.commands});
+    const FaultCounts& f = counts.faults;
+    std::printf(
+        "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
+        "%llu cut short\n",
+        Count{f.sent}, Count{f.lost}, Count{f.doubled}, Count{f.reordered}, Count{f.damaged},
+        Count{f.cut_short});
+    std::printf(
+        "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced, other rules %llu "
+        "times; the budget bound in %llu seeds, nothing waited longer than %u ticks\n",
+        Count{counts.blackouts}, Count{counts.address_changes}, Count{counts.rejoins},
+        Count{counts.rule_changes}, Count{counts.budget_bound}, counts.oldest_ticks);
+}
+
+std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {
+    const std::uint64_t client_ticks = ticks * clients;
+    const SeenCounts& seen = counts.seen;
+    const HandCounts& hand = counts.by_hand;
+    const LedgerCounts& c = counts.calls;
+    const MailCounts& mail = counts.mail;
+    const FaultCounts& f = counts.faults;
+    const struct {
+        const char* what;
+        std::uint64_t count, least;
+    } all[] = {
+        {"client-ticks", counts.client_ticks, client_ticks * 6 / 10},
+        {"digests", counts.digests, client_ticks / 4},
+        {"relevant sets", counts.sets, client_ticks / (2 * truth_every_usually)},
+        {"updates in shared sections", counts.shared, client_ticks / 4},
+        {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
+        {"enters", counts.enters, ticks},
+        {"leaves", counts.leaves, ticks},
+        {"copies that are kept", counts.kept, ticks},
+        {"copies that are resumed", counts.resumed, ticks},
+        {"server events", counts.server_events, 2 * ticks},
+        {"components told to some only", seen.told, ticks},
+        {"components not told to others", seen.untold, ticks},
+        {"references", seen.references, ticks / 4},
+        {"fields that go on without an update", seen.extrapolated, ticks / 4},
+        {"books in part", seen.parts, ticks / 100},
+        {"books as a whole", seen.wholes, ticks / 100},
+        {"updates in pieces", counts.split_updates, ticks / 10},
+        {"allowed pairs", hand.allowed, ticks / 100},
+        {"entities shown to all", hand.shown, ticks / 100},
+        {"denied pairs", hand.denied, ticks / 100},
+        {"hidden entities", hand.hidden, ticks / 100},
+        {"changes of owners by the game", counts.owner_changes - counts.owners_asked, ticks / 20},
+        {"changes of owners by command", counts.owners_asked, ticks / 20},
+        {"enters as owned", hand.owned, ticks / 100},
+        {"copies kept by nodes", counts.kept_by_nodes, ticks / 100},
+        {"ghosts told less often because of nodes", counts.paced_by_nodes, ticks},
+        {"calls promised", c.promised, ticks},
+        {"calls that arrived", c.delivered, ticks},
+        {"calls culled", c.culled, ticks},
+        {"calls to the server", c.to_server, ticks},
+        {"calls that were held", c.held, 1},
+        {"calls that were given up", c.late, 1},
+        {"calls sent again", c.repeated, 1},
+        {"calls that waited for ghosts", c.waited, 1},
+        {"messages", mail.messages, ticks / 4},
+        {"commands", mail.commands, ticks / 4},
+        {"datagrams lost", f.lost, 1},
+        {"datagrams doubled", f.doubled, 1},
+        {"datagrams out of order", f.reordered, 1},
+        {"datagrams damaged", f.damaged, 1},
+        {"datagrams cut short", f.cut_short, 1},
+        {"lines cut", counts.blackouts, 1},
+        {"new addresses", counts.address_changes, 1},
+        {"clients replaced", counts.rejoins, 1},
+        {"changes of rules", counts.rule_changes, 1},
+    };
+    for (const auto& [what, count, least] : all) {
+        if (count < least) return what;
+    }
+    return "";
+}
+
+}  // namespace purview::test

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a run of the simulator has seen, and whether that is enough for it to count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "faulty_network.hpp"
+#include "mail.hpp"
+#include "purview/ids.hpp"
+#include "rpc_ledger.hpp"
+
+namespace purview::test {
+
+constexpr std::uint32_t sim_tick_hz = 20;
+/// Less is not the world that this is about.
+constexpr std::uint32_t clients_min = 32;
+constexpr std::uint32_t entities_min = 2'000;
+constexpr std::uint32_t ticks_min = 60 * sim_tick_hz;  ///< of all seeds together
+/// Ticks from one comparison with the oracle to the next, but in thorough seeds: what is wrong in
+/// between is seen later.
+constexpr std::uint32_t truth_every_usually = 5;
+
+/// What was seen of some ghosts of each client in each tick, as a program sees them.
+struct SeenCounts {
+    std::uint64_t told = 0;  ///< components that are for some only, and he is told
+    std::uint64_t untold = 0;
+    std::uint64_t references = 0;    ///< that name a ghost
+    std::uint64_t extrapolated = 0;  ///< went on without an update
+    std::uint64_t parts = 0;         ///< books of which some pages are told
+    std::uint64_t wholes = 0;        ///< books of which all are
+
+    SeenCounts& operator+=(const SeenCounts& more) noexcept;
+};
+
+/// What marks by hand and owners came to: enters and leaves on the server that nothing else made.
+struct HandCounts {
+    std::uint64_t allowed = 0;
+    std::uint64_t denied = 0;
+    std::uint64_t hidden = 0;
+    std::uint64_t shown = 0;
+    std::uint64_t owned = 0;
+
+    HandCounts& operator+=(const HandCounts& more) noexcept;
+};
+
+struct SimCounts {
+    std::uint32_t entities = ~0U;      ///< at any time at least, in the running world
+    std::uint64_t thorough_seeds = 0;  ///< with the oracle in every tick
+    std::uint64_t client_ticks = 0;    ///< ticks of joined clients
+    std::uint64_t digests = 0;
+    std::uint64_t sets = 0;
+    std::uint64_t ghosts = 0;  ///< compared with the world as it is
+    std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
+    std::uint64_t shared = 0;  ///< updates told in shared sections
+    /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.
+    std::uint64_t by_bounds = 0;
+    std::uint64_t enters = 0;
+    std::uint64_t leaves = 0;
+    std::uint64_t resumed = 0;  ///< enters whose copy was still there
+    std::uint64_t kept = 0;     ///< leaves whose copy stays
+    /// Of these, where only a node can have said so.
+    std::uint64_t kept_by_nodes = 0;
+    std::uint64_t paced_by_nodes = 0;  ///< ghosts that are told less often because a node says so
+    std::uint64_t server_events = 0;   ///< enters and leaves on the server, paired
+    SeenCounts seen;
+    HandCounts by_hand;
+    MailCounts mail;
+    std::uint64_t owner_changes = 0;
+    std::uint64_t owners_asked = 0;  ///< of these, by a player's command
+    std::uint64_t split_updates = 0;
+    std::uint64_t blackouts = 0;
+    std::uint64_t rejoins = 0;
+    std::uint64_t address_changes = 0;
+    LedgerCounts calls;
+    std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
+    Tick oldest_ticks = 0;           ///< that anything waited
+    std::uint64_t rule_changes = 0;
+    FaultCounts faults;
+
+    SimCounts& operator+=(const SimCounts& more) noexcept;
+};
+
+/// A few lines for people.
+void print(const SimCounts& counts, std::uint64_t seeds);
+/// Of what a run that counts must have seen, for so many ticks in all: the first that is too
+/// little; empty: nothing.
+std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients);
+
+}  // namespace purview::test

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "link/handshake.hpp"
+#include "replay_sim.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t blackout_ticks = 2 * sim_tick_hz;
+constexpr std::uint32_t strangers_every = 5 * sim_tick_hz;
+
+std::uint32_t truth_every_ticks(std::uint64_t seed) {
+    return seed % 8 == 1 ? 1 : truth_every_usually;
+}
+
+}  // namespace
+
+Simulation::Simulation(const SimDef& def)
+    : def_(def),
+      random_(mix64(def.seed)),
+      budget_bytes_(budget_of(def.seed)),
+      world_(def.seed, draw_faults(), budget_bytes_, sim_scale, truth_every_ticks(def.seed)) {
+    for (std::uint32_t i = 0; i < def_.clients; ++i) add_client();
+    switch_all_on(world_);
+    counts.thorough_seeds = truth_every_ticks(def.seed) == 1 ? 1 : 0;
+    if (!def_.record_path.empty()) start_recording();
+}
+
+void Simulation::run() {
+    for (tick_ = 0; tick_ < def_.ticks && trouble.empty(); ++tick_) {
+        disturb();
+        step();
+    }
+    settle();
+    if (writer_ != nullptr && !writer_->finish()) fail("the recording could not be written");
+    counts.digests += world_.proof->counters().digests_checked;
+    counts.sets += world_.proof->counters().truth_checked;
+    counts.ghosts += world_.proof->counters().ghosts_checked;
+    counts.shared += world_.proof->counters().shared_items;
+    counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
+    for (auto& client : world_.clients) count_client(*client);
+    counts.calls += world_.ledger->counts();
+    counts.rule_changes += world_.game.rule_changes;
+    counts.mail += world_.mail->counts();
+    counts.owner_changes += world_.game.owner_changes;
+    counts.owners_asked += world_.game.owners_asked;
+    counts.split_updates += world_.server->stats().split_updates;
+    counts.server_events += pairs_.count();
+}
+
+Faults Simulation::draw_faults() {
+    Faults faults;
+    faults.loss = random_.between(0, 0.1F);
+    faults.duplicate = random_.between(0, 0.05F);
+    faults.corrupt = random_.between(0, 0.02F);
+    faults.burst = random_.between(0, 0.005F);
+    faults.delay_us = 10'000 + random_.below(90'000);
+    faults.jitter_us = random_.below(80'000);
+    return faults;
+}
+
+void Simulation::count_client(const SmallClient& client) {
+    counts.calls.waited += client.client.stats().calls_waited;
+    counts.faults += client.up->counts;
+    counts.faults += client.down->counts;
+}
+
+void Simulation::start_recording() {
+    recording_.open(def_.record_path, std::ios::binary | std::ios::trunc);
+    if (!recording_) fail(def_.record_path + " cannot be written");
+    writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
+    world_.border->record_to(writer_.get(), 1);
+}
+
+void Simulation::disturb() {
+    for (auto& [client, until] : dark_) {
+        if (until != tick_) continue;
+        client->up->blackout = client->down->blackout = false;
+    }
+    std::erase_if(dark_, [&](const auto& entry) { return entry.second <= tick_; });
+    if (random_.chance(0.02F)) {
+        SmallClient& client = any_client();
+        client.up->blackout = client.down->blackout = true;
+        dark_.emplace_back(&client, tick_ + blackout_ticks);
+        ++counts.blackouts;
+    }
+    if (random_.chance(0.02F)) {
+        world_.change_address(any_client());
+        ++counts.address_changes;
+    }
+    if (random_.chance(0.02F)) {
+        const std::size_t at = random_.below(static_cast<std::uint32_t>(world_.clients.size()));
+        SmallClient* gone = world_.clients[at].get();
+        std::erase_if(dark_, [&](const auto& entry) { return entry.first == gone; });
+        held_.erase(gone);
+        watched_.erase(gone);
+        count_client(*gone);
+        world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
+        add_client();
+        ++counts.rejoins;
+    }
+}
+
+SmallClient& Simulation::any_client() {
+    return *world_.clients[random_.below(static_cast<std::uint32_t>(world_.clients.size()))];
+}
+
+void Simulation::step() {
+    if (tick_ % strangers_every == 0) ask_as_stranger();
+    world_.step();
+    if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
+    if (!world_.ledger->trouble().empty()) fail(world_.ledger->trouble());
+    if (!world_.mail->trouble().empty()) fail(world_.mail->trouble());
+    check_server_events();
+    const RpcCounters& calls = world_.server->rpc_counters();
+    if (calls.refused_ghost + calls.refused_caller > 0)
+        fail("a call of an honest client was refused");
+    if (world_.largest_tick_bytes > budget_bytes_) {
+        fail("a client was sent " + std::to_string(world_.largest_tick_bytes) + " of " +
+             std::to_string(budget_bytes_) + " bytes in one tick");
+    }
+    for (auto& client : world_.clients) check_client(*client);
+    check_waiting();
+    count_by_bounds();
+}
+
+void Simulation::ask_as_stranger() {
+    Address from;
+    from.carrier = Address::Carrier::memory;
+    from.host[0] = 200;
+    from.port = 1;
+    std::array<std::byte, hello_bytes> hello{};
+    (void)write(Hello{protocol_version + 1, 0, 1 + tick_}, hello);
+    world_.border->receive(hello, from, world_.now);
+}
+
+void Simulation::fail(const std::string& what) {
+    if (trouble.empty()) {
+        trouble =
+            "seed " + std::to_string(def_.seed) + ", tick " + std::to_string(tick_) + ": " + what;
+    }
+}
+
+}  // namespace purview::test

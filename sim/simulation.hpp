@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// One seed of the simulator: a server, its clients and what happens to them and to the lines
+// between them. In three files: what happens (simulation.cpp), what is checked in every tick
+// (simulation_checks.cpp), and what must hold when all has come to rest (simulation_rest.cpp).
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "event_pairs.hpp"
+#include "sim_counts.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+struct SimDef {
+    std::uint64_t seed = 1;
+    std::uint32_t ticks = 0;
+    std::uint32_t clients = 40;
+    std::string record_path;  ///< empty: nothing is recorded
+};
+
+/// Everything about it is drawn from the seed.
+class Simulation {
+  public:
+    explicit Simulation(const SimDef& def);
+
+    void run();
+
+    std::string trouble;  ///< empty: all held
+    SimCounts counts;
+    std::uint64_t hash = 0;  ///< of everything that every client held in every tick
+
+  private:
+    struct Waiting {
+        Tick oldest_ticks = 0;  ///< of all but books
+        std::uint32_t books = 0;
+    };
+    struct Most {
+        std::uint32_t relevant = 0;
+        std::uint32_t books = 0;  ///< of these and of those that leave
+    };
+    /// A ghost with an extrapolated field.
+    struct Watched {
+        GhostId ghost = no_ghost;
+        Tick updated = 0;
+        Tick newest = 0;
+        double heading = 0;
+    };
+
+    // -- what happens: simulation.cpp ------------------------------------------------------------
+    Faults draw_faults();
+    void add_client() { world_.add_client(random_.chance(0.8F) ? Role::player : Role::spectator); }
+    SmallClient& any_client();
+    void count_client(const SmallClient& client);
+    void start_recording();
+    /// Lines that are cut for two seconds, new addresses, clients that go and others that come.
+    void disturb();
+    void step();
+    /// Somebody of another version: he is told so.
+    void ask_as_stranger();
+    void fail(const std::string& what);
+
+    // -- in every tick: simulation_checks.cpp ----------------------------------------------------
+    /// Whoever is told of them is told in pairs, of what is relevant, until he is gone.
+    void check_server_events();
+    void count_by_hand(const ServerEvent& event);
+    /// He owns some of the train, or it is shown to him by hand.
+    bool is_shown_otherwise(EntityId wagon, ObserverId observer);
+    /// Nothing else shows a wagon to somebody who is not near: it has no team.
+    void count_by_bounds();
+    /// A book of many pieces takes as many round trips, and is seen to at rest.
+    Waiting waiting_of(ObserverId observer);
+    /// docs/budget.md: nothing waits longer than what is derived there.
+    void check_waiting();
+    void check_client(SmallClient& c);
+    /// At some of its ghosts, others in each tick.
+    void look_at(SmallClient& c);
+
+    // -- at the end: simulation_rest.cpp ---------------------------------------------------------
+    void settle();
+    std::string what_is_missing();
+    /// Of the pages of its books, whatever is not the world's.
+    std::string wrong_page(const SmallClient& client, ObserverId observer);
+    /// Of the places of its ghosts, however they are told: as seen from a parent that turns, too.
+    double largest_error(const SmallClient& client, ObserverId observer);
+
+    SimDef def_;
+    SplitMix random_;
+    std::uint32_t budget_bytes_;
+    SmallWorld world_;
+    std::ofstream recording_;
+    std::unique_ptr<record::Writer> writer_;
+    std::uint32_t tick_ = 0;
+    std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
+    std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
+    std::vector<SessionStats> sessions_;                        ///< scratch
+    std::map<ObserverId, Most> most_;
+    EventPairs pairs_;                         ///< of the server
+    std::map<SmallClient*, Watched> watched_;  ///< in the last tick
+};
+
+}  // namespace purview::test

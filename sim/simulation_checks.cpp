@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What is checked in every tick, and counted: without what it is about, a check says nothing.
+#include <algorithm>
+#include <cmath>
+
+#include "host/server_data.hpp"
+#include "simulation.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t ghosts_looked_at = 4;  ///< of each client in each tick
+
+}  // namespace
+
+void Simulation::check_server_events() {
+    Server& server = *world_.server;
+    for (const ServerEvent& event : server.events()) {
+        if (const std::string wrong = pairs_.take(event); !wrong.empty()) fail(wrong);
+        count_by_hand(event);
+    }
+    pairs_.for_each_observer([&](ObserverId observer) {
+        if (server.data().find_session(observer) == nullptr)
+            fail("something is still open of observer " + std::to_string(index_of(observer)));
+    });
+    for (const auto& session : server.data().sessions) {
+        if (session->state != Session::State::joined) continue;
+        if (pairs_.held(session->observer) != server.interest().relevant_count(session->observer)) {
+            fail("server events and the relevant set differ of observer " +
+                 std::to_string(index_of(session->observer)));
+        }
+    }
+    counts.entities = std::min(counts.entities, server.stats().entities);
+}
+
+void Simulation::count_by_hand(const ServerEvent& event) {
+    const auto is_marked = [&](Mark::What what, ObserverId observer) {
+        return world_.game.is_marked({what, observer, event.entity});
+    };
+    HandCounts& hand = counts.by_hand;
+    if (event.is_enter() && event.reason == Reason::owned) ++hand.owned;
+    if (event.is_enter() && event.reason == Reason::forced) {
+        hand.allowed += is_marked(Mark::What::allow, event.observer) ? 1 : 0;
+        hand.shown += is_marked(Mark::What::show, ObserverId::none) ? 1 : 0;
+    }
+    if (event.is_leave() && event.reason == Reason::hidden) {
+        hand.denied += is_marked(Mark::What::deny, event.observer) ? 1 : 0;
+        hand.hidden += is_marked(Mark::What::hide, ObserverId::none) ? 1 : 0;
+    }
+}
+
+bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer) {
+    const World& world = world_.server->world();
+    bool is_shown = false;
+    world.data().for_each_in_group(index_of(wagon), [&](EntityId member) {
+        is_shown |= world.owner_of(member) == observer ||
+                    world_.game.is_marked({Mark::What::allow, observer, member}) ||
+                    world_.game.is_marked({Mark::What::show, ObserverId::none, member});
+    });
+    return is_shown;
+}
+
+void Simulation::count_by_bounds() {
+    Server& server = *world_.server;
+    float reach_m = 0;
+    for (const NodeDesc& node : server.rules().nodes) {
+        for (const StepDesc& step : node.steps) {
+            if (step.kernel.type == KernelType::distance)
+                reach_m = std::max(reach_m, step.kernel.leave_m);
+        }
+    }
+    for (const SessionStats& session : sessions_) {
+        const check::TruthObserver observer = world_.game.describe(session.observer);
+        for (const EntityId wagon : world_.game.wagons()) {
+            if (!server.interest().is_relevant(session.observer, wagon)) continue;
+            const Vec3 root = server.world().place_of(wagon);
+            const auto is_near = [&](Vec3 from) {
+                return std::hypot(root.x - from.x, root.y - from.y) <= reach_m;
+            };
+            const bool is_by_place =
+                (observer.main != EntityId::none &&
+                 is_near(server.world().place_of(observer.main))) ||
+                std::any_of(observer.areas.begin(), observer.areas.end(),
+                            [&](const auto& one) { return is_near(one.area.centre); });
+            const bool is_by_bounds = !is_by_place && !is_shown_otherwise(wagon, session.observer);
+            counts.by_bounds += is_by_bounds ? 1 : 0;
+        }
+    }
+}
+
+Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
+    const GhostTable& ghosts = world_.server->data().find_session(observer)->ghosts;
+    const Tick now = world_.server->current_tick();
+    Waiting waiting;
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        const bool is_live = ghosts.is_live(lane);
+        const bool is_pending =
+            (ghosts.pending()[lane / bits_per_word] >> (lane % bits_per_word) & 1U) != 0;
+        if (!is_live && !is_pending) continue;
+        const KindDef& kind = world_.schema.schema.kinds()[index_of(ghosts.kind(lane))];
+        const bool is_book = ghosts.kind(lane) == world_.schema.book;
+        waiting.books += is_book ? 1 : 0;
+        counts.paced_by_nodes +=
+            is_live && kind.rates.empty() && ghosts.pace(lane).every_ticks > 1 ? 1 : 0;
+        if (!is_pending || is_book) continue;
+        const Tick since = ghosts.pending_since(lane);
+        if (since < now) waiting.oldest_ticks = std::max(waiting.oldest_ticks, now - since);
+    }
+    return waiting;
+}
+
+void Simulation::check_waiting() {
+    // Largest to smallest weight: of kinds and of nodes, of strengths, of what rests.
+    constexpr double urgencies = 4 * 2, strengths = 4, rest = 2;
+    constexpr double item_bits = 510;  // an animal with all there is
+    constexpr double slowest_rate = 4;
+    sessions_.clear();
+    world_.server->sessions(sessions_);
+    for (const SessionStats& session : sessions_) {
+        // Whoever has gone without a word answers nothing: more than so much is not sent to
+        // him.
+        const bool is_there =
+            std::any_of(world_.clients.begin(), world_.clients.end(),
+                        [&](const auto& client) { return client->address == session.address; });
+        if (!is_there) continue;
+        const Waiting waiting = waiting_of(session.observer);
+        counts.oldest_ticks = std::max(counts.oldest_ticks, waiting.oldest_ticks);
+        Most& most = most_[session.observer];
+        most.relevant = std::max(most.relevant, session.relevant);
+        most.books = std::max(most.books, waiting.books);
+        // The room of a tick that items can count on: less headers, and one item at the end.
+        // Shared sections take a third of the budget at most, and of one datagram.
+        const double sections = std::min(budget_bytes_ * 8 / 3.0, 1'200 * 6.0);
+        const double room = (budget_bytes_ - 64.0 - 30) * 8 - item_bits - sections;
+        const double book_bits = std::min(budget_bytes_, 1'200U) * 8.0;  // as much as fits
+        const double all_bits = most.relevant * item_bits + most.books * book_bits;
+        const double round = std::ceil(2.0 * all_bits / room);  // as many may leave
+        const double bound = round * (1 + urgencies * strengths * rest) + slowest_rate;
+        if (waiting.oldest_ticks > bound)
+            fail("something has waited for " + std::to_string(waiting.oldest_ticks) + " ticks");
+    }
+}
+
+void Simulation::check_client(SmallClient& c) {
+    std::set<GhostId>& held = held_[&c];
+    for (const ClientEvent& event : c.client.events()) {
+        if (event.copy == CopyChange::resumed) ++counts.resumed;
+        if (event.copy == CopyChange::kept) {
+            const KindDef& kind = world_.schema.schema.kinds()[index_of(event.kind)];
+            ++counts.kept;
+            counts.kept_by_nodes += kind.leave == LeavePolicy::despawn ? 1 : 0;
+        }
+        if (event.copy == CopyChange::dropped) continue;
+        const bool is_new =
+            event.is_enter() ? held.insert(event.ghost).second : held.erase(event.ghost) != 0;
+        if (!is_new) fail("a ghost entered or left twice");
+        (event.is_enter() ? counts.enters : counts.leaves) += 1;
+    }
+    c.client.clear_events();
+    if (held.size() != c.client.ghost_count()) fail("events and ghosts of a client differ");
+    if (c.client.stats().order_violations != 0) fail("a child came before its parent");
+    if (c.client.state() != ClientState::joined) return;
+    ++counts.client_ticks;
+    look_at(c);
+    hash = mix64(hash ^ c.client.digest());
+}
+
+void Simulation::look_at(SmallClient& c) {
+    const Client& client = c.client;
+    const SmallSchema& small = world_.schema;
+    SeenCounts& seen = counts.seen;
+    const std::size_t heading = small.schema.find_field(small.course.id, "heading");
+    Watched& watched = watched_[&c];
+    if (watched.ghost != no_ghost && client.is_held(watched.ghost) &&
+        client.updated_of(watched.ghost) == watched.updated &&
+        client.newest_tick() > watched.newest &&
+        client.value_of(watched.ghost, small.course.id, heading) != watched.heading)
+        ++seen.extrapolated;
+    watched.ghost = no_ghost;
+    for (std::uint32_t i = 0; i < ghosts_looked_at && client.ghost_end() > 0; ++i) {
+        const auto ghost =
+            static_cast<GhostId>(mix64(std::uint64_t{tick_} << 8 | i) % client.ghost_end());
+        if (!client.is_held(ghost)) continue;
+        const KindId kind = client.kind_of(ghost);
+        bool has_all_pages = true;
+        for (const ComponentId component : small.schema.kinds()[index_of(kind)].components) {
+            const ComponentDef& def = small.schema.components()[index_of(component)];
+            const bool is_told = client.is_told(ghost, component);
+            if (def.audience.type == AudienceType::in_turn) {
+                has_all_pages = has_all_pages && is_told;
+            } else if (def.audience.type != AudienceType::everyone) {
+                ++(is_told ? seen.told : seen.untold);
+            }
+            for (std::size_t f = 0; f < def.fields.size(); ++f) {
+                if (def.fields[f].type == FieldType::reference && is_told)
+                    seen.references += client.reference_of(ghost, component, f) != no_ghost;
+            }
+        }
+        if (kind == small.book) ++(has_all_pages ? seen.wholes : seen.parts);
+        if (kind == small.animal || kind == small.wagon) {
+            watched = {ghost, client.updated_of(ghost), client.newest_tick(),
+                       client.value_of(ghost, small.course.id, heading)};
+        }
+    }
+}
+
+}  // namespace purview::test
