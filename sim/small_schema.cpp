@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What there is in the small world, who is told which part of it, and by which rules.
+#include <algorithm>
+#include <cstdlib>
+
+#include "small_game.hpp"
+
+namespace purview::test {
+
+Component<Place> add_place(Schema& schema, double min_m, double max_m) {
+    const Component<Place> place = schema.component<Place>("place");
+    FieldDef x{"x", FieldType::quantised, 0, 4, true, min_m, max_m, 0.01, 0};
+    FieldDef y = x;
+    y.name = "y";
+    y.offset_bytes = 4;
+    schema.add_field(place.id, x);
+    schema.add_field(place.id, y);
+    schema.set_place(place.id);
+    return place;
+}
+
+SmallSchema::SmallSchema(bool has_books) {
+    place = add_place(schema, -SmallGame::beside_m, SmallGame::side_m + SmallGame::beside_m);
+    body = schema.component<Body>("body")
+               .integer("team", &Body::team, 0, 8)
+               .boolean("cloaked", &Body::cloaked)
+               .integer("hp", &Body::hp, 0, 999)
+               .quantised("facing", &Body::facing, {-4, 4, 0.05})
+               .integer("tag", &Body::tag, 0, (1 << 20) - 1);
+    tag_field = schema.find_field(body.id, "tag");
+    mind = schema.component<Mind>("mind")
+               .text("name", &Mind::name)
+               .reference("target", &Mind::target)
+               .rotation("head", &Mind::head)
+               .ranged("effort", &Mind::effort, -10, 10);
+    pack = schema.component<Pack>("pack").integer("ammo", &Pack::ammo, 0, 500);
+    orders = schema.component<Orders>("orders")
+                 .integer("order", &Orders::order, 0, 20)
+                 .reference("escort", &Orders::escort);
+    rumour = schema.component<Rumour>("rumour").integer("mood", &Rumour::mood, 0, 9);
+    scent = schema.component<Scent>("scent").real("strength", &Scent::strength);
+    course = schema.component<Course>("course")
+                 .quantised("heading", &Course::heading, {-50, 50, 0.01})
+                 .integer("cargo", &Course::cargo, -3000, 70'000)
+                 .extrapolated()
+                 .integer("gear", &Course::gear, 0, 5);
+    audience->body = body;
+    player = schema.kind("player", {place.id, body.id, pack.id, orders.id, rumour.id}, 4);
+    animal = schema.kind("animal", {place.id, body.id, mind.id, scent.id, course.id});
+    tree = schema.kind("tree", {place.id});
+    wagon = schema.kind("wagon", {place.id, body.id, course.id});
+    crate = schema.kind("crate", {place.id});
+    sheep = schema.kind("sheep", {place.id, body.id});
+    goat = schema.kind("goat", {place.id, body.id});
+    schema.edit_kind(crate).relative_place = true;
+    schema.set_orientation(wagon, course.id, "heading", {40, TurnAxis::z});
+    schema.edit_kind(wagon).leave = LeavePolicy::stale;
+    schema.edit_kind(wagon).linger_ticks = 100;
+    schema.edit_kind(animal).leave = LeavePolicy::freeze;
+    schema.edit_kind(animal).linger_ticks = 30;
+    schema.edit_kind(tree).leave = LeavePolicy::deactivate;
+    schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
+    cloaked = schema.flag("cloaked", body.id, "cloaked");
+    team = schema.key("team", body.id, "team");
+    schema.audience(pack.id, {AudienceType::owner});
+    schema.audience(orders.id, {AudienceType::same_key, team, nullptr, true});
+    schema.audience(rumour.id, {AudienceType::others});
+    schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
+    declare_calls();
+    if (has_books) declare_books();
+    if (schema.status() != Status::ok) std::abort();
+}
+
+/// With parts for its owner and for all others beside those that wait for their turn.
+void SmallSchema::declare_books() {
+    std::vector<ComponentId> parts{place.id, body.id, pack.id, rumour.id};
+    for (std::size_t i = 0; i < pages_of_book; ++i) {
+        const Component<Page> page = schema.component<Page>("page" + std::to_string(i))
+                                         .text("left", &Page::left)
+                                         .text("right", &Page::right);
+        schema.audience(page.id, {AudienceType::in_turn});
+        pages.push_back(page);
+        parts.push_back(page.id);
+    }
+    book = schema.kind("book", parts);
+}
+
+void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
+                           std::span<std::uint8_t> told) const {
+    if (server == nullptr) return std::fill(told.begin(), told.end(), std::uint8_t{1});
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        const Body* its = server->data().world.get(entities[i], body);
+        const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
+        told[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
+    }
+}
+
+void SmallSchema::declare_calls() {
+    const auto declare = [this](const std::string& name, const RpcDesc& desc) -> Rpc<Ping> {
+        return schema.rpc<Ping>(name, desc)
+            .integer("tag", &Ping::tag, 0, (1 << 20) - 1)
+            .integer("number", &Ping::number, 0, 0xffffffff);
+    };
+    for (const auto delivery : {RpcDelivery::unreliable, RpcDelivery::reliable_unordered,
+                                RpcDelivery::reliable_ordered}) {
+        const std::string how = std::to_string(static_cast<unsigned>(delivery));
+        RpcDesc desc;
+        desc.delivery = delivery;
+        for (const auto policy : {RpcPolicy::cull, RpcPolicy::hold, RpcPolicy::force}) {
+            desc.policy = policy;
+            desc.hold_ticks = policy == RpcPolicy::hold ? hold_ticks : 0;
+            pings.push_back(
+                declare("ping" + how + std::to_string(static_cast<unsigned>(policy)), desc));
+        }
+        desc.policy = RpcPolicy::cull;
+        desc.hold_ticks = 0;
+        desc.target = RpcTarget::place;
+        booms.push_back(declare("boom" + how, desc));
+        desc.target = RpcTarget::nobody;
+        news.push_back(declare("news" + how, desc));
+        desc.direction = RpcDirection::to_server;
+        desc.callers = RpcCallers::players;
+        shouts.push_back(declare("shout" + how, desc));
+        desc.target = RpcTarget::entity;
+        desc.callers = RpcCallers::anybody;
+        uses.push_back(declare("use" + how, desc));
+    }
+    steer = declare("steer", {RpcDirection::to_server, RpcTarget::entity, RpcDelivery::unreliable,
+                              RpcPolicy::cull, 0, RpcCallers::owner});
+}
+
+InterestRules small_rules(const SmallSchema& schema) {
+    InterestRules rules;
+    rules.bounds_max = {SmallGame::side_m, SmallGame::side_m, 0};
+    rules.entities_expected = 500;
+    rules.group_bounds_max_m = 60;  // some wagons have crates further away
+    NodeDesc node;
+    node.name = "near or team, not cloaked";
+    node.type = NodeType::grid;
+    node.steps = {add(within(40, 44)), add(same(schema.team)), subtract(flagged(schema.cloaked))};
+    rules.nodes.push_back(node);
+    return rules;
+}
+
+InterestRules shared_rules(const SmallSchema& schema) {
+    InterestRules rules = small_rules(schema);
+    for (const NodeMode mode : {NodeMode::read_many, NodeMode::update_many}) {
+        NodeDesc node;
+        node.name = mode == NodeMode::read_many ? "sheep" : "goats";
+        node.type = NodeType::grid;
+        node.members = NodeMembers::bound;
+        node.mode = mode;
+        node.steps = {add(neighbourhood({30, 25, 0, 1})), subtract(flagged(schema.cloaked))};
+        rules.nodes.push_back(node);
+    }
+    return rules;
+}
+
+std::vector<KindInterest> small_kinds(const SmallSchema& schema) {
+    std::vector<KindInterest> kinds(schema.schema.kinds().size());
+    kinds[index_of(schema.wagon)].by_bounds = true;
+    return kinds;
+}
+
+std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
+    std::vector<KindInterest> kinds = small_kinds(schema);
+    kinds[index_of(schema.sheep)].nodes = {NodeId{1}};
+    kinds[index_of(schema.goat)].nodes = {NodeId{2}};
+    return kinds;
+}
+
+namespace {
+
+void set_books(std::vector<KindInterest>& kinds, const SmallSchema& schema, std::uint32_t node) {
+    kinds[index_of(schema.book)].nodes = {NodeId{static_cast<std::uint16_t>(node)}};
+}
+
+/// Behind those of the herds, if there are any.
+std::uint32_t node_of_books(const SmallScale& scale) {
+    return scale.herd > 0 ? 3 : 1;
+}
+
+}  // namespace
+
+InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale) {
+    InterestRules rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
+    if (scale.books > 0) {
+        NodeDesc& books = rules.nodes.emplace_back();
+        books.name = "books";
+        books.type = NodeType::grid;
+        books.steps = {add(within(20, 24))};
+        books.members = NodeMembers::bound;
+        if (scale.node_settings) books.settings = {3, 2, LeavePolicy::freeze};
+    }
+    if (scale.node_settings) {
+        rules.nodes[0].settings.every_ticks = 2;
+        NodeDesc& at_hand = rules.nodes.emplace_back();
+        at_hand.name = "at hand, not cloaked";
+        at_hand.type = NodeType::grid;
+        at_hand.steps = {add(within(12, 15)), subtract(flagged(schema.cloaked))};
+        at_hand.members = NodeMembers::unbound;
+        at_hand.settings = {1, 2, LeavePolicy::stale};
+    }
+    return rules;
+}
+
+std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale) {
+    std::vector<KindInterest> kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
+    if (scale.books > 0) set_books(kinds, schema, node_of_books(scale));
+    return kinds;
+}
+
+void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
+              std::span<std::byte, 16> out) {
+    const std::uint64_t a = hash_bytes(data, hash_bytes(key, 1));
+    const std::uint64_t b = hash_bytes(data, hash_bytes(key, 2));
+    std::memcpy(out.data(), &a, 8);
+    std::memcpy(out.data() + 8, &b, 8);
+}
+
+}  // namespace purview::test

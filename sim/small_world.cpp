@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Its server and its clients, on one clock.
+#include <algorithm>
+#include <cstdlib>
+
+#include "small_game.hpp"
+
+namespace purview::test {
+
+SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t budget_bytes,
+                       SmallScale scale, std::uint32_t truth_every_ticks)
+    : schema(scale.books > 0),
+      game(schema, seed, scale),
+      faults(network_faults),
+      random_(seed + 1),
+      command_random_(seed + 2) {
+    def.schema = &schema.schema;
+    def.rules = rules_of(schema, scale);
+    def.kinds = kinds_of(schema, scale);
+    def.world_name = "small";
+    def.budget_bytes_per_tick = budget_bytes;
+    def.mac = &test_mac;
+    def.secret[0] = std::byte{42};
+    auto made = Server::create(def, game);
+    if (!made) std::abort();
+    server = std::make_unique<Server>(std::move(made).value());
+    schema.audience->server = server.get();
+    game.populate(server->world());
+    border = std::make_unique<record::Border>(*server);
+    proof = std::make_unique<Proof>(
+        *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks,
+        [this](check::TruthEntity& entity) { game.describe_entity(entity); });
+}
+
+Address SmallWorld::next_address() {
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.host[0] = static_cast<std::uint8_t>(addresses_ & 0xff);
+    address.host[1] = static_cast<std::uint8_t>(addresses_ >> 8);
+    address.port = ++addresses_;
+    return address;
+}
+
+void SmallWorld::change_address(SmallClient& client) {
+    client.address = next_address();
+}
+
+SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
+    ClientDef client_def;
+    client_def.nonce = random_.next();
+    client_def.role = role;
+    client_def.name = "someone";
+    client_def.digest_every = 1;
+    client_def.schema_hash = schema_hash;
+    auto client = std::make_unique<SmallClient>(client_def);
+    client->up = std::make_unique<FaultyNetwork>(random_.next(), faults);
+    client->down = std::make_unique<FaultyNetwork>(random_.next(), faults);
+    client->address = next_address();
+    clients.push_back(std::move(client));
+    return *clients.back();
+}
+
+void SmallWorld::step() {
+    const Micros tick_us = 1'000'000 / def.tick_hz;
+    now += tick_us;
+    std::vector<std::byte> bytes;
+    for (auto& c : clients) {
+        if (ledger != nullptr) call_server(*c);
+        if (mail != nullptr) command_server(*c);
+        c->client.tick(now);
+        std::span<const std::byte> out;
+        while (c->client.next_datagram(out)) c->up->send(out, now);
+        while (c->up->receive(bytes, now)) border->receive(bytes, c->address, now);
+    }
+    border->tick(now);
+    proof->check_tick();
+    if (ledger != nullptr) ledger->check_tick();
+    OutgoingDatagram out;
+    std::map<std::uint16_t, std::uint64_t> sizes;
+    while (border->next_datagram(out)) {
+        for (auto& c : clients) {
+            if (!(c->address == out.to)) continue;
+            c->down->send(out.bytes, now);
+            if (out.bytes[0] == std::byte{6}) sizes[c->address.port] += out.bytes.size();
+        }
+    }
+    for (const auto& [port, size] : sizes) largest_tick_bytes = std::max(largest_tick_bytes, size);
+    for (auto& c : clients) {
+        while (c->down->receive(bytes, now)) c->client.receive(bytes, now);
+        std::span<const std::byte> message;
+        while (mail != nullptr && c->client.next_message(message))
+            mail->message_arrived(c->nonce, message);
+    }
+    if (ledger == nullptr) return;
+    find_observers();
+    for (auto& c : clients) ledger->take(c->client, c->observer, schema.body.id, schema.tag_field);
+}
+
+void SmallWorld::find_observers() {
+    for (const auto& session : server->data().sessions) {
+        for (auto& c : clients) {
+            if (c->nonce == session->nonce) c->observer = session->observer;
+        }
+    }
+}
+
+void SmallWorld::make_calls(std::uint32_t per_tick) {
+    call_random_ = SplitMix(mix64(def.budget_bytes_per_tick + per_tick));
+    ledger = std::make_unique<RpcLedger>(
+        *server, proof.get(), [this](ObserverId observer, EntityId entity) {
+            return game.is_denied(server->world(), observer, entity);
+        });
+    game.ledger = ledger.get();
+    game.calls_per_tick = per_tick;
+    know_clients();
+}
+
+void SmallWorld::send_mail() {
+    mail = std::make_unique<Mail>();
+    game.mail = mail.get();
+    know_clients();
+}
+
+void SmallWorld::know_clients() {
+    game.client_of = [this](ObserverId observer) {
+        const Session* session = server->data().find_session(observer);
+        return session == nullptr ? 0 : session->nonce;
+    };
+}
+
+void SmallWorld::command_server(SmallClient& c) {
+    if (game.frozen || c.client.state() != ClientState::joined || !command_random_.chance(0.1F))
+        return;
+    if (c.client.send_command(mail->next_command(c.nonce)) == Status::ok)
+        mail->command_given(c.nonce);
+}
+
+void SmallWorld::call_server(SmallClient& c) {
+    if (game.frozen || c.client.state() != ClientState::joined) return;
+    const auto any = [&](const auto& list) {
+        return list[call_random_.below(static_cast<std::uint32_t>(list.size()))];
+    };
+    Rpc<Ping> rpc = schema.steer;
+    GhostId ghost = no_ghost;
+    const std::uint32_t what = call_random_.below(6);
+    if (what > 2) return;
+    if (what == 0) rpc = any(schema.shouts);
+    if (what == 1) rpc = any(schema.uses);
+    if (what > 0) {
+        const std::uint32_t end = c.client.ghost_end();
+        for (GhostId g = end > 0 ? call_random_.below(end) : 0; g < end && ghost == no_ghost; ++g) {
+            const bool fits = what == 1 || c.client.is_owned(g);
+            if (fits && c.client.value_of(g, schema.body.id, schema.tag_field) > 0) ghost = g;
+        }
+        if (ghost == no_ghost) return;
+    }
+    Ping args{0, c.next_call++};
+    if (ghost != no_ghost) {
+        args.tag =
+            static_cast<std::uint32_t>(c.client.value_of(ghost, schema.body.id, schema.tag_field));
+    }
+    if (c.client.call(schema.schema, rpc, ghost, args) == Status::ok)
+        ledger->client_made(c.nonce, rpc.id, args.number);
+}
+
+std::uint64_t SmallWorld::missing_calls(const SmallClient& c) const {
+    if (c.client.state() != ClientState::joined) return 0;
+    return ledger->missing(c.observer, c.client.stats().calls_dropped) +
+           ledger->missing_at_server(c.nonce);
+}
+
+std::uint32_t SmallWorld::joined_count() const {
+    std::uint32_t count = 0;
+    for (const auto& c : clients) count += c->client.state() == ClientState::joined ? 1 : 0;
+    return count;
+}
+
+}  // namespace purview::test
