@@ -326,7 +326,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     def.kinds = shared_kinds(schema);
     def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
     def.world_name = "two";
-    def.budget_bytes_per_tick = seed % 2 == 0 ? 4'800 : 135;
+    // Some more than half of them: in one of a thousand too little is seen for it to bind.
+    def.budget_bytes_per_tick = seed % 2 == 0 && seed % 16 != 2 ? 4'800 : 135;
     def.mac = &test_mac;
     auto made = Server::create(def, game);
     REQUIRE(made);
