@@ -14,6 +14,7 @@ add_library(purview_scene STATIC ${scene_sources})
 target_include_directories(purview_scene PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(purview_scene PUBLIC purview
   PRIVATE purview_options nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus)
+purview_unity(purview_scene)
 
 file(GLOB admin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/admin/*.cpp")
 add_library(purview_admin STATIC ${admin_sources})
@@ -33,6 +34,7 @@ list(FILTER vale_sources EXCLUDE REGEX "vale_client.cpp$")
 add_library(vale_game STATIC ${vale_sources})
 target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
 target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
+purview_unity(vale_game)
 
 # The client module is built by a tree of its own, with another compiler.
 include(ExternalProject)
@@ -42,6 +44,7 @@ ExternalProject_Add(purview_wasm
   BINARY_DIR ${wasm_dir}
   CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
              -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
+             -DPURVIEW_UNITY=${PURVIEW_UNITY}
   BUILD_ALWAYS ON
   BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm
   INSTALL_COMMAND ""
@@ -58,13 +61,14 @@ include(embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 
-# Heavy headers and little work: not worth optimising where sanitizers make that take minutes.
+# Heavy headers and little work: not worth optimising much, and with sanitizers not at all.
 function(purview_heavy)
-  if(PURVIEW_SANITIZE)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0)
-  endif()
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<IF:$<BOOL:${PURVIEW_SANITIZE}>,-O0,-O1>)
 endfunction()
-purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp ${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
+purview_heavy(${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
+if(PURVIEW_SANITIZE)
+  purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp)
+endif()
 
 # What the program has in common with the one that can be spoilt (tests/programs.cmake).
 set(app_switched main.cpp demo.cpp)
@@ -77,6 +81,7 @@ target_compile_definitions(purview_program_common PUBLIC PURVIEW_VERSION="${PROJ
 target_link_libraries(purview_program_common PUBLIC purview_proof purview_scene purview_admin
   purview_net vale_game purview_assets CLI11::CLI11 fmt::fmt spdlog::spdlog
   nlohmann_json::nlohmann_json Threads::Threads PRIVATE purview_options)
+purview_unity(purview_program_common)
 function(purview_program name)
   purview_heavy(${app_switched})
   add_executable(${name} ${app_switched})

@@ -52,6 +52,15 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)
 endif()
 
+# Those that can be spoilt stand before the library's (tests/CMakeLists.txt): no other may come with one.
+set(purview_breakable_sources src/replication/field_store.cpp src/replication/encode_cache.cpp src/host/events.cpp)
+list(TRANSFORM purview_breakable_sources PREPEND ${PROJECT_SOURCE_DIR}/)
+purview_unity(purview ALONE ${purview_breakable_sources})
+if(TARGET purview_check)
+  purview_unity(purview_check)
+  purview_unity(purview_record)
+endif()
+
 # -- install and export ------------------------------------------------------------------------------
 include(CMakePackageConfigHelpers)
 install(TARGETS purview EXPORT purview_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -33,10 +33,6 @@ Nearest nearest_of(const History::Volume& volume, Vec3 point) noexcept {
     return {std::sqrt(off.x * off.x + off.y * off.y + off.z * off.z), part * std::sqrt(length2)};
 }
 
-bool is_finite(Vec3 v) noexcept {
-    return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z);
-}
-
 }  // namespace
 
 RewindData::RewindData(ServerData& server)

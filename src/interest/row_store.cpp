@@ -8,12 +8,12 @@ namespace purview {
 
 namespace {
 
-constexpr std::uint64_t last = ~std::uint64_t{0};  // the one number that the map cannot hold
+constexpr std::uint64_t number_max = ~std::uint64_t{0};  // the one number that the map cannot hold
 
 }  // namespace
 
 std::uint32_t RowStore::row_of(std::uint64_t key) {
-    const std::uint32_t* known = key == last ? &last_row_ : row_by_key_.find(key);
+    const std::uint32_t* known = key == number_max ? &last_row_ : row_by_key_.find(key);
     if (known != nullptr && *known != no_row) return *known;
     if (free_rows_.empty()) {
         free_rows_.push_back(static_cast<std::uint32_t>(rows_.size()));
@@ -22,7 +22,7 @@ std::uint32_t RowStore::row_of(std::uint64_t key) {
     const std::uint32_t row = free_rows_.back();
     free_rows_.pop_back();
     rows_[row].key = key;
-    if (key == last) return last_row_ = row;
+    if (key == number_max) return last_row_ = row;
     return row_by_key_[key] = row;
 }
 
@@ -61,7 +61,7 @@ void RowStore::leave(Membership at) {
 void RowStore::settle(std::uint32_t index) {
     Row& row = rows_[index];
     if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;
-    if (row.key == last) {
+    if (row.key == number_max) {
         last_row_ = no_row;
     } else {
         row_by_key_.erase(row.key);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "scene/read_number.hpp"
+
 namespace purview::scene {
 
 namespace {
@@ -26,7 +28,8 @@ constexpr Named<NodeType> node_types[] = {{"everything", NodeType::everything},
                                           {"custom", NodeType::custom}};
 constexpr Named<NodeMembers> node_members[] = {
     {"all", NodeMembers::all}, {"bound", NodeMembers::bound}, {"unbound", NodeMembers::unbound}};
-constexpr Named<RangeOf> ranges[] = {{"entity", RangeOf::entity}, {"observer", RangeOf::observer}};
+constexpr Named<RangeOf> range_names[] = {{"entity", RangeOf::entity},
+                                          {"observer", RangeOf::observer}};
 constexpr Named<LookFrom> origins[] = {
     {"main", LookFrom::main}, {"areas", LookFrom::areas}, {"owned", LookFrom::owned}};
 constexpr Named<bool> shown_words[] = {{"shown", true}, {"hidden", false}};
@@ -136,12 +139,6 @@ std::vector<Word> words_of(const std::string& text) {
     return words;
 }
 
-template <class Number>
-bool read_number(std::string_view text, Number& out) {
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), out);
-    return result.ec == std::errc{} && result.ptr == text.data() + text.size();
-}
-
 bool read_metres(std::string_view text, float& out) {
     return read_number(text, out) && std::isfinite(out) && out > 0 && out <= rule_metres_max;
 }
@@ -233,7 +230,7 @@ class StepReader {
                 if (step_.kernel.leave_m < step_.kernel.enter_m)
                     fail(words_[next_ - 1].column, "leave must not be below within");
             } else if (option("of")) {
-                step_.kernel.range = choose("of", ranges);
+                step_.kernel.range = choose("of", range_names);
             } else if (!read_from()) {
                 unexpected("leave, of or from");
             }
@@ -437,7 +434,7 @@ std::string print_kernel(const KernelDesc& kernel, const RuleNames& names) {
         case KernelType::distance: {
             std::string text = "within " + text_of(kernel.enter_m);
             if (kernel.leave_m > kernel.enter_m) text += leave(kernel.leave_m);
-            if (kernel.range != RangeOf::rule) text += " of " + name_in(ranges, kernel.range);
+            if (kernel.range != RangeOf::rule) text += " of " + name_in(range_names, kernel.range);
             return text + from_text(kernel.from);
         }
         case KernelType::same_group:

@@ -3,10 +3,11 @@
 #include "scene/trace.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <unordered_map>
+
+#include "scene/read_number.hpp"
 
 namespace purview::scene {
 
@@ -23,12 +24,6 @@ struct Row {
     std::int64_t id = 0;
     double x = 0, y = 0, z = 0, facing = 0;
 };
-
-template <class T>
-bool read_number(std::string_view text, T& out) {
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), out);
-    return result.ec == std::errc{} && result.ptr == text.data() + text.size();
-}
 
 /// Empty, or what is wrong with the line.
 std::string read_row(std::string_view line, Row& row) {

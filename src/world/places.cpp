@@ -14,9 +14,6 @@ namespace purview {
 
 namespace {
 
-bool is_finite(Vec3 place) noexcept {
-    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
-}
 Vec3 sum(Vec3 a, Vec3 b) noexcept {
     return {a.x + b.x, a.y + b.y, a.z + b.z};
 }

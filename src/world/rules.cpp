@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "world/world_data.hpp"
+
 namespace purview {
 
 namespace {
@@ -13,10 +15,6 @@ namespace {
 constexpr std::size_t nodes_max = 4096, steps_max = 32, classes_max = 6;
 /// Masks that all kernels of all nodes may keep for a block.
 constexpr unsigned planes_max = 30;
-
-bool is_finite(Vec3 v) noexcept {
-    return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z);
-}
 
 bool is_positive(float v) noexcept {
     return std::isfinite(v) && v > 0;

@@ -11,10 +11,6 @@ namespace purview {
 
 namespace {
 
-bool is_finite(Vec3 place) noexcept {
-    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
-}
-
 std::uint32_t read_unsigned(const FieldDef& field, const std::byte* data) noexcept {
     std::uint32_t value = 0;  // little endian, as every target of this library
     std::memcpy(&value, data + field.offset_bytes, field.size_bytes);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,10 @@
 #include "world/group_bounds.hpp"
 
 namespace purview {
+
+inline bool is_finite(Vec3 place) noexcept {
+    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
+}
 
 /// One structural edit, in the order in which it was made.
 struct WorldOp {

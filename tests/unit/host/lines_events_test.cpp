@@ -78,10 +78,6 @@ struct Heard final : Listeners<Event>::Listener {
     std::function<void()> on_enter;
 };
 
-void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true) {
-    CHECK(stage.interest().allow(stage.observers[client], entity, value) == Status::ok);
-}
-
 }  // namespace
 
 TEST_CASE("lines: the server hears of every observer, a client of itself alone (F13 F14 F15)") {

@@ -48,9 +48,6 @@ struct PlainSchema {
 double number(Stage& stage, std::uint32_t client, GhostId ghost, const PlainSchema& is) {
     return stage.client(client).value_of(ghost, is.plain.id, 0);
 }
-void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true) {
-    CHECK(stage.interest().allow(stage.observers[client], entity, value) == Status::ok);
-}
 
 }  // namespace
 

@@ -10,8 +10,6 @@ namespace purview::test {
 
 namespace {
 
-constexpr NodeMode shared_modes[] = {NodeMode::update_many, NodeMode::read_many};
-
 /// A world at rest with one observer in the middle of cell 21 (column 3, row 3), all of it known.
 std::unique_ptr<CellWorld> resting(NodeMode mode, std::uint32_t clients = 1,
                                    std::uint32_t walkers = 0) {

@@ -9,8 +9,6 @@ namespace purview::test {
 
 namespace {
 
-constexpr NodeMode shared_modes[] = {NodeMode::update_many, NodeMode::read_many};
-
 std::string first_difference(const std::string& a, const std::string& b) {
     std::size_t at = 0, line = 0;
     while (at < std::min(a.size(), b.size()) && a[at] == b[at]) {

@@ -23,6 +23,8 @@
 
 namespace purview::test {
 
+inline constexpr NodeMode shared_modes[] = {NodeMode::update_many, NodeMode::read_many};
+
 /// What makes an entity nearly as large as a datagram.
 struct Lot {
     static constexpr std::uint32_t count = 8, length = 31;

@@ -123,4 +123,8 @@ class Stage final : public Game {
     std::uint32_t steps_ = 0;
 };
 
+inline void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true) {
+    CHECK(stage.interest().allow(stage.observers[client], entity, value) == Status::ok);
+}
+
 }  // namespace purview::test

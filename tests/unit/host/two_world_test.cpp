@@ -21,7 +21,7 @@
 #include "purview/sight.hpp"
 #include "small_game.hpp"
 
-namespace purview::test {
+namespace purview::test::two_world {
 
 namespace {
 
@@ -485,4 +485,4 @@ TEST_CASE(
     }
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::two_world

@@ -13,7 +13,7 @@
 #include "purview/interest.hpp"
 #include "purview/kernel.hpp"
 
-namespace purview::test {
+namespace purview::test::behaviour {
 
 namespace {
 
@@ -375,4 +375,4 @@ TEST_CASE("interest: reasons say what happened") {
     CHECK(only() == Reason::disconnected);
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::behaviour

@@ -7,9 +7,7 @@
 
 #include "line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -143,4 +141,4 @@ TEST_CASE(
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5});
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

@@ -12,9 +12,7 @@
 #include "purview/cells.hpp"
 #include "purview/profile.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -452,4 +450,4 @@ TEST_CASE(
     CHECK(came > 100);
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

@@ -10,9 +10,7 @@
 #include "line_support.hpp"
 #include "purview/profile.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -436,4 +434,4 @@ TEST_CASE(
     CHECK(manager.settings(observer, id(2)).every_ticks == 1);
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

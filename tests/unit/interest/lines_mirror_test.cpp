@@ -13,9 +13,7 @@
 #include "purview/profile.hpp"
 #include "purview/sight.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -925,4 +923,4 @@ TEST_CASE(
     CHECK(manager.events_of(observer)[0].entity == id(5));  // parents first
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

@@ -10,9 +10,7 @@
 #include "core/hash.hpp"
 #include "line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38)") {
     InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
@@ -606,4 +604,4 @@ TEST_CASE(
     }
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

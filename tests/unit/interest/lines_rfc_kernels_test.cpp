@@ -9,9 +9,7 @@
 
 #include "line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -468,4 +466,4 @@ TEST_CASE("interest: of every entity it can be asked which nodes it is in (N31)"
     CHECK(nodes_of(2) == std::set<std::string>{"near"});
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

@@ -6,9 +6,7 @@
 
 #include "line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -322,4 +320,4 @@ TEST_CASE("interest: a static node without kernels gives all that it manages, an
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

@@ -7,7 +7,7 @@
 
 #include "oracle_run.hpp"
 
-namespace purview::test {
+namespace purview::test::oracle_control {
 
 namespace {
 
@@ -267,4 +267,4 @@ TEST_CASE("interest: a broken promise of range or margin is found, and a hidden 
     CHECK(promise.is_empty());
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::oracle_control

@@ -321,7 +321,7 @@ std::string word(const std::array<const char*, count>& words, Enum value) {
     return words[static_cast<std::size_t>(value)];
 }
 
-std::string text_of(const KernelDesc& kernel, bool numbers) {
+std::string kernel_text(const KernelDesc& kernel, bool numbers) {
     static constexpr std::array<const char*, 10> types{"distance", "group", "flag",  "custom",
                                                        "area",     "owner", "value", "cells",
                                                        "hexagons", "sight"};
@@ -365,7 +365,7 @@ std::string text_of(const KernelDesc& kernel, bool numbers) {
     return text;
 }
 
-std::string text_of(const NodeDesc& node, bool numbers) {
+std::string node_text(const NodeDesc& node, bool numbers) {
     static constexpr std::array<const char*, 3> signs{"+", "-", "&"};
     static constexpr std::array<const char*, 3> members{"", " bound", " unbound"};
     static constexpr std::array<const char*, 4> types{"everything", "grid", "dispatcher", "custom"};
@@ -381,7 +381,7 @@ std::string text_of(const NodeDesc& node, bool numbers) {
     }
     text += " [";
     for (const StepDesc& step : node.steps)
-        text += " " + word(signs, step.op) + text_of(step.kernel, numbers);
+        text += " " + word(signs, step.op) + kernel_text(step.kernel, numbers);
     return text + " ]";
 }
 
@@ -395,7 +395,7 @@ std::string written(const InterestRules& rules, bool numbers) {
     }
     if (rules.min_stay_ticks > 0)
         text += " stay" + (numbers ? " " + std::to_string(rules.min_stay_ticks) : std::string());
-    for (const NodeDesc& node : rules.nodes) text += "\n  " + text_of(node, numbers);
+    for (const NodeDesc& node : rules.nodes) text += "\n  " + node_text(node, numbers);
     return text;
 }
 

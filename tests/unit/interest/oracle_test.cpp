@@ -11,7 +11,7 @@
 #include "interest/print_set.hpp"
 #include "oracle_twins.hpp"
 
-namespace purview::test {
+namespace purview::test::oracle {
 
 namespace {
 
@@ -706,4 +706,4 @@ TEST_CASE("oracle: strength is 1 at the centre, a half at the leave radius, and 
     CHECK(strength({}, 10) == 1);
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::oracle

@@ -8,9 +8,7 @@
 
 #include "interest/line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -282,4 +280,4 @@ TEST_CASE("interest: ids that nobody has are stale, also where there are groups"
     CHECK_FALSE(manager.is_relevant(watch(manager), nobody));
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

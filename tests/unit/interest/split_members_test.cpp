@@ -7,9 +7,7 @@
 
 #include "line_support.hpp"
 
-namespace purview::test {
-
-using namespace lines;
+namespace purview::test::lines {
 
 namespace {
 
@@ -275,4 +273,4 @@ TEST_CASE(
     CHECK(train.next() == Set{0});
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::lines

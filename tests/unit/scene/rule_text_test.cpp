@@ -10,7 +10,7 @@
 #include "purview/kernel.hpp"
 #include "purview/sight.hpp"
 
-namespace purview::test {
+namespace purview::test::rule_text {
 
 namespace {
 
@@ -589,4 +589,4 @@ TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
     CHECK(problem({}) == said);
 }
 
-}  // namespace purview::test
+}  // namespace purview::test::rule_text

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#pragma once
+
+#include <charconv>
+#include <string_view>
+
+namespace purview::scene {
+
+/// False if `text` is not a number from its first character to its last.
+template <class Number>
+bool read_number(std::string_view text, Number& out) {
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), out);
+    return result.ec == std::errc{} && result.ptr == text.data() + text.size();
+}
+
+}  // namespace purview::scene
