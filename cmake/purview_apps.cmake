@@ -44,7 +44,6 @@ ExternalProject_Add(purview_wasm
   BINARY_DIR ${wasm_dir}
   CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
              -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
-             -DPURVIEW_UNITY=${PURVIEW_UNITY}
   BUILD_ALWAYS ON
   BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm
   INSTALL_COMMAND ""

@@ -399,8 +399,9 @@ class InterestManager {
     /// strength[n]: how relevant, 0 exclusive to 1; 0 for those that are not relevant. By distance:
     /// 1 - d / (2 x leave radius); 1 where nothing measures (N51). Keeps its working memory, one
     /// for each thread that asks, until the thread ends.
+    /// `settings`: none, or [n], for the same price what settings() says of each.
     void strength(ObserverId observer, std::span<const EntityId> entities,
-                  std::span<float> strength) const;
+                  std::span<float> strength, std::span<NodeSettings> settings = {}) const;
     /// With measure_changed, as of the last tick: what strength() says of everybody relevant who
     /// was moved or spawned since the tick before, or whose group was; each once, in no particular
     /// order. Valid until the next tick. The first call after a tick looks up who they are, for all

@@ -77,13 +77,15 @@ void ServerData::set_paces(Session& session) {
             if (is_turn || is_new) look_up(lane);
         });
     }
-    pace_.strength.assign(pace_.lanes.size(), 1.0F);
-    if (needs_strength) interest.strength(session.observer, pace_.entities, pace_.strength);
+    pace_.strength.resize(pace_.lanes.size());
+    pace_.settings.resize(has_settings_ ? pace_.lanes.size() : 0);
+    if (needs_strength || has_settings_) {
+        interest.strength(session.observer, pace_.entities, pace_.strength, pace_.settings);
+    }
     for (std::size_t i = 0; i < pace_.lanes.size(); ++i) {
         const LocalId lane = pace_.lanes[i];
-        const float strength = pace_.strength[i];
-        const NodeSettings settings =
-            has_settings_ ? interest.settings(session.observer, pace_.entities[i]) : NodeSettings{};
+        const float strength = needs_strength ? pace_.strength[i] : 1.0F;
+        const NodeSettings settings = has_settings_ ? pace_.settings[i] : NodeSettings{};
         const KindDef& kind = def.schema->kinds()[index_of(ghosts.kind(lane))];
         ghosts.set_weight(lane,
                           kind.urgency * std::max(strength, strength_floor) * settings.urgency);

@@ -263,6 +263,7 @@ class ServerData {
         std::vector<LocalId> lanes;
         std::vector<EntityId> entities;
         std::vector<float> strength;
+        std::vector<NodeSettings> settings;
     } pace_;                     ///< scratch
     bool has_rates_ = false;     ///< some kind has a curve
     bool has_settings_ = false;  ///< some node says how often, how urgent or what becomes of copies

@@ -4,6 +4,7 @@
 // What the engine says between ticks.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/prefetch.hpp"
 #include "interest/interest_data.hpp"
@@ -51,6 +52,16 @@ Vec3 InterestData::place_of(EntityId entity) const noexcept {
     return exchanged(facts_table_.axes, table_.place(slot));
 }
 
+/// Whether a custom node, by its place among them, names the pair.
+bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId unit) const {
+    const bool by_entity = custom_[custom].node->is_entity_centric();
+    const std::uint32_t asked = by_entity ? index_of(unit) : o;
+    if (asked >= custom_[custom].said.size()) return false;
+    const auto& said = custom_[custom].said[asked];
+    const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
+    return std::binary_search(said.begin(), said.end(), other);
+}
+
 /// Room to work in for strength(): of each thread its own, so that several may ask at once.
 struct StrengthRoom {
     /// Somebody about whom the nodes decide.
@@ -60,6 +71,9 @@ struct StrengthRoom {
         Slot slot;
         EntityId unit;
         float best;
+        bool decides;       ///< how strong it is; if not, only how often it is told
+        bool has_settings;  ///< of some node
+        bool wanted;        ///< by the nodes together
     };
     std::vector<Slot> slots;  ///< [entities]
     std::vector<Asked> who;
@@ -76,18 +90,22 @@ struct StrengthRoom {
 };
 
 void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
-                            std::span<float> strength) const {
+                            std::span<float> strength, std::span<NodeSettings> settings) const {
     PURVIEW_ASSERT(entities.size() == strength.size());
+    PURVIEW_ASSERT(settings.empty() || entities.size() == settings.size());
     std::fill(strength.begin(), strength.end(), 0.0F);
+    std::fill(settings.begin(), settings.end(), NodeSettings{});
     if (!is_observer(id) || !observers_[index_of(id)].ready) return;
+    if (def_.rules.nodes.empty() || def_.level == InterestLevel::none) settings = {};
     static thread_local StrengthRoom room;
-    find_judged(index_of(id), entities, strength, room);
-    if (!room.who.empty()) measure_judged(index_of(id), strength, room);
+    find_judged(index_of(id), entities, strength, !settings.empty(), room);
+    if (!room.who.empty()) measure_judged(index_of(id), strength, settings, room);
 }
 
 /// Puts those about whom nodes decide into the room; all others have their strength.
 void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entities,
-                               std::span<float> strength, StrengthRoom& room) const {
+                               std::span<float> strength, bool with_settings,
+                               StrengthRoom& room) const {
     const Window& window = observers_[o].window;
     const bool x_possible = is_x_possible();
     room.who.clear();
@@ -122,10 +140,15 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
             if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
         }
         strength[i] = 1;  // by other means than nodes, or for the rest of its time
+        bool decides = true;
         if (x_possible) {
-            const PairFacts facts =
-                is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
-            if (facts.decide(false) != Stage::no_node) continue;
+            PairFacts facts = is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+            decides = facts.decide(false) == Stage::no_node;
+            // Below the full level everything is seen; how often is what nodes say all the same.
+            facts.sees_everything = observers_[o].sees_everything;
+            const bool is_asked =
+                decides || (with_settings && facts.decide(false) == Stage::no_node);
+            if (!is_asked) continue;
         }
         std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
         if (position == 0) {
@@ -135,13 +158,29 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
             position = static_cast<std::uint32_t>(room.blocks.size());
         }
         room.asked[position - 1] |= bit;
-        room.who.push_back({static_cast<std::uint32_t>(i), position - 1, slot, unit, 0});
+        room.who.push_back(
+            {static_cast<std::uint32_t>(i), position - 1, slot, unit, 0, decides, false, false});
     }
 }
 
+namespace {
+
+/// The most generous of both (N43).
+void take(NodeSettings& best, const NodeSettings& its, bool& has_settings) noexcept {
+    if (!std::exchange(has_settings, true)) {
+        best = its;
+        return;
+    }
+    best.every_ticks = std::min(best.every_ticks, its.every_ticks);
+    best.urgency = std::max(best.urgency, its.urgency);
+    best.leave = std::max(best.leave, its.leave);
+}
+
+}  // namespace
+
 /// What the nodes make of them, block by block.
 void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
-                                  StrengthRoom& room) const {
+                                  std::span<NodeSettings> settings, StrengthRoom& room) const {
     const Window& window = observers_[o].window;
     const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
     room.masks.assign(planes * n, 0);
@@ -162,6 +201,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
     }
     room.said.resize(asked + lanes_per_block);
     const std::span<float> said = std::span(room.said).first(asked);
+    std::size_t custom = 0;  // its place among the custom nodes
     for (const WholeNode& node : program_.whole) {
         const NodeMembers members = def_.rules.nodes.empty()
                                         ? NodeMembers::unbound
@@ -170,22 +210,41 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
         if (is_measured) {
             measure(input, node.program, room.blocks, room.masks, room.asked, said, room.measure);
         }
+        const std::uint32_t plane = node.program.result_plane;
+        const bool is_due = input.is_due(node.program);
         for (StrengthRoom::Asked& one : room.who) {
             float its = 0;
+            bool says = false;
             if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
+                const Mask bit = lane_bit(lane_of(one.slot));
                 const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
                 const bool named = pair != nullptr && pair->nodes > 0;
-                const auto before = static_cast<Mask>(lane_bit(lane_of(one.slot)) - 1);
+                const auto before = static_cast<Mask>(bit - 1);
                 const std::uint32_t rank = count_lanes(room.asked[one.position] & before);
                 its = node.everything || named ? 1
                       : is_measured            ? said[room.begin[one.position] + rank]
                                                : 0;
+                says = node.is_custom ? !settings.empty() && custom_says(custom, o, one.unit)
+                       : is_measured && plane != no_plane && !is_due
+                           ? (room.masks[(1 + plane) * n + one.position] & bit) != 0
+                           : its > 0;
             }
             one.best = joined_strength(node.program.combine, one.best, its);
+            one.wanted = node.program.combine == StepOp::add       ? one.wanted || says
+                         : node.program.combine == StepOp::require ? one.wanted && says
+                                                                   : one.wanted && !says;
+            if (says && !settings.empty() && node.program.combine == StepOp::add) {
+                take(settings[one.at], def_.rules.nodes[index_of(node.id)].settings,
+                     one.has_settings);
+            }
         }
+        custom += node.is_custom ? 1 : 0;
     }
     for (const StrengthRoom::Asked& one : room.who) {
-        if (one.best > 0) strength[one.at] = one.best;
+        if (one.decides && one.best > 0) strength[one.at] = one.best;
+        if (settings.empty() || one.wanted) continue;
+        const PairEntry* pair = pairs_.find(o, one.unit);
+        if (pair == nullptr || !pair->held) settings[one.at] = {};
     }
 }
 

@@ -451,15 +451,8 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
         now.member[n] =
             facts_table_.bindings.is_member(NodeId{static_cast<std::uint16_t>(n)}, members, unit);
     }
-    for (std::size_t c = 0; c < custom_.size(); ++c) {
-        const bool by_entity = custom_[c].node->is_entity_centric();
-        const std::uint32_t asked = by_entity ? index_of(unit) : o;
-        if (asked >= custom_[c].said.size()) continue;
-        const auto& said = custom_[c].said[asked];
-        const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
-        now.custom[index_of(program_.custom_nodes[c])] =
-            std::binary_search(said.begin(), said.end(), other);
-    }
+    for (std::size_t c = 0; c < custom_.size(); ++c)
+        now.custom[index_of(program_.custom_nodes[c])] = custom_says(c, o, unit);
     const PairEntry* pair = pairs_.find(o, unit);
     now.held = pair != nullptr && pair->held;
     now.stays = has_stay(o, unit, tick_ + 1);

@@ -222,12 +222,13 @@ class InterestData {
     std::uint32_t observer_count(EntityId entity) const noexcept;
     std::span<const ObserverEdge> edges() const noexcept { return edges_; }
     std::span<const EntityId> rebound() const noexcept { return rebound_; }
+    bool custom_says(std::size_t custom, std::uint32_t observer, EntityId unit) const;
     void strength(ObserverId observer, std::span<const EntityId> entities,
-                  std::span<float> strength) const;
+                  std::span<float> strength, std::span<NodeSettings> settings = {}) const;
     void find_judged(std::uint32_t observer, std::span<const EntityId> entities,
-                     std::span<float> strength, StrengthRoom& room) const;
+                     std::span<float> strength, bool with_settings, StrengthRoom& room) const;
     void measure_judged(std::uint32_t observer, std::span<float> strength,
-                        StrengthRoom& room) const;
+                        std::span<NodeSettings> settings, StrengthRoom& room) const;
     Strengths changed_strengths(ObserverId observer);
     /// `by`, if asked for: the names of the nodes that have each setting.
     NodeSettings settings(ObserverId observer, EntityId entity,

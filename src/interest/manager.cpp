@@ -272,8 +272,9 @@ std::span<const ObserverEdge> InterestManager::edges() const noexcept {
     return data_->edges();
 }
 void InterestManager::strength(ObserverId o, std::span<const EntityId> entities,
-                               std::span<float> strength) const {
-    data_->strength(o, entities, strength);
+                               std::span<float> strength,
+                               std::span<NodeSettings> settings) const {
+    data_->strength(o, entities, strength, settings);
 }
 Strengths InterestManager::changed_strengths(ObserverId o) {
     return data_->changed_strengths(o);

@@ -514,9 +514,27 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
     }
 }
 
-/// Of nodes that only add.
+/// Asked for many as for one; and, where nodes only add, as the oracle says.
 void RandomWorld::check_settings(std::vector<Difference>& wrong) {
-    if (!has(Feature::settings) || level_ != InterestLevel::full) return;
+    if (!has(Feature::settings)) return;
+    if (const auto* observer = random_observer(); observer != nullptr) {
+        std::vector<EntityId> asked;
+        for (int i = 0; i < 6; ++i) {
+            if (const auto* entity = random_entity(); entity != nullptr)
+                asked.push_back(entity->id);
+        }
+        std::vector<float> strength(asked.size());
+        std::vector<NodeSettings> told(asked.size());
+        manager_.strength(observer->id, asked, strength, told);
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            ++operations["settings of many"];
+            if (!generous(told[i], manager_.settings(observer->id, asked[i]))) {
+                wrong.push_back(
+                    {"settings", "settings of many are not those of one", observer->id, asked[i]});
+            }
+        }
+    }
+    if (level_ != InterestLevel::full) return;
     for (const NodeDesc& node : rules_.nodes) {
         if (node.combine != StepOp::add) return;
     }
