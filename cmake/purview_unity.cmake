@@ -1,5 +1,5 @@
-# Up to eight sources of one folder are compiled as one, and what they include is read once: a third of
-# the time. They must compile alone too: `./dev check` reads them so. One with compile options or
+# Up to eight sources of one folder are compiled as one, and what they include is read once: half of the
+# time or less. They must compile alone too: `./dev check` reads them so. One with compile options or
 # definitions of its own is not joined; nor are those after ALONE.
 function(purview_unity target)
   if(NOT PURVIEW_UNITY)
