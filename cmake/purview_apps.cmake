@@ -62,7 +62,11 @@ add_dependencies(purview_assets purview_wasm)
 
 # Heavy headers and little work: not worth optimising much, and with sanitizers not at all.
 function(purview_heavy)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<IF:$<BOOL:${PURVIEW_SANITIZE}>,-O0,-O1>)
+  set(level -O1)
+  if(PURVIEW_SANITIZE)
+    set(level -O0)
+  endif()
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${level})
 endfunction()
 purview_heavy(${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
 if(PURVIEW_SANITIZE)
