@@ -272,8 +272,7 @@ std::span<const ObserverEdge> InterestManager::edges() const noexcept {
     return data_->edges();
 }
 void InterestManager::strength(ObserverId o, std::span<const EntityId> entities,
-                               std::span<float> strength,
-                               std::span<NodeSettings> settings) const {
+                               std::span<float> strength, std::span<NodeSettings> settings) const {
     data_->strength(o, entities, strength, settings);
 }
 Strengths InterestManager::changed_strengths(ObserverId o) {

@@ -345,8 +345,8 @@ TEST_CASE(
         def.rules.axes = axes;
         def.rules.range_classes_m = {10, 100};
         InterestManager manager = make(def);
-        const auto at = [&](float a, float b, float height) {
-            return axes == Axes::xy ? Vec3{a, b, height} : Vec3{a, height, b};
+        const auto at = [&](float a, float b, float up) {
+            return axes == Axes::xy ? Vec3{a, b, up} : Vec3{a, up, b};
         };
         std::mt19937 random(2);
         std::uniform_real_distribution<float> anywhere(0, 100);

@@ -8,38 +8,38 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::size_t features = static_cast<std::size_t>(Feature::count);
-constexpr std::array<std::string_view, features> names{"groups",        "own_kernels",
-                                                       "binding",       "kinds",
-                                                       "combine",       "dispatchers",
-                                                       "custom_nodes",  "shapes",
-                                                       "areas",         "look_from",
-                                                       "ranges",        "axes",
-                                                       "values",        "owner_kernel",
-                                                       "neighbourhood", "hexagons",
-                                                       "sight",         "more_keys",
-                                                       "modes",         "level",
-                                                       "min_stay",      "overrides",
-                                                       "dormant",       "new_rules",
-                                                       "trials",        "counts",
-                                                       "strength",      "changed",
-                                                       "inverse",       "visits",
-                                                       "settings",      "boxes",
-                                                       "covering",      "columns",
-                                                       "places",        "executors",
-                                                       "needs_entity",  "no_place_to_stand",
-                                                       "moved_steps",   "custom_trials",
-                                                       "chains",
+constexpr std::size_t feature_count = static_cast<std::size_t>(Feature::count);
+constexpr std::array<std::string_view, feature_count> names{"groups",        "own_kernels",
+                                                            "binding",       "kinds",
+                                                            "combine",       "dispatchers",
+                                                            "custom_nodes",  "shapes",
+                                                            "areas",         "look_from",
+                                                            "ranges",        "axes",
+                                                            "values",        "owner_kernel",
+                                                            "neighbourhood", "hexagons",
+                                                            "sight",         "more_keys",
+                                                            "modes",         "level",
+                                                            "min_stay",      "overrides",
+                                                            "dormant",       "new_rules",
+                                                            "trials",        "counts",
+                                                            "strength",      "changed",
+                                                            "inverse",       "visits",
+                                                            "settings",      "boxes",
+                                                            "covering",      "columns",
+                                                            "places",        "executors",
+                                                            "needs_entity",  "no_place_to_stand",
+                                                            "moved_steps",   "custom_trials",
+                                                            "chains",
 
-                                                       "other_kind",    "fewer_nodes",
-                                                       "single_area",   "statuses",
-                                                       "nested",        "reasons",
-                                                       "no_adds",       "splits",
-                                                       "bounds"};
+                                                            "other_kind",    "fewer_nodes",
+                                                            "single_area",   "statuses",
+                                                            "nested",        "reasons",
+                                                            "no_adds",       "splits",
+                                                            "bounds"};
 static_assert(!names.back().empty(), "one name for each");
 
 bool find(std::string_view name, Feature& out) {
-    for (std::size_t i = 0; i < features; ++i) {
+    for (std::size_t i = 0; i < feature_count; ++i) {
         if (names[i] != name) continue;
         out = static_cast<Feature>(i);
         return true;
@@ -51,7 +51,7 @@ bool find(std::string_view name, Feature& out) {
 
 std::string_view to_string(Feature feature) {
     const auto at = static_cast<std::size_t>(feature);
-    return at < features ? names[at] : std::string_view("none");
+    return at < feature_count ? names[at] : std::string_view("none");
 }
 
 Features engine_features() {

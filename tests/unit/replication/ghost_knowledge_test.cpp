@@ -20,10 +20,10 @@ namespace purview::test {
 namespace {
 
 constexpr std::uint32_t entities = 90;
-constexpr Tick round_trip_max = 4;
-constexpr std::size_t fields = 3;
+constexpr Tick round_trip_ticks_max = 4;
+constexpr std::size_t field_count = 3;
 
-using Values = std::array<Tick, fields>;
+using Values = std::array<Tick, field_count>;
 
 struct Told {
     LocalId lane;
@@ -58,7 +58,7 @@ class Line {
         for (now_ = 2; now_ < ticks; ++now_) tick(random_.below(6) != 0, loss_);
         // At rest all of it arrives.
         is_tight_ = false;
-        for (Tick i = 0; i < 3 * round_trip_max; ++i, ++now_) tick(false, 0);
+        for (Tick i = 0; i < 3 * round_trip_ticks_max; ++i, ++now_) tick(false, 0);
         for (const auto& [lane, copy] : copies_) {
             if (ghosts_.is_live(lane)) REQUIRE(copy.values == values_[copy.entity]);
         }
@@ -84,7 +84,8 @@ class Line {
         for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
             if (random_.below(5) != 0) continue;
             changed.set(e);
-            for (std::size_t f = random_.below(fields); f < fields; f += 1 + random_.below(3))
+            for (std::size_t f = random_.below(field_count); f < field_count;
+                 f += 1 + random_.below(3))
                 values_[e][f] = now_;
             if (relevant_.contains(e)) changes_[e].push_back(now_);
         }
@@ -152,7 +153,7 @@ class Line {
             if (is_tight_ && random_.below(3) == 0) continue;
             const Tick since = as == SentAs::enter ? 0 : ghosts_.baseline(lane);
             Told told{lane, as, ghosts_.entity_index(lane), {}};
-            for (std::size_t f = 0; f < fields; ++f) {
+            for (std::size_t f = 0; f < field_count; ++f) {
                 const Tick value = values_[told.entity][f];
                 told.values[f] = value > since ? value : 0;
             }
@@ -163,7 +164,7 @@ class Line {
             ghosts_.sent_sections(record);
             for (const LocalId lane : sections) {
                 Told told{lane, SentAs::update, ghosts_.entity_index(lane), {}, true};
-                for (std::size_t f = 0; f < fields; ++f) {
+                for (std::size_t f = 0; f < field_count; ++f) {
                     const Tick value = values_[told.entity][f];
                     told.values[f] = value == now_ ? value : 0;
                 }
@@ -176,7 +177,7 @@ class Line {
 
     void hear(float loss) {
         while (!under_way_.empty() &&
-               (random_.below(2) == 0 || under_way_.front().tick + round_trip_max <= now_)) {
+               (random_.below(2) == 0 || under_way_.front().tick + round_trip_ticks_max <= now_)) {
             const Packet packet = under_way_.front();
             under_way_.pop_front();
             const bool arrives = !random_.chance(loss);
@@ -205,7 +206,7 @@ class Line {
                 case SentAs::update:
                     if (copy.entity != told.entity || (told.is_section && !copy.is_held)) break;
                     copy.is_held = true;  // of a copy: it goes on
-                    for (std::size_t f = 0; f < fields; ++f)
+                    for (std::size_t f = 0; f < field_count; ++f)
                         if (told.values[f] != 0) copy.values[f] = told.values[f];
                     break;
                 case SentAs::keep:
@@ -227,7 +228,7 @@ class Line {
             const auto copy = copies_.find(lane);
             REQUIRE(copy != copies_.end());
             REQUIRE(copy->second.entity == e);
-            for (std::size_t f = 0; f < fields; ++f) {
+            for (std::size_t f = 0; f < field_count; ++f) {
                 if (values_[e][f] > ghosts_.baseline(lane)) continue;
                 REQUIRE(copy->second.values[f] == values_[e][f]);
                 ++compared;
