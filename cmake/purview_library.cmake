@@ -55,7 +55,7 @@ endif()
 # Those that can be spoilt stand before the library's (tests/CMakeLists.txt): no other may come with one.
 set(purview_breakable_sources src/replication/field_store.cpp src/replication/encode_cache.cpp src/host/events.cpp)
 list(TRANSFORM purview_breakable_sources PREPEND ${PROJECT_SOURCE_DIR}/)
-# The decoder of clients is a tenth slower with others around it.
+# The decoder of clients is slower with others around it.
 purview_unity(purview ALONE ${purview_breakable_sources} ${PROJECT_SOURCE_DIR}/src/replication/client_ghosts.cpp)
 if(TARGET purview_check)
   purview_unity(purview_check)

@@ -1,6 +1,6 @@
-# Up to eight sources of one folder are compiled as one, and what they include is read once: half of the
-# time or less. They must compile alone too: `./dev check` reads them so. One with compile options or
-# definitions of its own is not joined; nor are those after ALONE.
+# Up to eight sources of one folder are compiled as one, and what they include is read once. They must
+# compile alone too: `./dev check` reads them so. One with compile options or definitions of its own is not
+# joined; nor are those after ALONE.
 function(purview_unity target)
   if(NOT PURVIEW_UNITY)
     return()

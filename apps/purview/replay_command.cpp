@@ -6,10 +6,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
+#include "core/read_number.hpp"
 #include "output.hpp"
 #include "record/replay.hpp"
 #include "scene/rule_text.hpp"
@@ -23,12 +23,6 @@ constexpr std::string_view operator_prefix = "operator ";
 
 const char* name_of(WorldSource source) {
     return source == WorldSource::map ? "map" : source == WorldSource::trace ? "trace" : "toml";
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc{} && end == text.data() + text.size();
 }
 
 /// Empty, or what is wrong.

@@ -399,7 +399,7 @@ class InterestManager {
     /// strength[n]: how relevant, 0 exclusive to 1; 0 for those that are not relevant. By distance:
     /// 1 - d / (2 x leave radius); 1 where nothing measures (N51). Keeps its working memory, one
     /// for each thread that asks, until the thread ends.
-    /// `settings`: none, or [n], for the same price what settings() says of each.
+    /// `settings`: empty, or [n]: what settings() says of each, with the same look at the nodes.
     void strength(ObserverId observer, std::span<const EntityId> entities,
                   std::span<float> strength, std::span<NodeSettings> settings = {}) const;
     /// With measure_changed, as of the last tick: what strength() says of everybody relevant who

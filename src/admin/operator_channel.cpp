@@ -3,11 +3,12 @@
 #include "admin/operator_channel.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "core/read_number.hpp"
 
 namespace purview::admin {
 
@@ -49,9 +50,7 @@ std::optional<std::uint64_t> id_of(const json& request, const char* name) {
     if (!found->is_string()) return std::nullopt;
     const auto& text = found->get_ref<const std::string&>();
     std::uint64_t id = 0;
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), id);
-    const bool whole = result.ec == std::errc{} && result.ptr == text.data() + text.size();
-    return whole && !text.empty() ? std::optional(id) : std::nullopt;
+    return read_number(std::string_view(text), id) ? std::optional(id) : std::nullopt;
 }
 
 bool read_finite(const json& request, const char* name, double& out) {

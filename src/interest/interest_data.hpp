@@ -30,6 +30,7 @@
 
 #include "core/bitset.hpp"
 #include "core/buckets.hpp"
+#include "core/finite.hpp"
 #include "core/flat_map.hpp"
 #include "core/hash.hpp"
 #include "core/id_pool.hpp"
@@ -129,10 +130,6 @@ struct Sight {
     std::size_t owned_places = 0;
     std::size_t main_places = 0;
 };
-
-inline bool is_finite(Vec3 p) noexcept {
-    return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z);
-}
 
 /// Rules name only flags, keys and values that are there.
 bool fits(const InterestRules& rules, const InterestDef& def) noexcept;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "scene/read_number.hpp"
+#include "core/read_number.hpp"
 
 namespace purview::scene {
 

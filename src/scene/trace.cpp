@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "scene/read_number.hpp"
+#include "core/read_number.hpp"
 
 namespace purview::scene {
 

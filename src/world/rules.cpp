@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "world/world_data.hpp"
+#include "core/finite.hpp"
 
 namespace purview {
 

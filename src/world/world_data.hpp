@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,16 +17,13 @@
 
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
+#include "core/finite.hpp"
 #include "core/id_pool.hpp"
 #include "core/prefetch.hpp"
 #include "purview/world.hpp"
 #include "world/group_bounds.hpp"
 
 namespace purview {
-
-inline bool is_finite(Vec3 place) noexcept {
-    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
-}
 
 /// One structural edit, in the order in which it was made.
 struct WorldOp {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace purview::scene {
+namespace purview {
 
 /// False if `text` is not a number from its first character to its last.
 template <class Number>
@@ -14,4 +14,4 @@ bool read_number(std::string_view text, Number& out) {
     return result.ec == std::errc{} && result.ptr == text.data() + text.size();
 }
 
-}  // namespace purview::scene
+}  // namespace purview
