@@ -53,6 +53,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     owner_changes += more.owner_changes;
     owners_asked += more.owners_asked;
     split_updates += more.split_updates;
+    limited_updates += more.limited_updates;
     blackouts += more.blackouts;
     rejoins += more.rejoins;
     address_changes += more.address_changes;
@@ -81,9 +82,10 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     std::printf(
         "  looked at: %llu components for some only that were told, %llu that were not, %llu "
         "references, %llu fields that went on without an update, %llu books in part and %llu "
-        "whole; %llu updates in pieces\n",
+        "whole; %llu updates in pieces, %llu put off by limits\n",
         Count{seen.told}, Count{seen.untold}, Count{seen.references}, Count{seen.extrapolated},
-        Count{seen.parts}, Count{seen.wholes}, Count{counts.split_updates});
+        Count{seen.parts}, Count{seen.wholes}, Count{counts.split_updates},
+        Count{counts.limited_updates});
     const HandCounts& hand = counts.by_hand;
     std::printf(
         "  by hand %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; %llu "
@@ -143,6 +145,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"books in part", seen.parts, ticks / 100},
         {"books as a whole", seen.wholes, ticks / 100},
         {"updates in pieces", counts.split_updates, ticks / 10},
+        {"updates put off by limits", counts.limited_updates, ticks},
         {"allowed pairs", hand.allowed, ticks / 100},
         {"entities shown to all", hand.shown, ticks / 100},
         {"denied pairs", hand.denied, ticks / 100},

@@ -71,6 +71,7 @@ struct SimCounts {
     std::uint64_t owner_changes = 0;
     std::uint64_t owners_asked = 0;  ///< of these, by a player's command
     std::uint64_t split_updates = 0;
+    std::uint64_t limited_updates = 0;  ///< waited because of a limit of their kind
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;

@@ -51,6 +51,7 @@ void Simulation::run() {
     counts.owner_changes += world_.game.owner_changes;
     counts.owners_asked += world_.game.owners_asked;
     counts.split_updates += world_.server->stats().split_updates;
+    counts.limited_updates += world_.server->stats().limited_updates;
     counts.server_events += pairs_.count();
 }
 

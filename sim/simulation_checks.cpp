@@ -113,8 +113,10 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
 }
 
 void Simulation::check_waiting() {
-    // Largest to smallest weight: of kinds and of nodes, of strengths, of what rests.
-    constexpr double urgencies = 4 * 2, strengths = 4, rest = 2;
+    // Largest to smallest weight: of kinds, of nodes and of what is new, of strengths, of what
+    // rests.
+    constexpr double urgencies = 4 * 2 * 2, strengths = 4, rest = 2;
+    constexpr double parts = 3;        // that animals go in at most
     constexpr double item_bits = 510;  // an animal with all there is
     constexpr double slowest_rate = 4;
     sessions_.clear();
@@ -138,7 +140,7 @@ void Simulation::check_waiting() {
         const double book_bits = std::min(budget_bytes_, 1'200U) * 8.0;  // as much as fits
         const double all_bits = most.relevant * item_bits + most.books * book_bits;
         const double round = std::ceil(2.0 * all_bits / room);  // as many may leave
-        const double bound = round * (1 + urgencies * strengths * rest) + slowest_rate;
+        const double bound = parts * round * (1 + urgencies * strengths * rest) + slowest_rate;
         if (waiting.oldest_ticks > bound)
             fail("something has waited for " + std::to_string(waiting.oldest_ticks) + " ticks");
     }

@@ -135,6 +135,8 @@ struct SmallScale {
     /// Nodes say how often, how urgently and what becomes of copies; one more node beside the
     /// first says otherwise of who is at hand.
     bool node_settings = false;
+    /// No more than a part of the animals goes in one tick, and what is new before what is known.
+    bool send_limits = false;
 };
 
 /// What the game says of an entity by hand, to one observer or to all.

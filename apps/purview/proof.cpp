@@ -125,6 +125,19 @@ check::Words Proof::values_for(const Session& session, EntityId entity) {
 
 namespace {
 
+bool is_told_now(const Session& session, const World& world, EntityId entity,
+                 std::uint32_t component) {
+    const LocalId lane = session.ghosts.find(entity);
+    if (lane == no_local_id) return true;
+    std::uint32_t part = 0;
+    const Schema& schema = world.schema();
+    for (const ComponentId its : schema.kinds()[index_of(world.kind_of(entity))].components) {
+        if (index_of(its) == component) break;
+        part += schema.components()[index_of(its)].fields.empty() ? 0 : 1;
+    }
+    return (session.ghosts.told(lane) >> part & 1U) != 0;
+}
+
 /// Where an entity is more than a packet, some of it waits; when nothing does any more, all of it
 /// has been told.
 bool has_its_turn(const Session& session, const World& world, EntityId entity,
@@ -133,13 +146,7 @@ bool has_its_turn(const Session& session, const World& world, EntityId entity,
     if (lane == no_local_id) return true;
     const bool waits =
         (session.ghosts.pending()[lane / bits_per_word] >> (lane % bits_per_word) & 1U) != 0;
-    std::uint32_t part = 0;
-    const Schema& schema = world.schema();
-    for (const ComponentId its : schema.kinds()[index_of(world.kind_of(entity))].components) {
-        if (index_of(its) == component) break;
-        part += schema.components()[index_of(its)].fields.empty() ? 0 : 1;
-    }
-    return !waits || (session.ghosts.told(lane) >> part & 1U) != 0;
+    return !waits || is_told_now(session, world, entity, component);
 }
 
 }  // namespace
@@ -176,6 +183,9 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
                 break;
             case AudienceType::in_turn:
                 is_told = has_its_turn(session, world, entity, c);
+                break;
+            case AudienceType::unpredicted:
+                is_told = !owns || is_told_now(session, world, entity, c);
                 break;
             case AudienceType::owner:
                 is_told = owns;

@@ -62,6 +62,11 @@ enum class AudienceType : std::uint8_t {
     /// the budget of a tick, they are told one after the other (docs/budget.md). keeps_values is
     /// on.
     in_turn = 5,
+    /// Of a predicted component: everyone, but not the owner while he predicts it and the server
+    /// comes to the same; what he has wrong, a correction tells him (docs/prediction.md). His ghost
+    /// keeps what it was told last, marked: keeps_values is on. The only one that a place or an
+    /// orientation may have beside everyone.
+    unpredicted = 6,
 };
 
 /// An audience of your own. Asked in every tick, so its answer may change at any time; must not
@@ -141,6 +146,9 @@ struct KindDef {
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
     std::vector<SendRate> rates;
+    /// How many one observer is told in one tick, by number or by how many he has, for example
+    /// {.buckets = {{24, 2}, {96, 4}}}: from 24 on half of them a tick, from 96 on a quarter.
+    SendLimit limit = {};
 };
 
 /// A yes/no (flag), group (key) or number (value) for interest, read from a field of a component.
@@ -213,12 +221,12 @@ class Schema {
     /// 0) that turns about one axis. Members with a relative place turn with it, and stand where
     /// they stood: what counts is the value that clients are told. In a kind with a relative place
     /// the field is as seen from the parent, while that is so of the place; attach and detach write
-    /// it then, so that nobody turns. A component for everyone.
+    /// it then, so that nobody turns. A component for everyone, or unpredicted.
     void set_orientation(KindId kind, ComponentId component, std::string_view field,
                          const Yaw& yaw = {});
 
     /// Who is told the component; without a call, everyone. Clients must not simulate a place that
-    /// they are not told: the place component is for everyone.
+    /// they are not told: the place component is for everyone, or unpredicted.
     void audience(ComponentId component, const AudienceDef& audience);
 
     /// The field mostly goes on as it did: clients are told what a straight line through its past
@@ -248,7 +256,7 @@ class Schema {
     void take_input(KindId kind, InputId input);
     /// The owner predicts the component: it follows from his commands alone. Between two commands
     /// it is what its fields say on the wire, on the server too: what no field says is lost. No
-    /// references; for everyone, or for the owner.
+    /// references; for everyone, or for the owner. AudienceType::unpredicted is said afterwards.
     void predict(ComponentId component);
     /// The server remembers the component for a second, so that it can be seen as it was.
     void rewind(ComponentId component);

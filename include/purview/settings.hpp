@@ -49,4 +49,38 @@ inline std::uint32_t every_ticks_at(const std::vector<SendRate>& curve, float st
     return every;
 }
 
+/// Lists of at least `ghosts` of a kind go in so many parts, one a tick.
+struct SendBuckets {
+    std::uint32_t ghosts = 0;
+    std::uint32_t parts = 1;
+};
+
+/// Which of a kind go where no more than some may.
+enum class LimitOrder : std::uint8_t {
+    fill = 0,         ///< of those that have something to tell, who has waited longest
+    round_robin = 1,  ///< the next ones by turns, whether they have something to tell or not
+};
+
+/// How many of a kind one observer is told in one tick, enters included. His own do not count, and
+/// leaves never wait. The smaller one holds where both are given. A parent that a child needs goes
+/// with it all the same.
+struct SendLimit {
+    std::uint32_t per_tick = 0;  ///< 0: any number
+    /// `ghosts` and `parts` ascend; smaller lists go whole.
+    std::vector<SendBuckets> buckets = {};
+    LimitOrder order = LimitOrder::fill;
+
+    bool is_none() const noexcept { return per_tick == 0 && buckets.empty(); }
+};
+
+/// Of a list of so many.
+inline std::uint32_t sends_at_most(const SendLimit& limit, std::uint32_t ghosts) noexcept {
+    std::uint32_t parts = 1;
+    for (const SendBuckets& step : limit.buckets) {
+        if (ghosts >= step.ghosts) parts = step.parts;
+    }
+    const std::uint32_t part = ghosts / parts + (ghosts % parts != 0 ? 1 : 0);
+    return limit.per_tick != 0 && limit.per_tick < part ? limit.per_tick : part;
+}
+
 }  // namespace purview

@@ -70,6 +70,7 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
         case AudienceType::everyone:
         case AudienceType::custom:
         case AudienceType::in_turn:
+        case AudienceType::unpredicted:
             break;
     }
     return true;
@@ -82,6 +83,7 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
     AudienceScratch& room = audience_;
     const WorldData& data = world.data();
     const EntityId main = interest.main_entity(observer);
+    const Session* const session = has_unpredicted_ ? find_session(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
         const auto& parts = fields_.layout(data.kind_at(index)).parts;
         std::size_t p = 0;
@@ -103,6 +105,9 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
             if (audience.type == AudienceType::custom) {
                 room.asked.push_back(i);
                 room.entities.push_back(data.at_index(indices[i]));
+            } else if (audience.type == AudienceType::unpredicted) {
+                const bool is_own = session != nullptr && data.owner_at(indices[i]) == observer;
+                if (is_own && does_predict(*session, indices[i])) told[i] &= ~part;
             } else if (!is_told(audience, data, indices[i], observer, main)) {
                 told[i] &= ~part;
             }
@@ -122,6 +127,18 @@ void ServerData::note_owner_or_key(std::uint32_t index) {
     owner_or_key_changed_.set(index);
 }
 
+/// Of groups that he commands: whether he predicts them may change in any tick.
+void ServerData::list_commanded(const Session& session) {
+    for (const SessionInputs::Told& told : session.inputs->told) {
+        if (told.agreed == 0 || !world.is_alive(told.root)) continue;
+        world.data().for_each_in_group(index_of(told.root), [&](EntityId member) {
+            const LocalId lane = session.ghosts.find(member);
+            if (lane != no_local_id)
+                audience_.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+        });
+    }
+}
+
 /// Of whom it may be another answer than in the last tick: who came, whose owner or key changed or
 /// whose kind has an audience of the game's own; all, if the observer is another one to them.
 void ServerData::list_audiences(Session& session) {
@@ -134,6 +151,7 @@ void ServerData::list_audiences(Session& session) {
                           (main != EntityId::none && owner_or_key_changed_.test(index_of(main)));
     session.audience_main = main;
     room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
+    if (has_unpredicted_ && session.inputs != nullptr) list_commanded(session);
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
         const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
         if (lane != no_local_id)

@@ -20,6 +20,16 @@ constexpr std::size_t correction_bytes_max = message_bytes_max;
 /// A view may be ahead of what is acknowledged: of a snapshot on its way, or extrapolated.
 constexpr Tick view_ahead_ticks_max = 4;
 
+/// An owner who has not commanded a group for so long does not predict it any more.
+constexpr Tick predicted_ticks_max = 20;
+
+/// What the client was told of the group last, or null.
+SessionInputs::Told* told_of(SessionInputs& inputs, EntityId root) noexcept {
+    const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
+    const auto found = std::find_if(inputs.told.begin(), inputs.told.end(), of_it);
+    return found == inputs.told.end() ? nullptr : &*found;
+}
+
 /// The number with these low bits that is nearest to a known one.
 std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
     const auto distance = static_cast<std::int16_t>(low - static_cast<std::uint16_t>(near));
@@ -185,7 +195,10 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
     SessionInputs& its = *session.inputs;
     // What it commanded before it heard of the last correction says nothing new.
     if (frame.corrections != its.corrections) return;
-    if (digest == command.digest && knows_membership(session, command.entity)) return;
+    if (digest == command.digest && knows_membership(session, command.entity)) {
+        told_of(its, command.entity)->agreed = tick_number;
+        return;
+    }
     inputs.wrong.push_back(command.entity);
 }
 
@@ -227,10 +240,18 @@ std::uint16_t ServerData::settle_group(const Session& session) {
 }
 
 bool ServerData::knows_membership(const Session& session, EntityId root) {
-    const auto& told = session.inputs->told;
-    const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
-    const auto found = std::find_if(told.begin(), told.end(), of_it);
-    return found != told.end() && found->membership == known_membership(session, root);
+    const SessionInputs::Told* const told = told_of(*session.inputs, root);
+    return told != nullptr && told->membership == known_membership(session, root);
+}
+
+/// So the owner needs no updates of what he predicts (AudienceType::unpredicted).
+bool ServerData::does_predict(const Session& session, std::uint32_t index) const noexcept {
+    if (session.inputs == nullptr) return false;
+    const LocalId lane = session.ghosts.find_at(index);
+    if (lane == no_local_id || !session.ghosts.is_held(lane)) return false;
+    const SessionInputs::Told* const told = told_of(*session.inputs, world.data().root_at(index));
+    return told != nullptr && told->agreed != 0 &&
+           tick_number - told->agreed <= predicted_ticks_max;
 }
 
 /// The one that was told longest ago makes room.
@@ -238,9 +259,18 @@ void ServerData::note_membership(Session& session, EntityId root) {
     auto& told = session.inputs->told;
     const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
     auto found = std::find_if(told.begin(), told.end(), of_it);
-    if (found == told.end()) --found;
+    if (found == told.end()) {
+        --found;
+        if (has_unpredicted_ && found->agreed != 0 && world.is_alive(found->root)) {
+            world.data().for_each_in_group(index_of(found->root), [&](EntityId member) {
+                note_owner_or_key(index_of(member));
+            });
+        }
+        found->agreed = 0;
+    }
+    const Tick agreed = found->agreed;
     std::move_backward(told.begin(), found, found + 1);
-    told.front() = {root, known_membership(session, root)};
+    told.front() = {root, known_membership(session, root), agreed};
 }
 
 /// All members that the client holds, in the order of input; of those that it owns the whole

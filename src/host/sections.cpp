@@ -59,6 +59,8 @@ std::string problem_of_sharing(const ServerDef& def) {
                 return what + "has places relative to a parent, which are in no cell";
             if (!kind.rates.empty())
                 return what + "has a curve of rates, which depends on the observer";
+            if (!kind.limit.is_none())
+                return what + "has a limit, which depends on how many an observer has";
             for (const ComponentId component : kind.components) {
                 const ComponentDef& part = schema.components()[index_of(component)];
                 if (part.audience.type != AudienceType::everyone)

@@ -32,6 +32,21 @@ bool is_sound(const std::vector<SendRate>& curve) {
     return true;
 }
 
+/// Whoever has more of them hears of a smaller part.
+bool is_sound(const SendLimit& limit) {
+    SendBuckets before;
+    for (const SendBuckets& step : limit.buckets) {
+        if (step.ghosts <= before.ghosts || step.parts <= before.parts || step.parts > 10'000)
+            return false;
+        before = step;
+    }
+    return true;
+}
+
+bool is_weight(float urgency) {
+    return urgency > 0 && std::isfinite(urgency);
+}
+
 /// What does not wait for its turn goes in one packet with any one component that does.
 bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
     const KindLayout layout = layout_of(schema, kind);
@@ -85,7 +100,10 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       fields_(*server_def.schema),
       cache_(fields_),
       shared_(*server_def.schema) {
-    for (const KindDef& kind : def.schema->kinds()) has_rates_ |= !kind.rates.empty();
+    for (const KindDef& kind : def.schema->kinds()) {
+        has_rates_ |= !kind.rates.empty();
+        has_limits_ |= !kind.limit.is_none();
+    }
     for (const KindLayout& layout : layouts_of(*def.schema)) {
         const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
         takes_turns_.push_back(layout.in_turn != 0 && !fits);
@@ -94,6 +112,11 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
             layout.parts.begin(), layout.parts.end(), [&](const KindLayout::Part& part) {
                 const ComponentDef& component = def.schema->components()[index_of(part.component)];
                 return component.audience.type == AudienceType::custom;
+            });
+        has_unpredicted_ |= std::any_of(
+            layout.parts.begin(), layout.parts.end(), [&](const KindLayout::Part& part) {
+                const ComponentDef& component = def.schema->components()[index_of(part.component)];
+                return component.audience.type == AudienceType::unpredicted;
             });
         asks_always_.push_back(is_custom || takes_turns_.back());
         any_asks_always_ |= asks_always_.back();
@@ -150,7 +173,7 @@ Server::~Server() = default;
 
 Result<Server> Server::create(const ServerDef& def, Game& game) {
     if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
-        def.budget_bytes_per_tick < 128 || !can_speak_again(def)) {
+        def.budget_bytes_per_tick < 128 || !is_weight(def.first_urgency) || !can_speak_again(def)) {
         return Status::bad_configuration;
     }
     if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||
@@ -189,7 +212,7 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
         }
         if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
         const KindDef& kind = def.schema->kinds()[k];
-        if (!is_sound(kind.rates) || !(kind.urgency > 0) || !std::isfinite(kind.urgency))
+        if (!is_sound(kind.rates) || !is_sound(kind.limit) || !is_weight(kind.urgency))
             return Status::bad_configuration;
         if (!fits_alone(*def.schema, KindId{static_cast<std::uint16_t>(k)},
                         def.budget_bytes_per_tick)) {

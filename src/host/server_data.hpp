@@ -139,6 +139,7 @@ class ServerData {
     std::uint16_t settle_group(const Session& session);
     std::uint64_t known_membership(const Session& session, EntityId root);
     bool knows_membership(const Session& session, EntityId root);
+    bool does_predict(const Session& session, std::uint32_t index) const noexcept;
     void note_membership(Session& session, EntityId root);
     void send_correction(Session& session, CommandTick tick);
     static void write_input_state(const Session& session, BitWriter& out);
@@ -168,6 +169,7 @@ class ServerData {
     void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
     void list_audiences(Session& session);
+    void list_commanded(const Session& session);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
@@ -257,6 +259,7 @@ class ServerData {
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;
     bool has_audiences_ = false;     ///< some kind has parts that only some are told
+    bool has_unpredicted_ = false;   ///< of these, parts that are unpredicted
     std::vector<bool> asks_always_;  ///< by KindId: an audience of its may answer anew by itself
     bool any_asks_always_ = false;
     struct {
@@ -266,9 +269,11 @@ class ServerData {
         std::vector<NodeSettings> settings;
     } pace_;                     ///< scratch
     bool has_rates_ = false;     ///< some kind has a curve
+    bool has_limits_ = false;    ///< or a limit
     bool has_settings_ = false;  ///< some node says how often, how urgent or what becomes of copies
     std::vector<bool> takes_turns_;  ///< by KindId: it may be more than fits
     std::uint64_t split_updates_ = 0;
+    std::uint64_t limited_updates_ = 0;
 
   public:
     Spoil spoil = Spoil::none;

@@ -25,6 +25,7 @@ struct SessionInputs {
     struct Told {
         EntityId root = EntityId::none;
         std::uint64_t membership = 0;
+        Tick agreed = 0;  ///< the last in which the server came to the same; 0: never yet
     };
     std::array<Told, command_groups_max> told{};
 };

@@ -445,6 +445,7 @@ ServerStats ServerData::stats() const {
     stats.encoding_uses = cache_.uses();
     stats.bad_places = world.data().bad_places();
     stats.split_updates = split_updates_;
+    stats.limited_updates = limited_updates_;
     stats.sections = shared_.counters.sections;
     stats.section_copies = shared_.counters.copies;
     stats.sections_stripped = shared_.counters.stripped;

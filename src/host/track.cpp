@@ -47,6 +47,7 @@ void ServerData::track_op(const WorldOp& op) {
             } else {
                 (void)interest.join_unit(op.entity, op.root, op.parent);
             }
+            if (has_unpredicted_) note_owner_or_key(index);  // another group commands it
             break;
         case WorldOp::Type::owner: {
             const ObserverId owner = data.owner_at(index);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/schema_codec.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "wire/difference.hpp"
@@ -197,6 +198,20 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
     schema.set_orientation(kind, component, fields[field].name, yaw);
 }
 
+/// A place or an orientation is told everybody, but for owners who predict it.
+bool all_are_placed(const Schema& schema) {
+    const auto is_told_or_predicted = [&](ComponentId component) {
+        if (component == ComponentId::none) return true;
+        const ComponentDef& def = schema.components()[index_of(component)];
+        return def.audience.type == AudienceType::everyone || def.is_predicted;
+    };
+    const auto& kinds = schema.kinds();
+    return is_told_or_predicted(schema.place()) &&
+           std::all_of(kinds.begin(), kinds.end(), [&](const KindDef& kind) {
+               return is_told_or_predicted(kind.orientation.component);
+           });
+}
+
 }  // namespace
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
@@ -244,8 +259,10 @@ Result<Schema> read_schema(BitReader& in) {
         ComponentDef def;
         def.name = read_name(in);
         if (in.boolean()) {
-            def.audience.type = AudienceType::owner;  // or another one: who it is, is not told
+            // Or other ones: who it is, is not told.
             def.audience.keeps_values = in.boolean();
+            def.audience.type =
+                def.audience.keeps_values ? AudienceType::unpredicted : AudienceType::owner;
         }
         const auto fields = in.bits(5);
         if (fields > Schema::fields_max) in.fail();
@@ -272,6 +289,7 @@ Result<Schema> read_schema(BitReader& in) {
     }
     read_rpcs(in, schema);
     read_inputs(in, schema);
+    if (in.ok() && !all_are_placed(schema)) in.fail();
     if (!in.ok() || schema.status() != Status::ok) return Status::malformed;
     return schema;
 }
@@ -281,7 +299,7 @@ namespace {
 /// Told to whoever is nobody in particular.
 bool is_public(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::others ||
-           audience == AudienceType::in_turn;
+           audience == AudienceType::in_turn || audience == AudienceType::unpredicted;
 }
 
 }  // namespace

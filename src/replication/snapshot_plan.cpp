@@ -9,6 +9,7 @@
 #include "core/mutate.hpp"
 #include "purview/link.hpp"
 #include "replication/extrapolated_fields.hpp"
+#include "replication/send_limits.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
@@ -65,7 +66,8 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lan
 }
 
 float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    return ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
+    const float first = ghosts.needs_enter(lane) ? input.first_urgency : 1;
+    return first * ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
 }
 
 /// The same of 64 lanes, as far as they are asked about, and which of them have at least `least`.
@@ -81,7 +83,14 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
         const auto lane = static_cast<LocalId>(word * bits_per_word + i);
         at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
     });
-    return ghosts.priorities(word, input.tick, at_rest, least, out);
+    std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
+    if (input.first_urgency == 1) return found;
+    for_each_bit(asked & ghosts.needs_enter()[word], 0, [&](std::size_t i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        out[i] *= input.first_urgency;
+        found = out[i] >= least ? found | bit : found & ~bit;
+    });
+    return found;
 }
 
 /// Ascending keys: the highest priority first (it is positive: its bits rise with it), then lanes.
@@ -475,6 +484,10 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
             }
         });
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
+    }
+    if (input.has_limits) {
+        plan.limited = keep_limits(input.schema, ghosts, last.turns, plan.due, plan.keys);
+        count -= plan.limited;
     }
     // Where all may fit, nobody is asked for a priority before it is known that it does not.
     const bool may_fit = count <= budget_bits / last.item_bits;

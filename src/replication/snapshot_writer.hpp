@@ -61,6 +61,8 @@ struct LastPlan {
     bool left_some = false;        ///< nor into the packets: calls and fragments have their share
     std::uint32_t item_bits = 64;  ///< an item's
     float likely_priority = 0;     ///< that will be enough; 0: any
+    /// Of kinds with a limit by turns, by KindId: the lane that the next turn begins with.
+    std::vector<LocalId> turns;
 };
 
 /// Items of one type that go into a packet.
@@ -82,6 +84,7 @@ struct SnapshotPlan {
     std::uint64_t bits = 0;                          ///< of all of them
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
+    std::size_t limited = 0;                         ///< that wait because of KindDef::limit
     bool took_any = false;                           ///< the packet filled last has items
     bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
     std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
@@ -123,6 +126,7 @@ struct SnapshotPlan {
         bits = 0;
         next = 0;
         packet = 0;
+        limited = 0;
         must_tell_tick = took_any = false;
     }
 };

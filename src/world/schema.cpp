@@ -111,6 +111,11 @@ std::string derive_width(FieldDef& field) {
     return "unknown field type";
 }
 
+/// Everyone knows where an entity is, if only as whoever predicts it.
+bool may_place(AudienceType audience) noexcept {
+    return audience == AudienceType::everyone || audience == AudienceType::unpredicted;
+}
+
 /// Whoever is told it must have been told its past.
 bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexcept {
     return (field.type == FieldType::integer || field.type == FieldType::quantised) &&
@@ -189,13 +194,16 @@ void Schema::extrapolate(ComponentId component, std::string_view field) {
 void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (index_of(component) >= components_.size()) return fail("audience: unknown component");
     const std::string where = "audience of '" + components_[index_of(component)].name + "'";
-    if (component == place_) return fail(where + ": the place is for everyone");
+    if (component == place_ && !may_place(audience.type))
+        return fail(where + ": the place is for everyone");
     const bool turns = std::any_of(kinds_.begin(), kinds_.end(), [&](const KindDef& kind) {
         return kind.orientation.component == component;
     });
-    if (turns && audience.type != AudienceType::everyone)
-        return fail(where + ": an orientation is for everyone");
-    if (audience.type > AudienceType::in_turn) return fail(where + ": unknown type");
+    if (turns && !may_place(audience.type)) return fail(where + ": an orientation is for everyone");
+    if (audience.type > AudienceType::unpredicted) return fail(where + ": unknown type");
+    if (audience.type == AudienceType::unpredicted &&
+        !components_[index_of(component)].is_predicted)
+        return fail(where + ": it is not predicted");
     if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
         return fail(where + ": unknown key domain");
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
@@ -205,7 +213,7 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
         std::any_of(fields.begin(), fields.end(), [](const FieldDef& f) { return f.extrapolated; }))
         return fail(where + ": what is extrapolated is for everyone");
     components_[index_of(component)].audience = audience;
-    if (audience.type == AudienceType::in_turn)
+    if (audience.type == AudienceType::in_turn || audience.type == AudienceType::unpredicted)
         components_[index_of(component)].audience.keeps_values = true;
 }
 
@@ -290,8 +298,7 @@ void Schema::take_input(KindId kind, InputId input) {
 void Schema::predict(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("predict: unknown component");
     ComponentDef& def = components_[index_of(component)];
-    const bool to_owner =
-        def.audience.type == AudienceType::everyone || def.audience.type == AudienceType::owner;
+    const bool to_owner = may_place(def.audience.type) || def.audience.type == AudienceType::owner;
     if (!to_owner) return fail("predict: the owner must be told '" + def.name + "'");
     for (const FieldDef& field : def.fields) {
         if (field.type == FieldType::reference)
@@ -308,7 +315,7 @@ void Schema::rewind(ComponentId component) {
 void Schema::set_place(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("place: unknown component");
     if (place_ != ComponentId::none) return fail("place is set twice");
-    if (components_[index_of(component)].audience.type != AudienceType::everyone)
+    if (!may_place(components_[index_of(component)].audience.type))
         return fail("place: it is for everyone");
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
         return fail("place: the struct must begin with a Vec3");
@@ -329,7 +336,7 @@ void Schema::set_orientation(KindId kind, ComponentId component, std::string_vie
     const FieldType type = owner.fields[at].type;
     if (type == FieldType::boolean || type == FieldType::text || type == FieldType::reference)
         return fail(where + ": a rotation or a number");
-    if (owner.audience.type != AudienceType::everyone) return fail(where + ": it is for everyone");
+    if (!may_place(owner.audience.type)) return fail(where + ": it is for everyone");
     if (!std::isfinite(yaw.full_turn) || yaw.full_turn == 0 || yaw.axis > TurnAxis::z)
         return fail(where + ": a full turn is not 0, about one of three axes");
     def.orientation = {component, static_cast<std::uint16_t>(at), yaw.axis, yaw.full_turn};

@@ -22,6 +22,7 @@ class Component:
     def __init__(self, for_some, keeps_values):
         self.for_some = for_some
         self.keeps_values = keeps_values
+        self.is_predicted = False
         self.fields = []
 
 
@@ -71,6 +72,7 @@ class Schema:
         if place is not None and place >= count:
             raise reader.wrong("the place component does not exist")
         self.mix_in(NO_PLACE if place is None else place)
+        self.placed = [] if place is None else [components[place]]
         self.kinds = []
         for _ in range(reader.u(9)):
             name = read_name(reader)
@@ -94,6 +96,9 @@ class Schema:
         self.rpcs = [self.read_call_type(reader) for _ in range(count)]
         self.rpc_bits = max(0, count - 1).bit_length()
         self.read_inputs(reader, components)
+        for component in self.placed:
+            if component.for_some and not (component.keeps_values and component.is_predicted):
+                raise reader.wrong("a place or an orientation that is for some only")
         self.hash = self.hash or 1
 
     def mix_in(self, value):
@@ -123,8 +128,7 @@ class Schema:
         full_turn = reader.u(64)
         if index not in has or field >= len(components[index].fields):
             raise reader.wrong("the orientation is no field of the kind")
-        if components[index].for_some:
-            raise reader.wrong("an orientation that is not for everyone")
+        self.placed.append(components[index])
         if components[index].fields[field].name in ("text", "reference"):
             raise reader.wrong("an orientation that is no number and no rotation")
         value = struct.unpack("<d", struct.pack("<Q", full_turn))[0]

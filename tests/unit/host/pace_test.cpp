@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <numeric>
 
 #include "stage.hpp"
 
@@ -294,6 +297,183 @@ TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eig
     stage.step(3);
     CHECK(held(far) == first);
     CHECK(held(near) > 60);
+}
+
+TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
+    const auto held_after = [](float first_urgency) {
+        PaceSchema is;
+        is.def.rules.nodes = {is.near(200)};
+        is.def.budget_bytes_per_tick = 160;
+        is.def.first_urgency = first_urgency;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+        CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+        std::vector<EntityId> known, fresh;
+        for (int i = 0; i < 300; ++i) known.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        const auto step = [&](int ticks) {
+            for (int t = 0; t < ticks; ++t) {
+                for (const EntityId one : known) stage.world().edit(one, is.body)->hp += 1;
+                stage.step();
+            }
+        };
+        step(200);
+        for (int i = 0; i < 100; ++i) fresh.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        step(4);
+        const auto held = std::count_if(fresh.begin(), fresh.end(), [&](EntityId one) {
+            return stage.ghost(0, one) != no_ghost;
+        });
+        step(200);  // nobody starves
+        CHECK(std::all_of(fresh.begin(), fresh.end(),
+                          [&](EntityId one) { return stage.ghost(0, one) != no_ghost; }));
+        for (const EntityId one : known) {
+            const Tick seen = stage.client().updated_of(stage.ghost(0, one));
+            CHECK(stage.server->current_tick() - seen < 40);
+        }
+        return held;
+    };
+    const auto last = held_after(0.1F), usual = held_after(1), first = held_after(50);
+    MESSAGE("of a hundred " << last << ", " << usual << ", " << first);
+    CHECK(last < 10);
+    CHECK(usual > last + 20);
+    CHECK(first > usual + 20);
+}
+
+namespace {
+
+/// How often each of some walkers that all change in every tick was updated, and the most that were
+/// in one tick.
+struct Pacing {
+    std::vector<int> updates;
+    int most_in_a_tick = 0;
+};
+Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& walkers, int ticks) {
+    Pacing heard{std::vector<int>(walkers.size()), 0};
+    for (int t = 0; t < ticks; ++t) {
+        for (const EntityId one : walkers) stage.world().edit(one, is.body)->hp += 1;
+        stage.step();
+        int in_this = 0;
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            const GhostId ghost = stage.ghost(0, walkers[i]);
+            const bool is_new = ghost != no_ghost &&
+                                stage.client().updated_of(ghost) == stage.server->current_tick();
+            heard.updates[i] += is_new ? 1 : 0;
+            in_this += is_new ? 1 : 0;
+        }
+        heard.most_in_a_tick = std::max(heard.most_in_a_tick, in_this);
+    }
+    return heard;
+}
+
+}  // namespace
+
+TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting first (X9)") {
+    PaceSchema is;
+    const KindId other = is.schema.kind("other", {is.place.id, is.body.id});
+    is.schema.edit_kind(is.walker).limit = {.per_tick = 3};
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    const std::vector<EntityId> others{stage.spawn(other)};
+    const EntityId mine = stage.spawn(is.walker);
+    CHECK(stage.world().set_owner(mine, stage.observers[0]) == Status::ok);
+    // Enters, too: seven ticks for twenty. His own does not count.
+    stage.step();
+    CHECK(stage.ghost(0, mine) != no_ghost);
+    const Pacing first = listen(stage, is, walkers, 6);
+    CHECK(first.most_in_a_tick == 3);
+    CHECK(stage.ghost(0, walkers.back()) != no_ghost);
+    const std::uint64_t waited = stage.server->stats().limited_updates;
+    std::vector<EntityId> all = walkers;
+    all.push_back(others[0]);
+    all.push_back(mine);
+    const Pacing heard = listen(stage, is, all, 200);
+    CHECK(heard.most_in_a_tick == 5);
+    CHECK(heard.updates[20] == 200);
+    CHECK(heard.updates[21] == 200);
+    for (int i = 0; i < 20; ++i) CHECK(heard.updates[i] >= 200 / 7);  // three of twenty
+    CHECK(stage.server->stats().limited_updates - waited == 200 * 17);
+    // Where few have something to tell, nobody waits.
+    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 50);
+    for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for what waited
+}
+
+TEST_CASE("pace: by turns each has his, whether the others have something to tell or not (X9)") {
+    PaceSchema is;
+    is.schema.edit_kind(is.walker).limit = {.per_tick = 3, .order = LimitOrder::round_robin};
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    stage.step(20);
+    const Pacing all = listen(stage, is, walkers, 200);
+    CHECK(all.most_in_a_tick == 3);
+    for (const int updates : all.updates) CHECK(std::abs(updates - 30) <= 1);
+    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 200);
+    for (const int updates : few.updates) CHECK(std::abs(updates - 30) <= 1);
+    // Whoever comes and goes changes whose turn it is, and takes it from nobody.
+    Tick longest = 0;
+    const Tick start = stage.server->current_tick();
+    std::vector<Tick> last;
+    for (const EntityId one : walkers)
+        last.push_back(stage.client().updated_of(stage.ghost(0, one)));
+    for (int t = 0; t < 200; ++t) {
+        const EntityId guest = stage.spawn(is.walker);
+        stage.step();
+        CHECK(stage.world().despawn(guest) == Status::ok);
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            stage.world().edit(walkers[i], is.body)->hp += 1;
+            const Tick seen = stage.client().updated_of(stage.ghost(0, walkers[i]));
+            if (seen == last[i]) continue;
+            longest = std::max(longest, seen - std::max(start, last[i]));
+            last[i] = seen;
+        }
+    }
+    for (const Tick seen : last) CHECK(stage.server->current_tick() - seen < 12);
+    CHECK(longest < 12);
+}
+
+TEST_CASE("pace: longer lists go in more parts, one a tick (X11)") {
+    for (const LimitOrder order : {LimitOrder::fill, LimitOrder::round_robin}) {
+        for (const auto& [count, parts] : {std::pair{10, 1}, {12, 2}, {23, 2}, {24, 4}, {50, 4}}) {
+            PaceSchema is;
+            is.schema.edit_kind(is.walker).limit = {.buckets = {{12, 2}, {24, 4}}, .order = order};
+            Stage stage(is.schema, 1, is.def);
+            std::vector<EntityId> walkers;
+            for (int i = 0; i < count; ++i) walkers.push_back(stage.spawn(is.walker));
+            stage.step(20);
+            const Pacing heard = listen(stage, is, walkers, 120);
+            CAPTURE(count);
+            CHECK(heard.most_in_a_tick == (count + parts - 1) / parts);
+            for (const int updates : heard.updates) CHECK(updates >= 120 / parts - 1);
+            CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) ==
+                  120 * heard.most_in_a_tick);
+        }
+    }
+    CHECK(sends_at_most({.per_tick = 5, .buckets = {{12, 2}}}, 40) == 5);
+    CHECK(sends_at_most({.per_tick = 25, .buckets = {{12, 2}}}, 40) == 20);
+    CHECK(sends_at_most({}, 40) == 40);
+}
+
+TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)") {
+    const auto is_refused = [](const SendLimit& limit, float first_urgency) {
+        PaceSchema is;
+        is.schema.edit_kind(is.walker).limit = limit;
+        is.def.first_urgency = first_urgency;
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        SmallSchema small;
+        SmallGame game(small, 1);
+        return !Server::create(is.def, game);
+    };
+    CHECK_FALSE(is_refused({.per_tick = 1, .buckets = {{1, 2}, {2, 3}}}, 0.5F));
+    CHECK(is_refused({.buckets = {{0, 2}}}, 1));
+    CHECK(is_refused({.buckets = {{4, 1}, {8, 1}}}, 1));
+    CHECK(is_refused({.buckets = {{4, 4}, {8, 2}}}, 1));
+    CHECK(is_refused({.buckets = {{8, 2}, {8, 4}}}, 1));
+    CHECK(is_refused({.buckets = {{8, 20'000}}}, 1));
+    CHECK(is_refused({}, 0));
+    CHECK(is_refused({}, -1));
+    CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
+    CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
 }
 
 TEST_CASE("pace: a curve that makes no sense is refused") {

@@ -252,7 +252,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
               node.steps[0].kernel.cells.width_m = node.steps[0].kernel.cells.height_m = 0.1F;
           }) == "node 'cells', mode 'read many': more than 1048576 cells cover the bounds");
 
-    // Audiences and curves of the kinds in it.
+    // Audiences, curves and limits of the kinds in it.
     struct Idle final : Game {
         bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
         void left(Server&, ObserverId) override {}
@@ -263,9 +263,11 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
     audience.schema.audience(audience.mind.id, {AudienceType::owner});
     CellSchema curve;
     curve.schema.edit_kind(curve.walker).rates = {{0, 4}, {0.5F, 1}};
+    CellSchema limit;
+    limit.schema.edit_kind(limit.walker).limit.per_tick = 4;
     CellSchema relative;
     relative.schema.edit_kind(relative.walker).relative_place = true;
-    for (const CellSchema* one : {&audience, &curve, &relative}) {
+    for (const CellSchema* one : {&audience, &curve, &limit, &relative}) {
         ServerDef def;
         def.schema = &one->schema;
         def.mac = &test_mac;
@@ -277,6 +279,9 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
                : one == &curve
                    ? "node 'cells', a shared mode: kind 'walker' has a curve of rates, which "
                      "depends on the observer"
+               : one == &limit
+                   ? "node 'cells', a shared mode: kind 'walker' has a limit, which depends on how "
+                     "many an observer has"
                    : "node 'cells', a shared mode: kind 'walker' has places relative to a parent, "
                      "which are in no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);

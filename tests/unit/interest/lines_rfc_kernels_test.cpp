@@ -4,7 +4,10 @@
 // Kernels, line by line: the order of steps, borders, refreshing, overlapping cells.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <memory>
+#include <numeric>
 #include <random>
 
 #include "line_support.hpp"
@@ -258,6 +261,68 @@ TEST_CASE(
         CHECK(manager.is_relevant(observer, id(1)));  // was nearer than 10, is nearer than 15
     }
     CHECK(waited == 2 * (every - 1));
+}
+
+TEST_CASE(
+    "interest: a timed condition is asked in turn, and its last answer holds until then, beside "
+    "one that never waits (X4)") {
+    // What the game knows of a pair, and the engine cannot: dear to ask, so asked every eighth
+    // tick. The distance is asked in each.
+    struct Asked {
+        std::atomic<int> questions{0};
+        std::atomic<bool> answer{true};
+    };
+    const auto asked = std::make_shared<Asked>();
+    NodeDesc near = node("near", {within(StepOp::add, 10)});
+    NodeDesc timed = node("timed", {within(StepOp::add, 50)});
+    StepDesc ask;
+    ask.op = StepOp::require;
+    ask.kernel.type = KernelType::custom;
+    ask.kernel.custom =
+        make_pair_kernel({.name = "dear", .reads_places = false}, [asked](const Pair&) noexcept {
+            ++asked->questions;
+            return asked->answer.load();
+        });
+    timed.steps.push_back(ask);
+    timed.combine = StepOp::require;
+    timed.refresh = {RefreshType::every, 8, 0, true};
+    InterestManager manager = make(std::vector{near, timed});
+    for (std::uint32_t i = 0; i < 40; ++i) spawn(manager, i, 50);
+    std::vector<ObserverId> observers;
+    for (std::uint32_t i = 0; i < 16; ++i) observers.push_back(watch(manager, id(i)));
+    for (int i = 0; i < 16; ++i) manager.tick();
+    const auto count = [&] {
+        return std::count_if(observers.begin(), observers.end(), [&](ObserverId observer) {
+            return manager.is_relevant(observer, id(39));
+        });
+    };
+    CHECK(count() == 16);
+    // Its answer is another one now: they hear of it one after the other, none later than that.
+    asked->answer = false;
+    std::vector<std::ptrdiff_t> left;
+    std::vector<int> questions;
+    for (int i = 0; i < 8; ++i) {
+        asked->questions = 0;
+        for (std::uint32_t o = 0; o < 16; ++o) put(manager, o, 50 + 0.01F * static_cast<float>(i));
+        manager.tick();
+        left.push_back(count());
+        questions.push_back(asked->questions);
+    }
+    CHECK(left.back() == 0);
+    const int most = *std::max_element(questions.begin(), questions.end());
+    CHECK(*std::min_element(questions.begin(), questions.end()) > 0);
+    CHECK(most * 4 < std::accumulate(questions.begin(), questions.end(), 0));
+    CHECK(std::is_sorted(left.rbegin(), left.rend()));
+    CHECK(std::adjacent_find(left.begin(), left.end()) == left.end());  // some in each of the ticks
+    // The other one does not wait for it.
+    asked->answer = true;
+    for (int i = 0; i < 8; ++i) manager.tick();
+    for (const ObserverId observer : observers) CHECK(manager.rescan(observer) == Status::ok);
+    manager.tick();
+    CHECK(count() == 16);
+    put(manager, 39, 90);
+    manager.tick();
+    CHECK(count() == 0);
 }
 
 TEST_CASE("interest: a node that waits looks again at once when somebody asks for it (N22 N24)") {

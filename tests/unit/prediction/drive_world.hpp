@@ -49,7 +49,8 @@ struct Turn {
 };
 
 struct DriveSchema {
-    DriveSchema() {
+    /// `by_corrections`: an owner is told of what he predicts by nothing else.
+    explicit DriveSchema(bool by_corrections = false) {
         auto place_of = schema.component<Spot>("place");
         place = place_of;
         auto motion_of = schema.component<Motion>("motion");
@@ -101,6 +102,9 @@ struct DriveSchema {
         schema.edit_kind(player).is_inner_root = true;
         for (const ComponentId component : {place.id, motion.id, tank.id, aim.id})
             schema.predict(component);
+        for (const ComponentId component : {place.id, motion.id, tank.id, aim.id}) {
+            if (by_corrections) schema.audience(component, {AudienceType::unpredicted});
+        }
         schema.rewind(place.id);
         schema.rewind(shield.id);
         REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
@@ -173,12 +177,13 @@ class DriveWorld : public Game {
         /// Sets the parts of one command.
         std::function<void(Player&, CommandTick)> control;
         std::vector<Status> statuses;
+        bool is_silent = false;  ///< gives no commands, not even empty ones
     };
 
     explicit DriveWorld(std::uint32_t count, Faults faults = {}, std::uint32_t hz = 60,
                         PredictionDef prediction = {}, ServerDef def = {},
-                        record::Writer* writer = nullptr)
-        : step_(schema, static_cast<float>(hz)), hz_(hz) {
+                        record::Writer* writer = nullptr, bool by_corrections = false)
+        : schema(by_corrections), step_(schema, static_cast<float>(hz)), hz_(hz) {
         def.schema = &schema.schema;
         def.mac = &test_mac;
         def.tick_hz = hz;
@@ -234,7 +239,7 @@ class DriveWorld : public Game {
         for (auto& p : players) {
             while (p->down.receive(bytes, now)) p->client.receive(bytes, now);
             const Micros own = static_cast<Micros>(static_cast<double>(now) * p->clock) + p->skew;
-            for (unsigned n = p->prediction->ticks_due(own); n > 0; --n) {
+            for (unsigned n = p->is_silent ? 0 : p->prediction->ticks_due(own); n > 0; --n) {
                 if (p->control) p->control(*p, p->prediction->newest_command() + 1);
                 p->statuses.push_back(p->prediction->run_tick());
             }

@@ -272,3 +272,153 @@ TEST_CASE(
     CHECK(prediction.state_at(world.ghost(0, car.vehicle), consumed + 500).size() == 0);
     CHECK(prediction.state_at(world.ghost(0, car.turret), consumed).size() == 0);
 }
+
+TEST_CASE(
+    "prediction: an owner hears of what he predicts by corrections alone, others as ever (O29)") {
+    const auto drive_for_a_while = [](bool by_corrections) {
+        DriveWorld world(2, bad_network, 60, {}, {}, nullptr, by_corrections);
+        const Car car = make_car(world, 0);
+        Client& owner = world.player(0).client;
+        Client& other = world.player(1).client;
+        const auto is_told = [&](EntityId entity, ComponentId component) {
+            const GhostId ghost = world.ghost(0, entity);
+            return ghost != no_ghost && owner.is_told(ghost, component);
+        };
+        const auto knows_place = [&](std::size_t who, EntityId entity) {
+            const GhostId ghost = world.ghost(who, entity);
+            if (ghost == no_ghost) return false;
+            const Client& client = world.player(who).client;
+            const Vec3 at = world.world().place_of(entity);
+            return client.value_of(ghost, world.schema.place.id, 0) == at.x &&
+                   client.value_of(ghost, world.schema.place.id, 1) == at.y;
+        };
+        world.player().is_silent = true;
+        world.run(60);
+        CHECK(is_told(car.vehicle, world.schema.place.id));  // he has not given commands yet
+        world.player().is_silent = false;
+        world.player().control = [&](auto& player, CommandTick tick) {
+            drive(world, player, car, tick);
+        };
+        world.run(60);
+        for (int i = 0; i < 600; ++i) {
+            world.run(1);
+            CHECK(is_told(car.vehicle, world.schema.place.id) != by_corrections);
+            CHECK(is_told(car.jetpack, world.schema.tank.id) != by_corrections);
+            const GhostId ghost = world.ghost(1, car.vehicle);
+            CHECK(other.is_told(ghost, world.schema.place.id));
+        }
+        CHECK(world.player().prediction->stats().corrections == 0);
+        std::vector<SessionStats> sessions;
+        world.server->sessions(sessions);
+        const auto bytes = sessions[0].bytes_sent;
+        // A wrong step is corrected, and nothing else is told.
+        world.player().step->bias = 0.5F;
+        world.run(40);
+        CHECK(world.player().prediction->stats().corrections == 1);
+        CHECK(world.player().prediction->stats().last_error_m ==
+              doctest::Approx(0.5F).epsilon(0.01));
+        // Who says nothing any more is told all of it, though nothing moves.
+        world.player().is_silent = true;
+        world.run(60);
+        CHECK(is_told(car.vehicle, world.schema.place.id));
+        for (const EntityId entity : {car.vehicle, car.turret}) CHECK(knows_place(0, entity));
+        CHECK(knows_place(1, car.vehicle));
+        CHECK(owner.value_of(world.ghost(0, car.jetpack), world.schema.tank.id, 0) ==
+              doctest::Approx(world.world().get(car.jetpack, world.schema.tank)->fuel));
+        return bytes;
+    };
+    const auto usual = drive_for_a_while(false), less = drive_for_a_while(true);
+    MESSAGE("bytes to the owner: " << usual << ", by corrections alone " << less);
+    CHECK(less < usual * 3 / 4);
+}
+
+TEST_CASE("prediction: who is not of a commanded group any more is told again at once (O29)") {
+    DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    const auto is_told = [&](EntityId entity) {
+        return world.player().client.is_told(world.ghost(0, entity), world.schema.place.id);
+    };
+    world.run(100);
+    CHECK_FALSE(is_told(car.vehicle));
+    CHECK_FALSE(is_told(car.turret));
+    // Off the vehicle: a group of its own, which he has not come to know as one.
+    CHECK(world.world().detach(car.turret) == Status::ok);
+    CHECK(world.world().move(car.turret, {7, 8, 0}) == Status::ok);
+    world.run(3);
+    CHECK(is_told(car.turret));
+    CHECK_FALSE(is_told(car.vehicle));
+    world.run(60);
+    CHECK_FALSE(is_told(car.turret));
+    // Not his any more.
+    CHECK(world.world().set_owner(car.vehicle, ObserverId::none) == Status::ok);
+    world.run(3);
+    CHECK(is_told(car.vehicle));
+    CHECK_FALSE(is_told(car.turret));
+}
+
+TEST_CASE("prediction: a group that makes room for others is told again (O29)") {
+    DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
+    const ObserverId owner = world.player().observer;
+    std::vector<EntityId> fillers;
+    for (std::size_t i = 0; i < command_groups_max; ++i)
+        fillers.push_back(world.spawn(world.schema.shell));
+    world.run(10);
+    // The one with the highest number is the first that he comes to know.
+    const EntityId last = world.spawn(world.schema.vehicle, {}, owner);
+    world.run(60);
+    const auto replace = [&](std::size_t count) {
+        for (; count > 0; --count) {
+            CHECK(world.world().despawn(fillers.back()) == Status::ok);
+            fillers.pop_back();
+            world.run(20);  // its number is free again
+            world.spawn(world.schema.vehicle, {}, owner);
+        }
+        world.run(60);
+    };
+    const auto is_told = [&] {
+        return world.player().client.is_told(world.ghost(0, last), world.schema.place.id);
+    };
+    replace(command_groups_max - 1);
+    CHECK_FALSE(is_told());
+    // One more, with a smaller number: a client commands the first eight.
+    replace(1);
+    CHECK(is_told());
+    CHECK(world.world().move(last, {7, 0, 0}) == Status::ok);
+    world.run(10);
+    CHECK(world.player().client.value_of(world.ghost(0, last), world.schema.place.id, 0) == 7);
+}
+
+TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place (O29)") {
+    Schema schema;
+    const auto spot = schema.component<Spot>("place");
+    Schema wrong = schema;
+    wrong.audience(spot.id(), {AudienceType::unpredicted});
+    CHECK(wrong.status() == Status::bad_configuration);
+    DriveSchema right(true);
+    CHECK(right.schema.status() == Status::ok);
+    // On its way to a client, too; where what it says contradicts itself it is refused.
+    const auto read_back = [](const Schema& said) {
+        std::vector<std::byte> bytes(60'000);
+        BitWriter out(bytes);
+        write_schema(said, out);
+        BitReader in(out.written());
+        return read_schema(in);
+    };
+    const auto read = read_back(right.schema);
+    REQUIRE(read);
+    CHECK(read->hash() == right.schema.hash());
+    CHECK(read->components()[0].audience.keeps_values);
+    Schema unsound;
+    ComponentDef place;
+    place.name = "place";
+    place.size_bytes = sizeof(Spot);
+    place.audience = {AudienceType::unpredicted, KeyDomain::none, nullptr, true};
+    unsound.set_place(unsound.add_component(place));
+    CHECK(unsound.status() == Status::ok);
+    CHECK_FALSE(read_back(unsound));
+    right.schema.audience(right.motion.id, {AudienceType::owner});
+    CHECK(right.schema.status() == Status::bad_configuration);  // it turns vehicles
+}

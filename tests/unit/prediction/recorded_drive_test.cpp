@@ -20,7 +20,7 @@ constexpr Faults recorded_network{
     .loss = 0.08F, .duplicate = 0.02F, .delay_us = 40'000, .jitter_us = 15'000};
 
 record::Beginning beginning() {
-    const DriveSchema s;
+    const DriveSchema s(true);
     record::Beginning made;
     made.program = "test";
     made.schema_hash = s.schema.hash();
@@ -131,7 +131,7 @@ TEST_CASE(
     ServerDef def;
     def.group_members_max = 255;
     def.budget_bytes_per_tick = 20'000;
-    DriveWorld world(drivers, recorded_network, 60, {}, def, &writer);
+    DriveWorld world(drivers, recorded_network, 60, {}, def, &writer, true);
     Traffic traffic(world);
     world.run(900);
     traffic.rests = true;

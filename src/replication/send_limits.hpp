@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How many of a kind go in one tick (KindDef::limit), and which.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/schema.hpp"
+#include "replication/ghost_table.hpp"
+
+namespace purview {
+
+/// Takes out of `due`, lanes by mask, what has to wait because enough of its kind goes. Returns how
+/// many. `turns`: where the next turn of a kind begins, by KindId; `room`: to work in.
+std::size_t keep_limits(const Schema& schema, const GhostTable& ghosts, std::vector<LocalId>& turns,
+                        std::span<std::uint64_t> due, std::vector<std::uint64_t>& room);
+
+}  // namespace purview
