@@ -65,7 +65,8 @@ enum class AudienceType : std::uint8_t {
     /// Of a predicted component: everyone, but not the owner while he predicts it and the server
     /// comes to the same; what he has wrong, a correction tells him (docs/prediction.md). His ghost
     /// keeps what it was told last, marked: keeps_values is on. The only one that a place or an
-    /// orientation may have beside everyone.
+    /// orientation may have beside everyone, in a schema without relative places: others are told
+    /// as seen from there.
     unpredicted = 6,
 };
 
@@ -129,7 +130,7 @@ struct OrientationDef {
 struct KindDef {
     std::string name;
     std::vector<ComponentId> components;  ///< in schema order
-    float urgency = 1;                    ///< weight in the send order; > 0
+    float urgency = 1;                    ///< weight in the send order; 1e-6 to 1e6
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
     /// Its part of a command; none: entities of this kind take no input (O17).
     InputId input = InputId::none;

@@ -100,7 +100,8 @@ struct ServerDef {
     /// UDP payload for one observer in one tick, all its data packets together; never exceeded. At
     /// least 128, and more where session_timeout_ms is above 15 s (docs/limits.md).
     std::uint32_t budget_bytes_per_tick = 4'800;
-    /// Weight in the send order of what an observer does not have yet, beside that of updates; > 0.
+    /// Weight in the send order of what an observer does not have yet, beside that of updates; 1e-6
+    /// to 1e6, as all urgencies.
     float first_urgency = 1;
     std::uint32_t sessions_max = 4'096;  ///< at most 1,048,544
     std::uint32_t sessions_per_host_max = 16;
@@ -176,8 +177,9 @@ struct ServerStats {
     std::uint64_t bad_places = 0;  ///< edits of places that were not finite
     /// Entities of which only a part went, because all of it was more than fits (in_turn).
     std::uint64_t split_updates = 0;
-    /// Ghosts that had something to tell and were not told it in a tick, as more of their kind were
-    /// than KindDef::limit allows; summed over observers and ticks.
+    /// Ghosts that had something to tell and were put off, as more of their kind had than
+    /// KindDef::limit allows (whether somebody else took them along or not); summed over observers
+    /// and ticks.
     std::uint64_t limited_updates = 0;
     /// Nodes in a shared mode (docs/shared.md): sections written for everybody in a cell, taken
     /// whole by an observer, written for one observer alone, and left out because his budget was
@@ -216,8 +218,8 @@ class ServerData;  // src/host
 class Server {
   public:
     /// bad_configuration: schema, rules or kinds unsound (see InterestManager::create and
-    /// problem_of_sharing), no mac, a field of `def` out of its range, an urgency that is not
-    /// positive, rates or buckets that do not ascend or are out of range (SendRate, SendLimit); or
+    /// problem_of_sharing), no mac, a field of `def` out of its range, an urgency out of
+    /// range, rates or buckets that do not ascend or are out of range (SendRate, SendLimit); or
     /// a schema of more than some 65,000 bytes on the wire. too_large: what an entity of some kind
     /// must be told at once, or a call to observers, may need more bytes than a datagram or the
     /// budget of a tick has (see AudienceType::in_turn), or to tell the schema takes more than one

@@ -62,8 +62,9 @@ enum class LimitOrder : std::uint8_t {
 };
 
 /// How many of a kind one observer is told in one tick, enters included. His own do not count, and
-/// leaves never wait. The smaller one holds where both are given. A parent that a child needs goes
-/// with it all the same.
+/// leaves never wait. The smaller one holds where both are given. What somebody else needs goes all
+/// the same: a parent with its child, members with a group that enters, a ghost with a call.
+/// Weights do not count among them.
 struct SendLimit {
     std::uint32_t per_tick = 0;  ///< 0: any number
     /// `ghosts` and `parts` ascend; smaller lists go whole.

@@ -127,13 +127,14 @@ void ServerData::note_owner_or_key(std::uint32_t index) {
     owner_or_key_changed_.set(index);
 }
 
-/// Of groups that he commands: whether he predicts them may change in any tick.
-void ServerData::list_commanded(const Session& session) {
-    for (const SessionInputs::Told& told : session.inputs->told) {
-        if (told.agreed == 0 || !world.is_alive(told.root)) continue;
+/// Of groups that he predicts, or has predicted until now: his own members.
+void ServerData::list_commanded(Session& session) {
+    for (SessionInputs::Told& told : session.inputs->told) {
+        if (!told.is_predicted || !world.is_alive(told.root)) continue;
+        told.is_predicted = is_predicted_now(told);
         world.data().for_each_in_group(index_of(told.root), [&](EntityId member) {
             const LocalId lane = session.ghosts.find(member);
-            if (lane != no_local_id)
+            if (lane != no_local_id && session.ghosts.owned(lane))
                 audience_.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
         });
     }

@@ -20,8 +20,10 @@ constexpr std::size_t correction_bytes_max = message_bytes_max;
 /// A view may be ahead of what is acknowledged: of a snapshot on its way, or extrapolated.
 constexpr Tick view_ahead_ticks_max = 4;
 
-/// An owner who has not commanded a group for so long does not predict it any more.
-constexpr Tick predicted_ticks_max = 20;
+/// An owner with whom the server has not agreed for so long does not predict the group any more.
+Tick predicted_ticks_max(std::uint32_t tick_hz) noexcept {
+    return std::max<Tick>(4, tick_hz / 2);
+}
 
 /// What the client was told of the group last, or null.
 SessionInputs::Told* told_of(SessionInputs& inputs, EntityId root) noexcept {
@@ -195,8 +197,13 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
     SessionInputs& its = *session.inputs;
     // What it commanded before it heard of the last correction says nothing new.
     if (frame.corrections != its.corrections) return;
-    if (digest == command.digest && knows_membership(session, command.entity)) {
-        told_of(its, command.entity)->agreed = tick_number;
+    SessionInputs::Told* const told = told_of(its, command.entity);
+    const bool knows =
+        told != nullptr && told->membership == known_membership(session, command.entity);
+    if (told != nullptr && !knows) told->agreed = 0;
+    if (knows && digest == command.digest) {
+        told->agreed = tick_number;
+        told->is_predicted = true;
         return;
     }
     inputs.wrong.push_back(command.entity);
@@ -239,38 +246,41 @@ std::uint16_t ServerData::settle_group(const Session& session) {
     return static_cast<std::uint16_t>(digest);
 }
 
-bool ServerData::knows_membership(const Session& session, EntityId root) {
-    const SessionInputs::Told* const told = told_of(*session.inputs, root);
-    return told != nullptr && told->membership == known_membership(session, root);
+bool ServerData::is_predicted_now(const SessionInputs::Told& told) const noexcept {
+    return told.agreed != 0 && tick_number - told.agreed <= predicted_ticks_max(def.tick_hz);
 }
 
 /// So the owner needs no updates of what he predicts (AudienceType::unpredicted).
 bool ServerData::does_predict(const Session& session, std::uint32_t index) const noexcept {
     if (session.inputs == nullptr) return false;
     const LocalId lane = session.ghosts.find_at(index);
-    if (lane == no_local_id || !session.ghosts.is_held(lane)) return false;
+    if (lane == no_local_id || !session.ghosts.is_held(lane) || session.ghosts.is_away(lane))
+        return false;
     const SessionInputs::Told* const told = told_of(*session.inputs, world.data().root_at(index));
-    return told != nullptr && told->agreed != 0 &&
-           tick_number - told->agreed <= predicted_ticks_max;
+    return told != nullptr && is_predicted_now(*told);
 }
 
-/// The one that was told longest ago makes room.
+/// Of more groups than are remembered the one of which least was heard lately makes room.
 void ServerData::note_membership(Session& session, EntityId root) {
-    auto& told = session.inputs->told;
-    const auto of_it = [&](const SessionInputs::Told& one) { return one.root == root; };
-    auto found = std::find_if(told.begin(), told.end(), of_it);
-    if (found == told.end()) {
-        --found;
-        if (has_unpredicted_ && found->agreed != 0 && world.is_alive(found->root)) {
-            world.data().for_each_in_group(index_of(found->root), [&](EntityId member) {
-                note_owner_or_key(index_of(member));
-            });
+    SessionInputs::Told* its = told_of(*session.inputs, root);
+    if (its == nullptr) {
+        const auto heard = [&](const SessionInputs::Told& one) {
+            return world.is_alive(one.root) ? std::max(one.told, one.agreed) : 0;
+        };
+        auto& told = session.inputs->told;
+        its = &*std::min_element(told.begin(), told.end(), [&](const auto& one, const auto& other) {
+            return heard(one) < heard(other);
+        });
+        if (has_unpredicted_ && its->is_predicted && world.is_alive(its->root)) {
+            world.data().for_each_in_group(
+                index_of(its->root), [&](EntityId member) { note_owner_or_key(index_of(member)); });
         }
-        found->agreed = 0;
+        *its = {root};
     }
-    const Tick agreed = found->agreed;
-    std::move_backward(told.begin(), found, found + 1);
-    told.front() = {root, known_membership(session, root), agreed};
+    const std::uint64_t membership = known_membership(session, root);
+    // Whoever predicted it goes on from what a correction says.
+    const bool goes_on = its->agreed != 0 && its->membership == membership;
+    *its = {root, membership, tick_number, goes_on ? tick_number : 0, its->is_predicted};
 }
 
 /// All members that the client holds, in the order of input; of those that it owns the whole

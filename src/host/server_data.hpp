@@ -138,7 +138,7 @@ class ServerData {
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session);
     std::uint64_t known_membership(const Session& session, EntityId root);
-    bool knows_membership(const Session& session, EntityId root);
+    bool is_predicted_now(const SessionInputs::Told& told) const noexcept;
     bool does_predict(const Session& session, std::uint32_t index) const noexcept;
     void note_membership(Session& session, EntityId root);
     void send_correction(Session& session, CommandTick tick);
@@ -169,7 +169,7 @@ class ServerData {
     void resolve_sections(Session& session, DeliveryNotice notice);
     void decide_audiences(Session& session);
     void list_audiences(Session& session);
-    void list_commanded(const Session& session);
+    void list_commanded(Session& session);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
     bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);

@@ -25,7 +25,9 @@ struct SessionInputs {
     struct Told {
         EntityId root = EntityId::none;
         std::uint64_t membership = 0;
-        Tick agreed = 0;  ///< the last in which the server came to the same; 0: never yet
+        Tick told = 0;    ///< when he was told
+        Tick agreed = 0;  ///< the last in which the server came to the same since; 0: never yet
+        bool is_predicted = false;  ///< he may not be told all of it, as he predicts it
     };
     std::array<Told, command_groups_max> told{};
 };

@@ -370,8 +370,8 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     ghost.packet = packets_;
 }
 
-/// What we are not told any more is kept, or forgotten.
-void ClientGhosts::stop_telling(const Edit& edit) {
+/// What we are not told any more is kept, or forgotten; what we are told again is new.
+void ClientGhosts::change_told(const Edit& edit) {
     ClientGhost& ghost = ghosts_[edit.ghost];
     const KindLayout& its = layout(ghost.kind);
     std::size_t at = 0;
@@ -383,6 +383,10 @@ void ClientGhosts::stop_telling(const Edit& edit) {
             std::copy_n(defaults_[index_of(ghost.kind)].data() + at, part.words,
                         ghosts_.words(edit.ghost) + at);
         }
+        const bool begins = ((edit.told & ~ghost.told) >> p & 1U) != 0;
+        const OrientationDef& turn = schema_.kinds()[index_of(ghost.kind)].orientation;
+        if (begins && (part.component == schema_.place() || part.component == turn.component))
+            ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;
     }
     ghost.told = edit.told;
@@ -450,7 +454,7 @@ void ClientGhosts::apply(Tick tick) {
         if (edit->relink) {
             ghosts_[edit->ghost].owned = edit->owned;
             set_parent(edit->ghost, edit->parent, tick);
-            stop_telling(*edit);
+            change_told(*edit);
             if (!is_ready(*edit)) ++counters_.order_violations;
         }
         apply_values(*edit, tick);

@@ -196,7 +196,7 @@ class ClientGhosts {
     void end_motions(LocalId ghost);
     void go_on(Tick tick);
     void note_place(LocalId ghost, Tick tick, bool rested);
-    void stop_telling(const Edit& edit);
+    void change_told(const Edit& edit);
     bool is_leaving(LocalId ghost) const noexcept {
         return ghost < leaving_.size() && leaving_.test(ghost);
     }

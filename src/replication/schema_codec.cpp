@@ -198,18 +198,20 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
     schema.set_orientation(kind, component, fields[field].name, yaw);
 }
 
-/// A place or an orientation is told everybody, but for owners who predict it.
+/// A place or an orientation is told everybody, but for owners who predict it; everybody where
+/// somebody is told as seen from his parent.
 bool all_are_placed(const Schema& schema) {
-    const auto is_told_or_predicted = [&](ComponentId component) {
+    const auto& kinds = schema.kinds();
+    const bool is_relative = std::any_of(kinds.begin(), kinds.end(),
+                                         [](const KindDef& kind) { return kind.relative_place; });
+    const auto is_placed = [&](ComponentId component) {
         if (component == ComponentId::none) return true;
         const ComponentDef& def = schema.components()[index_of(component)];
-        return def.audience.type == AudienceType::everyone || def.is_predicted;
+        return def.audience.type == AudienceType::everyone || (def.is_predicted && !is_relative);
     };
-    const auto& kinds = schema.kinds();
-    return is_told_or_predicted(schema.place()) &&
-           std::all_of(kinds.begin(), kinds.end(), [&](const KindDef& kind) {
-               return is_told_or_predicted(kind.orientation.component);
-           });
+    return is_placed(schema.place()) &&
+           std::all_of(kinds.begin(), kinds.end(),
+                       [&](const KindDef& kind) { return is_placed(kind.orientation.component); });
 }
 
 }  // namespace

@@ -8,14 +8,14 @@
 #include <span>
 #include <vector>
 
-#include "purview/schema.hpp"
-#include "replication/ghost_table.hpp"
+#include "replication/snapshot_writer.hpp"
 
 namespace purview {
 
 /// Takes out of `due`, lanes by mask, what has to wait because enough of its kind goes. Returns how
 /// many. `turns`: where the next turn of a kind begins, by KindId; `room`: to work in.
-std::size_t keep_limits(const Schema& schema, const GhostTable& ghosts, std::vector<LocalId>& turns,
-                        std::span<std::uint64_t> due, std::vector<std::uint64_t>& room);
+std::size_t keep_limits(const ReplicationInput& input, const GhostTable& ghosts,
+                        std::vector<LocalId>& turns, std::span<std::uint64_t> due,
+                        std::vector<std::uint64_t>& room);
 
 }  // namespace purview

@@ -48,13 +48,15 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
            !input.fields.has_changed(index, layout.fields_of(ghosts.told(lane)), input.tick);
 }
 
-/// A parent, an owner or parts that are told are others than in what was sent last, or a copy goes
-/// on.
+}  // namespace
+
 bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
     const Tick sent = ghosts.sent_tick(lane);
     return input.fields.parent_tick(ghosts.entity_index(lane)) > sent ||
            ghosts.meta_tick(lane) > sent || ghosts.resumed_tick(lane) > sent;
 }
+
+namespace {
 
 /// An update may wait for its turn; what is new, what came to rest and links may not.
 bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
@@ -486,7 +488,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
     }
     if (input.has_limits) {
-        plan.limited = keep_limits(input.schema, ghosts, last.turns, plan.due, plan.keys);
+        plan.limited = keep_limits(input, ghosts, last.turns, plan.due, plan.keys);
         count -= plan.limited;
     }
     // Where all may fit, nobody is asked for a priority before it is known that it does not.

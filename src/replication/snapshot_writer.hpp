@@ -163,6 +163,9 @@ std::uint32_t wire_enter_reason(Reason reason) noexcept;
 bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept;
 /// It makes the ghost present: an enter, or what a copy goes on with.
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
+/// A parent, an owner or parts that are told are others than in what was sent last, or a copy goes
+/// on.
+bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane);
 /// The observer has it, or it is nobody.
 bool is_present(const GhostTable& ghosts, LocalId lane) noexcept;
 

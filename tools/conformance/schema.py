@@ -74,6 +74,7 @@ class Schema:
         self.mix_in(NO_PLACE if place is None else place)
         self.placed = [] if place is None else [components[place]]
         self.kinds = []
+        is_relative = False
         for _ in range(reader.u(9)):
             name = read_name(reader)
             self.mix_in(hash_bytes(name, 0))
@@ -83,6 +84,7 @@ class Schema:
                 self.mix_in(i)
             if reader.u(1):
                 self.mix_in(RELATIVE_PLACE)
+                is_relative = True
             if reader.u(1):
                 self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
@@ -97,7 +99,8 @@ class Schema:
         self.rpc_bits = max(0, count - 1).bit_length()
         self.read_inputs(reader, components)
         for component in self.placed:
-            if component.for_some and not (component.keeps_values and component.is_predicted):
+            is_predicted = component.keeps_values and component.is_predicted
+            if component.for_some and (is_relative or not is_predicted):
                 raise reader.wrong("a place or an orientation that is for some only")
         self.hash = self.hash or 1
 

@@ -397,6 +397,27 @@ TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting
     for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for what waited
 }
 
+TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
+    PaceSchema is;
+    const KindId ship = is.schema.kind("ship", {is.place.id, is.body.id});
+    is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
+    Stage stage(is.schema, 1, is.def);
+    const std::vector<EntityId> walkers{stage.spawn(is.walker), stage.spawn(is.walker),
+                                        stage.spawn(is.walker)};
+    stage.step(10);
+    stage.clients_every = 8;  // it takes so long to hear what has arrived
+    while (stage.server->current_tick() % 8 != 1) stage.step();
+    const EntityId boat = stage.spawn(ship);
+    stage.step();
+    for (int i = 0; i < 10; ++i)
+        CHECK(stage.world().attach(stage.spawn(is.walker), boat) == Status::ok);
+    const Pacing heard = listen(stage, is, walkers, 5);
+    CHECK(heard.most_in_a_tick == 2);
+    CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) >= 8);
+    stage.step(40);
+    CHECK(stage.client().ghost_count() == 14);
+}
+
 TEST_CASE("pace: by turns each has his, whether the others have something to tell or not (X9)") {
     PaceSchema is;
     is.schema.edit_kind(is.walker).limit = {.per_tick = 3, .order = LimitOrder::round_robin};
@@ -472,6 +493,7 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
     CHECK(is_refused({.buckets = {{8, 20'000}}}, 1));
     CHECK(is_refused({}, 0));
     CHECK(is_refused({}, -1));
+    CHECK(is_refused({}, 1e9F));  // nothing comes before leaves
     CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
     CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
 }

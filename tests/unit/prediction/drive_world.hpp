@@ -94,7 +94,8 @@ struct DriveSchema {
         shell = schema.kind("shield", {shield.id});
         player = schema.kind("player", {place.id, motion.id});
         rider = schema.kind("rider", {place.id});
-        schema.edit_kind(rider).relative_place = true;
+        schema.edit_kind(rider).relative_place = !by_corrections;
+        if (by_corrections) schema.edit_kind(vehicle).leave = LeavePolicy::freeze;
         schema.set_orientation(vehicle, motion.id, "heading");
         schema.take_input(vehicle, drive.id);
         schema.take_input(turret, turn.id);

@@ -349,14 +349,57 @@ TEST_CASE("prediction: who is not of a commanded group any more is told again at
     CHECK(world.world().move(car.turret, {7, 8, 0}) == Status::ok);
     world.run(3);
     CHECK(is_told(car.turret));
-    CHECK_FALSE(is_told(car.vehicle));
     world.run(60);
     CHECK_FALSE(is_told(car.turret));
-    // Not his any more.
+    CHECK_FALSE(is_told(car.vehicle));
+    // Hidden and shown again: he goes on with his copy, and hears where it is.
+    const auto deny = [&](bool value) {
+        CHECK(world.server->interest().deny(world.player().observer, car.vehicle, value) ==
+              Status::ok);
+    };
+    world.player().is_silent = true;  // no command says that it is another group meanwhile
+    world.run(6);
+    CHECK_FALSE(is_told(car.vehicle));
+    deny(true);
+    world.run(4);
+    CHECK(world.ghost(0, car.vehicle) == no_ghost);
+    deny(false);
+    world.run(2);
+    CHECK(is_told(car.vehicle));
+    CHECK(world.player().client.value_of(world.ghost(0, car.vehicle), world.schema.place.id, 0) ==
+          doctest::Approx(world.world().place_of(car.vehicle).x));
+    world.player().is_silent = false;
+    world.run(300);
+    CHECK_FALSE(is_told(car.vehicle));
+    // Not his any more: he sees it where it is, not where he got on.
     CHECK(world.world().set_owner(car.vehicle, ObserverId::none) == Status::ok);
-    world.run(3);
+    for (int i = 0; i < 30; ++i) {
+        world.run(1);
+        const Vec3 there = world.world().place_of(car.vehicle);
+        const Vec3 shown =
+            world.player().prediction->place_of(world.ghost(0, car.vehicle), world.now);
+        CHECK(std::hypot(there.x - shown.x, there.y - shown.y) < 3);
+    }
     CHECK(is_told(car.vehicle));
     CHECK_FALSE(is_told(car.turret));
+}
+
+TEST_CASE("prediction: who falls silent before he has taken a correction is told again (O29)") {
+    DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    world.run(100);
+    // Somebody gets on: what he knows of the group is not so any more, and he never says more.
+    CHECK(world.world().attach(world.spawn(world.schema.player), car.vehicle) == Status::ok);
+    world.run(3);
+    world.player().is_silent = true;
+    world.run(60);
+    const GhostId ghost = world.ghost(0, car.vehicle);
+    CHECK(world.player().client.is_told(ghost, world.schema.place.id));
+    CHECK(world.player().client.value_of(ghost, world.schema.place.id, 0) ==
+          world.world().place_of(car.vehicle).x);
 }
 
 TEST_CASE("prediction: a group that makes room for others is told again (O29)") {
@@ -419,6 +462,21 @@ TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place
     unsound.set_place(unsound.add_component(place));
     CHECK(unsound.status() == Status::ok);
     CHECK_FALSE(read_back(unsound));
+    // Nobody is told as seen from what may not be told.
+    right.schema.edit_kind(right.rider).relative_place = true;
+    CHECK_FALSE(read_back(right.schema));
+    struct Idle final : Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+    } idle;
+    ServerDef def;
+    def.schema = &right.schema;
+    def.mac = &test_mac;
+    CHECK(Server::create(def, idle).error() == Status::bad_configuration);
+    right.schema.edit_kind(right.rider).relative_place = false;
+    CHECK(Server::create(def, idle));
     right.schema.audience(right.motion.id, {AudienceType::owner});
     CHECK(right.schema.status() == Status::bad_configuration);  // it turns vehicles
 }
