@@ -454,7 +454,8 @@ TEST_CASE("pace: by turns each has his, whether the others have something to tel
 
 TEST_CASE("pace: longer lists go in more parts, one a tick (X11)") {
     for (const LimitOrder order : {LimitOrder::fill, LimitOrder::round_robin}) {
-        for (const auto& [count, parts] : {std::pair{10, 1}, {12, 2}, {23, 2}, {24, 4}, {50, 4}}) {
+        for (const auto& list : {std::pair{10, 1}, {12, 2}, {23, 2}, {24, 4}, {50, 4}}) {
+            const int count = list.first, parts = list.second;
             PaceSchema is;
             is.schema.edit_kind(is.walker).limit = {.buckets = {{12, 2}, {24, 4}}, .order = order};
             Stage stage(is.schema, 1, is.def);
