@@ -39,7 +39,8 @@ class Simulation {
 
   private:
     struct Waiting {
-        Tick oldest_ticks = 0;  ///< of all but books
+        Tick oldest_ticks = 0;          ///< of all but books and kinds with a limit
+        Tick oldest_limited_ticks = 0;  ///< of these
         std::uint32_t books = 0;
     };
     struct Most {

@@ -97,8 +97,7 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
     Waiting waiting;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
         const bool is_live = ghosts.is_live(lane);
-        const bool is_pending =
-            (ghosts.pending()[lane / bits_per_word] >> (lane % bits_per_word) & 1U) != 0;
+        const bool is_pending = ghosts.is_pending(lane);
         if (!is_live && !is_pending) continue;
         const KindDef& kind = world_.schema.schema.kinds()[index_of(ghosts.kind(lane))];
         const bool is_book = ghosts.kind(lane) == world_.schema.book;
@@ -107,7 +106,8 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
             is_live && kind.rates.empty() && ghosts.pace(lane).every_ticks > 1 ? 1 : 0;
         if (!is_pending || is_book) continue;
         const Tick since = ghosts.pending_since(lane);
-        if (since < now) waiting.oldest_ticks = std::max(waiting.oldest_ticks, now - since);
+        Tick& oldest = kind.limit.is_none() ? waiting.oldest_ticks : waiting.oldest_limited_ticks;
+        if (since < now) oldest = std::max(oldest, now - since);
     }
     return waiting;
 }
@@ -129,7 +129,8 @@ void Simulation::check_waiting() {
                         [&](const auto& client) { return client->address == session.address; });
         if (!is_there) continue;
         const Waiting waiting = waiting_of(session.observer);
-        counts.oldest_ticks = std::max(counts.oldest_ticks, waiting.oldest_ticks);
+        counts.oldest_ticks =
+            std::max({counts.oldest_ticks, waiting.oldest_ticks, waiting.oldest_limited_ticks});
         Most& most = most_[session.observer];
         most.relevant = std::max(most.relevant, session.relevant);
         most.books = std::max(most.books, waiting.books);
@@ -140,9 +141,13 @@ void Simulation::check_waiting() {
         const double book_bits = std::min(budget_bytes_, 1'200U) * 8.0;  // as much as fits
         const double all_bits = most.relevant * item_bits + most.books * book_bits;
         const double round = std::ceil(2.0 * all_bits / room);  // as many may leave
-        const double bound = parts * round * (1 + urgencies * strengths * rest) + slowest_rate;
-        if (waiting.oldest_ticks > bound)
+        const double turn = round * (1 + urgencies * strengths * rest);
+        if (waiting.oldest_ticks > turn + slowest_rate)
             fail("something has waited for " + std::to_string(waiting.oldest_ticks) + " ticks");
+        if (waiting.oldest_limited_ticks > parts * turn + slowest_rate) {
+            fail("an animal has waited for " + std::to_string(waiting.oldest_limited_ticks) +
+                 " ticks");
+        }
     }
 }
 

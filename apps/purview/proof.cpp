@@ -125,6 +125,7 @@ check::Words Proof::values_for(const Session& session, EntityId entity) {
 
 namespace {
 
+/// By what the server says itself.
 bool is_told_now(const Session& session, const World& world, EntityId entity,
                  std::uint32_t component) {
     const LocalId lane = session.ghosts.find(entity);
@@ -144,9 +145,7 @@ bool has_its_turn(const Session& session, const World& world, EntityId entity,
                   std::uint32_t component) {
     const LocalId lane = session.ghosts.find(entity);
     if (lane == no_local_id) return true;
-    const bool waits =
-        (session.ghosts.pending()[lane / bits_per_word] >> (lane % bits_per_word) & 1U) != 0;
-    return !waits || is_told_now(session, world, entity, component);
+    return !session.ghosts.is_pending(lane) || is_told_now(session, world, entity, component);
 }
 
 }  // namespace

@@ -48,20 +48,6 @@ bool is_weight(float urgency) {
     return urgency >= 1e-6F && urgency <= 1e6F;
 }
 
-/// Where somebody is told as seen from his parent, everybody is told where that is.
-bool knows_frames(const Schema& schema) {
-    const auto is_unpredicted = [&](ComponentId component) {
-        return component != ComponentId::none &&
-               schema.components()[index_of(component)].audience.type != AudienceType::everyone;
-    };
-    bool is_relative = false, is_hidden = is_unpredicted(schema.place());
-    for (const KindDef& kind : schema.kinds()) {
-        is_relative |= kind.relative_place;
-        is_hidden |= is_unpredicted(kind.orientation.component);
-    }
-    return !is_relative || !is_hidden;
-}
-
 /// What does not wait for its turn goes in one packet with any one component that does.
 bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
     const KindLayout layout = layout_of(schema, kind);
@@ -238,7 +224,7 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
         const bool is_sent = rpc.desc.direction == RpcDirection::to_observers;
         if (is_sent && !fits_alone(rpc, def.budget_bytes_per_tick)) return Status::too_large;
     }
-    if (!knows_frames(*def.schema) || !problem_of_sharing(made).empty())
+    if (!all_are_placed(*def.schema) || !problem_of_sharing(made).empty())
         return Status::bad_configuration;
     interest_def.kinds = made.kinds;
     interest_def.level = def.level;

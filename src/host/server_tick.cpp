@@ -118,12 +118,12 @@ void ServerData::gather(SessionGroup group) {
 }
 
 ReplicationInput ServerData::replication_input() noexcept {
-    return {*def.schema, world.data(),          fields_,  cache_,
-            tick_number, spoil == Spoil::order, &shared_, def.first_urgency};
+    return {*def.schema,           world.data(), fields_,           cache_,     tick_number,
+            spoil == Spoil::order, &shared_,     def.first_urgency, has_limits_};
 }
 
 void ServerData::prioritise(SessionGroup group) {
-    ReplicationInput input = replication_input();
+    const ReplicationInput input = replication_input();
     const std::uint64_t budget_bits = std::uint64_t{def.budget_bytes_per_tick} * 8;
     for (std::size_t i = 0; i < group.size(); ++i) {
         const auto& session = group[i];
@@ -132,9 +132,8 @@ void ServerData::prioritise(SessionGroup group) {
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
         if (!unlimited) set_paces(*session);
-        input.has_limits = has_limits_ && !unlimited;
         purview::prioritise(input, session->ghosts,
-                            unlimited ? ~std::uint64_t{0} : budget_bits - session->shared.bits(),
+                            unlimited ? unlimited_bits : budget_bits - session->shared.bits(),
                             session->last_plan, *session->plan);
         limited_updates_ += session->plan->limited;
     }

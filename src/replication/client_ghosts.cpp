@@ -374,6 +374,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
 void ClientGhosts::change_told(const Edit& edit) {
     ClientGhost& ghost = ghosts_[edit.ghost];
     const KindLayout& its = layout(ghost.kind);
+    const OrientationDef& turn = schema_.kinds()[index_of(ghost.kind)].orientation;
     std::size_t at = 0;
     for (std::size_t p = 0; p < its.parts.size(); ++p) {
         const KindLayout::Part& part = its.parts[p];
@@ -384,7 +385,6 @@ void ClientGhosts::change_told(const Edit& edit) {
                         ghosts_.words(edit.ghost) + at);
         }
         const bool begins = ((edit.told & ~ghost.told) >> p & 1U) != 0;
-        const OrientationDef& turn = schema_.kinds()[index_of(ghost.kind)].orientation;
         if (begins && (part.component == schema_.place() || part.component == turn.component))
             ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;

@@ -198,8 +198,8 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
     schema.set_orientation(kind, component, fields[field].name, yaw);
 }
 
-/// A place or an orientation is told everybody, but for owners who predict it; everybody where
-/// somebody is told as seen from his parent.
+}  // namespace
+
 bool all_are_placed(const Schema& schema) {
     const auto& kinds = schema.kinds();
     const bool is_relative = std::any_of(kinds.begin(), kinds.end(),
@@ -213,8 +213,6 @@ bool all_are_placed(const Schema& schema) {
            std::all_of(kinds.begin(), kinds.end(),
                        [&](const KindDef& kind) { return is_placed(kind.orientation.component); });
 }
-
-}  // namespace
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
     const ComponentDef* place = schema.place() == ComponentId::none

@@ -487,7 +487,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         });
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
     }
-    if (input.has_limits) {
+    if (input.has_limits && budget_bits != unlimited_bits) {
         plan.limited = keep_limits(input, ghosts, last.turns, plan.due, plan.keys);
         count -= plan.limited;
     }

@@ -134,6 +134,9 @@ struct SnapshotPlan {
 /// What `prioritise` will look at of who comes and goes: entities that are far apart.
 void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts);
 
+/// A budget that holds everything; limits of kinds do not count with it.
+inline constexpr std::uint64_t unlimited_bits = ~std::uint64_t{0};
+
 /// Fills the plan, which is empty; sorted by priority only where `budget_bits` cannot hold
 /// everything. Ties are broken by local id, never by anything that an observer must not see.
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,

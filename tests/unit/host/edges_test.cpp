@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "idle_game.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -191,12 +192,7 @@ TEST_CASE("edges: who asks the server for its interest changes nothing of what i
 }
 
 TEST_CASE("edges: configurations that cannot be kept are refused when a server is made") {
-    struct Nobody final : Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    } game;
+    IdleGame game;
     EdgeSchema is;
     is.def.schema = &is.schema;
     is.def.mac = &test_mac;

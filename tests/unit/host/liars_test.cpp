@@ -16,6 +16,7 @@
 #endif
 
 #include "host/server_data.hpp"
+#include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "replication/client_ghosts.hpp"
@@ -467,12 +468,7 @@ TEST_CASE("liars: an address is sent nothing for ever because somebody elsewhere
 
 TEST_CASE("liars: who never says that he knows who left is not given room without end") {
     SmallSchema schema;
-    class Quiet final : public Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    } game;
+    IdleGame game;
     ServerDef def;
     def.schema = &schema.schema;
     def.rules = small_rules(schema);

@@ -382,6 +382,8 @@ TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting
     const Pacing first = listen(stage, is, walkers, 6);
     CHECK(first.most_in_a_tick == 3);
     CHECK(stage.ghost(0, walkers.back()) != no_ghost);
+    REQUIRE(stage.server->add_probe());  // for which there are no limits
+    stage.step();
     const std::uint64_t waited = stage.server->stats().limited_updates;
     std::vector<EntityId> all = walkers;
     all.push_back(others[0]);
@@ -398,24 +400,32 @@ TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting
 }
 
 TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
-    PaceSchema is;
-    const KindId ship = is.schema.kind("ship", {is.place.id, is.body.id});
-    is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
-    Stage stage(is.schema, 1, is.def);
-    const std::vector<EntityId> walkers{stage.spawn(is.walker), stage.spawn(is.walker),
-                                        stage.spawn(is.walker)};
-    stage.step(10);
-    stage.clients_every = 8;  // it takes so long to hear what has arrived
-    while (stage.server->current_tick() % 8 != 1) stage.step();
-    const EntityId boat = stage.spawn(ship);
-    stage.step();
-    for (int i = 0; i < 10; ++i)
-        CHECK(stage.world().attach(stage.spawn(is.walker), boat) == Status::ok);
-    const Pacing heard = listen(stage, is, walkers, 5);
-    CHECK(heard.most_in_a_tick == 2);
-    CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) >= 8);
-    stage.step(40);
-    CHECK(stage.client().ghost_count() == 14);
+    for (const bool are_known : {false, true}) {
+        PaceSchema is;
+        const KindId ship = is.schema.kind("ship", {is.place.id, is.body.id});
+        is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
+        Stage stage(is.schema, 1, is.def);
+        std::vector<EntityId> walkers, crew;
+        const auto spawn_crew = [&] {
+            for (int i = 0; i < 10; ++i) crew.push_back(stage.spawn(is.walker));
+        };
+        for (int i = 0; i < 3; ++i) walkers.push_back(stage.spawn(is.walker));
+        if (are_known) spawn_crew();
+        stage.step(10);
+        stage.clients_every = 8;  // it takes so long to hear what has arrived
+        while (stage.server->current_tick() % 8 != 1) stage.step();
+        const EntityId boat = stage.spawn(ship);
+        stage.step();
+        if (!are_known) spawn_crew();
+        for (const EntityId sailor : crew) CHECK(stage.world().attach(sailor, boat) == Status::ok);
+        const Pacing heard = listen(stage, is, walkers, 5);
+        CHECK(heard.most_in_a_tick == 2);
+        CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) >= 8);
+        stage.step(40);
+        CHECK(stage.client().ghost_count() == 14);
+        for (const EntityId sailor : crew)
+            CHECK(stage.client().parent_of(stage.ghost(0, sailor)) == stage.ghost(0, boat));
+    }
 }
 
 TEST_CASE("pace: by turns each has his, whether the others have something to tell or not (X9)") {

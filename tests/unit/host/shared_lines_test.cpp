@@ -3,6 +3,7 @@
 //
 // The shared modes, behaviour by behaviour.
 #include "host/client_data.hpp"
+#include "idle_game.hpp"
 #include "shared_world.hpp"
 #include "stage.hpp"
 
@@ -253,12 +254,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
           }) == "node 'cells', mode 'read many': more than 1048576 cells cover the bounds");
 
     // Audiences, curves and limits of the kinds in it.
-    struct Idle final : Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    } idle;
+    IdleGame idle;
     CellSchema audience;
     audience.schema.audience(audience.mind.id, {AudienceType::owner});
     CellSchema curve;

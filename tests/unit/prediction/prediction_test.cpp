@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "../host/idle_game.hpp"
 #include "drive_world.hpp"
 
 using namespace purview;
@@ -300,6 +301,12 @@ TEST_CASE(
             drive(world, player, car, tick);
         };
         world.run(60);
+        const auto bytes_sent = [&] {
+            std::vector<SessionStats> sessions;
+            world.server->sessions(sessions);
+            return sessions[0].bytes_sent;
+        };
+        const auto before = bytes_sent();
         for (int i = 0; i < 600; ++i) {
             world.run(1);
             CHECK(is_told(car.vehicle, world.schema.place.id) != by_corrections);
@@ -308,9 +315,7 @@ TEST_CASE(
             CHECK(other.is_told(ghost, world.schema.place.id));
         }
         CHECK(world.player().prediction->stats().corrections == 0);
-        std::vector<SessionStats> sessions;
-        world.server->sessions(sessions);
-        const auto bytes = sessions[0].bytes_sent;
+        const auto bytes = bytes_sent() - before;  // of ten seconds
         // A wrong step is corrected, and nothing else is told.
         world.player().step->bias = 0.5F;
         world.run(40);
@@ -465,12 +470,7 @@ TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place
     // Nobody is told as seen from what may not be told.
     right.schema.edit_kind(right.rider).relative_place = true;
     CHECK_FALSE(read_back(right.schema));
-    struct Idle final : Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    } idle;
+    IdleGame idle;
     ServerDef def;
     def.schema = &right.schema;
     def.mac = &test_mac;
