@@ -30,6 +30,21 @@ constexpr void for_each_bit(std::uint64_t word, std::size_t base, Visit&& visit)
     }
 }
 
+/// Writes those indices from `out` on, and returns their end; one more may be written behind it.
+/// Where words have a few bits each, nobody can guess how many, and this does not.
+template <class Index>
+constexpr Index* list_bits(std::uint64_t word, Index base, Index* out) noexcept {
+    constexpr std::uint64_t top = std::uint64_t{1} << (bits_per_word - 1);
+    do {
+        for (int i = 0; i < 4; ++i) {
+            *out = base + static_cast<Index>(std::countr_zero(word | top));
+            out += (word | (0 - word)) >> (bits_per_word - 1);  // whether there was one
+            word &= word - 1;
+        }
+    } while (word != 0);
+    return out;
+}
+
 class Bitset {
   public:
     Bitset() = default;

@@ -40,6 +40,12 @@ class Fifo {
         if (size() == ring_.size()) grow();
         ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = value;
     }
+    /// So many of T{}.
+    void push_empty(std::size_t count) {
+        while (size() + count > ring_.size()) grow();
+        for (; count > 0; --count)
+            ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = {};
+    }
     /// Before so many are pushed.
     void prefetch_end(std::size_t count) const noexcept {
         static_assert(sizeof(T) <= cache_line_bytes);

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "core/gather_bits.hpp"
 
+#include <bit>
+#include <cstring>
+
 #include "core/bitset.hpp"
 
 #ifdef PURVIEW_HIGHWAY
@@ -14,23 +17,29 @@ HWY_BEFORE_NAMESPACE();
 namespace purview::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Words = hn::CappedTag<std::uint64_t, 8>;
-using Places = hn::RebindToSigned<Words>;
-using Indices = hn::Rebind<std::uint32_t, Words>;
+// Halves of words: twice as many at a time. Which half is which, the order of bytes says.
+using Halves = hn::CappedTag<std::uint32_t, 16>;
+using Places = hn::RebindToSigned<Halves>;
+constexpr std::size_t bits_per_half = 32;
+constexpr std::uint32_t other_half = std::endian::native == std::endian::big ? 1 : 0;
 
 std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices) {
-    constexpr Words words;
+    constexpr Halves halves;
     constexpr Places places;
+    const auto* const from = reinterpret_cast<const std::uint32_t*>(row);
     std::uint64_t found = 0;
-    for (std::size_t i = 0; i < bits_per_word; i += hn::Lanes(words)) {
-        const auto index = hn::PromoteTo(words, hn::LoadU(Indices(), indices + i));
-        const auto at = hn::BitCast(places, hn::ShiftRight<6>(index));
+    for (std::size_t i = 0; i < bits_per_word; i += hn::Lanes(halves)) {
+        const auto index = hn::LoadU(halves, indices + i);
+        const auto at = hn::Xor(hn::ShiftRight<5>(index), hn::Set(halves, other_half));
         const auto bit =
-            hn::Shl(hn::Set(words, 1), hn::And(index, hn::Set(words, bits_per_word - 1)));
-        const auto is_set = hn::TestBit(hn::GatherIndex(words, row, at), bit);
+            hn::Shl(hn::Set(halves, 1), hn::And(index, hn::Set(halves, bits_per_half - 1)));
+        const auto is_set =
+            hn::TestBit(hn::GatherIndex(halves, from, hn::BitCast(places, at)), bit);
         std::uint8_t bits[8] = {};
-        hn::StoreMaskBits(words, is_set, bits);
-        found |= std::uint64_t{bits[0]} << i;
+        hn::StoreMaskBits(halves, is_set, bits);
+        std::uint16_t few = 0;
+        std::memcpy(&few, bits, sizeof few);
+        found |= std::uint64_t{few} << i;
     }
     return found;
 }

@@ -57,15 +57,17 @@ class EncodeCache {
         }
         return last.update;
     }
-    /// The update made last is all that is told to anybody who is told what changed since his
-    /// baseline, of all parts or of the public ones, and nothing else; if that is the baseline
+    /// The same, and from now on it is all that is told to anybody who is told what changed since
+    /// his baseline, of all parts or of the public ones, and nothing else; if that is the baseline
     /// asked for last, or one since which the same has changed; from `from` on.
-    void set_usual(std::uint32_t entity_index, bool public_only, Tick from) noexcept {
-        Last& last = last_of(entity_index);
+    const EncodedFields* make_usual(std::uint32_t entity_index, KindId kind, FieldMask mask,
+                                    bool public_only, Tick from) {
+        const EncodedFields made = update(entity_index, kind, mask);
+        Last& last = last_[entity_index];
         last.changed.from = std::max(last.changed.from, from);
-        last.usual[public_only ? 1 : 0] = last.update;
+        return &(last.usual[public_only ? 1 : 0] = made);
     }
-    /// What set_usual says of this baseline, or null.
+    /// What make_usual has made for this baseline, or null.
     const EncodedFields* usual_update(std::uint32_t entity_index, bool public_only,
                                       Tick baseline) noexcept {
         const Last& last = last_[entity_index];

@@ -183,12 +183,10 @@ ChangedFields FieldStore::changes_since(std::uint32_t entity_index, KindId kind,
     const auto& list = layouts_[index_of(kind)].fields;
     for (std::size_t f = 0; f < list.size(); ++f) {
         const Tick at = changed_tick(entity_index, list[f]);
-        if (at > baseline) {
-            changed.mask |= FieldMask{1} << f;
-            changed.until = std::min(changed.until, at);
-        } else {
-            changed.from = std::max(changed.from, at);
-        }
+        const bool is_later = at > baseline;  // nobody can guess it
+        changed.mask |= FieldMask{is_later} << f;
+        changed.until = std::min(changed.until, is_later ? at : changed.until);
+        changed.from = std::max(changed.from, is_later ? changed.from : at);
     }
     changed.mask &= ~layouts_[index_of(kind)].references;
     return changed;

@@ -56,7 +56,7 @@ class PacketRecords {
         record.words = static_cast<std::uint32_t>(words);
         record.first_item = items_.end();
         record.updated = words_.end();
-        for (std::size_t w = 0; w < words; ++w) words_.push(0);
+        words_.push_empty(words);
         records_.push(record);
         return records_[records_.end() - 1];
     }

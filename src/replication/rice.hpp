@@ -14,27 +14,29 @@ namespace purview {
 inline constexpr unsigned rice_parameter_bits = 4;
 inline constexpr unsigned rice_parameter_max = 14;
 
-/// The one that codes them in the fewest bits; of several the least.
-inline unsigned best_rice(std::span<const std::uint32_t> distances) noexcept {
-    // They add up to less than there are local ids, or ranks: 32 bits hold it.
-    std::uint32_t sum = 0;
-    for (const std::uint32_t distance : distances) sum += distance;
-    const auto bits_with = [&](unsigned k) {
-        std::uint32_t quotients = 0;
-        for (const std::uint32_t distance : distances) quotients += distance >> k;
-        return std::uint64_t{distances.size()} * (1 + k) + quotients;
-    };
-    // From that of the mean downhill: the cost is convex in k.
-    unsigned best = static_cast<unsigned>(std::clamp<int>(
-        static_cast<int>(std::bit_width(sum)) - static_cast<int>(std::bit_width(distances.size())),
-        0, rice_parameter_max));
-    std::uint64_t bits = bits_with(best);
-    for (std::uint64_t lower = 0; best > 0 && (lower = bits_with(best - 1)) <= bits; --best)
-        bits = lower;
-    for (std::uint64_t higher = 0;
-         best < rice_parameter_max && (higher = bits_with(best + 1)) < bits; ++best)
-        bits = higher;
-    return best;
+/// The one that codes them in the fewest bits; of several the least. `sum`: theirs, which is less
+/// than there are local ids, or ranks.
+inline unsigned best_rice(std::span<const std::uint32_t> distances, std::uint32_t sum) noexcept {
+    // Around the usual one, ln 2 of the mean, then downhill: the cost is convex in k.
+    const auto usual = static_cast<int>(std::bit_width(std::uint64_t{sum} * 11 / 16)) -
+                       static_cast<int>(std::bit_width(distances.size()));
+    for (auto k = static_cast<unsigned>(std::clamp<int>(usual, 1, rice_parameter_max - 1));;) {
+        std::uint32_t lower = 0, middle = 0, higher = 0;  // quotients
+        for (const std::uint32_t distance : distances) {
+            lower += distance >> (k - 1);
+            middle += distance >> k;
+            higher += distance >> (k + 1);
+        }
+        const std::uint64_t count = distances.size();
+        const bool is_lower_best = lower <= count + middle;
+        if (is_lower_best && k > 1) {
+            --k;
+        } else if (!is_lower_best && count + higher < middle && k + 1 < rice_parameter_max) {
+            ++k;
+        } else {
+            return is_lower_best ? k - 1 : count + higher < middle ? k + 1 : k;
+        }
+    }
 }
 
 }  // namespace purview

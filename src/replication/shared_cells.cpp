@@ -267,7 +267,9 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
         expected = rank + 1;
     }
     if (entries_.empty()) return {};
-    const unsigned k = best_rice(distances_);
+    const std::uint32_t gaps =
+        entries_.back().rank + 1 - static_cast<std::uint32_t>(entries_.size());
+    const unsigned k = best_rice(distances_, gaps);
     bits += BitWriter::varint_bits(entries_.size()) + rice_parameter_bits +
             entries_.size() * (k + 1) + (entries_.back().rank >> k);
     Section section;

@@ -167,6 +167,34 @@ Tick baseline_of([[maybe_unused]] const ReplicationInput& input, const GhostTabl
     return PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
 }
 
+FieldMask public_fields(const KindLayout& layout) noexcept {
+    return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
+}
+
+/// usual_body, of the first who is told it.
+[[gnu::noinline]] const EncodedFields* first_usual_body(const ReplicationInput& input,
+                                                        std::uint32_t index, bool public_only,
+                                                        Tick baseline) {
+    const KindId kind = input.world.kind_at(index);
+    const Tick linked = input.fields.parent_tick(index);
+    FieldMask mask = input.cache.changed_since(index, kind, baseline);
+    if (public_only) mask &= public_fields(input.fields.layout(kind));
+    if (mask == 0 || linked > baseline) return nullptr;
+    return input.cache.make_usual(index, kind, mask, public_only, linked);
+}
+
+/// Of a usual lane: what everybody is told who has about the same baseline. Null: something else is
+/// to be told, or nothing. `resolved`: that of the table.
+inline const EncodedFields* usual_body(const ReplicationInput& input, const GhostTable& ghosts,
+                                       LocalId lane, Tick resolved) {
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const bool public_only = ghosts.is_public_only(lane);
+    [[maybe_unused]] const Tick known = ghosts.baseline(lane, resolved);
+    const Tick baseline = PURVIEW_GUARD_OR(baseline, known, input.tick - 1);
+    const EncodedFields* made = input.cache.usual_update(index, public_only, baseline);
+    return made != nullptr ? made : first_usual_body(input, index, public_only, baseline);
+}
+
 /// False when there is nothing to tell after all.
 bool make_update(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                  SnapshotPlan& plan) {
@@ -185,7 +213,7 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         mask &= PURVIEW_GUARD_OR(audience, layout.fields_of(ghosts.told(lane)), layout.all);
         item.relink |= ghosts.meta_tick(lane) > baseline;
     } else if (ghosts.is_public_only(lane)) {
-        mask &= PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
+        mask &= public_fields(layout);
     }
     if (layout.extrapolated != 0) {
         if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
@@ -198,9 +226,6 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
                         ? ItemType::verbose
                         : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
-        if (ghosts.is_usual(lane) && !item.relink && item.references == 0)
-            input.cache.set_usual(index, ghosts.is_public_only(lane),
-                                  input.fields.parent_tick(index));
     }
     if (item.type == ItemType::verbose) item.bits = kind_bits(input.schema) + 1;
     if (item.relink) add_link(input, ghosts, layout, item);
@@ -262,16 +287,36 @@ class Planner {
     }
     /// All of `count` lanes that may go: plain updates among them become the run.
     void add_due(std::size_t count) {
-        reserve_for(plan_.run, count);
-        plan_.run.resize(count);
-        run_ = plan_.run.data();
-        for (std::size_t w = 0; w < plan_.due.size(); ++w) {
-            if (plan_.due[w] != 0) add_due_word(w);
+        if (plan_.lanes.size() <= count) plan_.lanes.resize(2 * count + 1);
+        if (plan_.room.size() < count) plan_.room.resize(2 * count);
+        LocalId* end = plan_.lanes.data();
+        for (std::size_t w = 0; w < plan_.due.size(); ++w)
+            end = list_bits(plan_.due[w], static_cast<LocalId>(w * bits_per_word), end);
+        const auto lanes = std::span(plan_.lanes).first(count);
+        for (const LocalId lane : lanes) input_.cache.prefetch(ghosts_.entity_index(lane));
+        plan_.run_lanes.assign(plan_.due.begin(), plan_.due.end());
+        PlainUpdate* run = plan_.room.data();
+        std::uint64_t bits = 0;
+        for (const LocalId lane : lanes) {
+            const EncodedFields* body =
+                ghosts_.is_usual(lane) ? usual_body(input_, ghosts_, lane, known_) : nullptr;
+            if (body != nullptr) {
+                *run++ = {lane, *body, PlainUpdate::no_item};
+                bits += body->bits;
+                continue;
+            }
+            run_ = run;
+            (void)add_pending(lane, 0);
+            if (run_ == run)
+                plan_.run_lanes[lane / bits_per_word] &=
+                    ~(std::uint64_t{1} << (lane % bits_per_word));
+            run = run_;
         }
-        plan_.run.resize(static_cast<std::size_t>(run_ - plan_.run.data()));
+        run_ = nullptr;
+        plan_.bits += bits;
+        plan_.run = {plan_.room.data(), run};
         plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
             static_cast<std::uint32_t>(plan_.run.size());
-        run_ = nullptr;
     }
     /// Not all fits: what is in the run becomes items.
     void give_up_run() {
@@ -282,7 +327,7 @@ class Planner {
             item.bits = update.body.bits;
             plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
         }
-        plan_.run.clear();
+        plan_.clear_run();
     }
     /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
     /// is to be told, or a parent is under way and has to arrive first.
@@ -300,10 +345,10 @@ class Planner {
         });
         return true;
     }
-    /// False: it is not one that somebody else was told as well.
+    /// False: it is not one that others are told as well.
     bool add_usual(LocalId lane, float priority) {
         if (!ghosts_.is_usual(lane) || plan_.item_of_lane[lane] != 0) return false;
-        const EncodedFields* body = usual_body(lane);
+        const EncodedFields* body = usual_body(input_, ghosts_, lane, known_);
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
         item.lane = lane;
@@ -358,32 +403,6 @@ class Planner {
     }
 
   private:
-    void add_due_word(std::size_t word) {
-        const std::uint64_t usual = ghosts_.usual(word);
-        std::uint64_t bits = 0;
-        PlainUpdate* end = run_;
-        for_each_bit(plan_.due[word], 0, [&](std::size_t i) {
-            const auto lane = static_cast<LocalId>(word * bits_per_word + i);
-            const EncodedFields* body = (usual >> i & 1U) != 0 ? usual_body(lane) : nullptr;
-            if (body != nullptr) {
-                *end++ = {lane, *body, PlainUpdate::no_item};
-                bits += body->bits;
-                return;
-            }
-            run_ = end;
-            (void)add_pending(lane, 0);
-            end = run_;
-        });
-        run_ = end;
-        plan_.bits += bits;
-    }
-    /// Most of what there is: an update that somebody else was told as well; or null.
-    const EncodedFields* usual_body(LocalId lane) const noexcept {
-        [[maybe_unused]] const Tick baseline = ghosts_.baseline(lane, known_);
-        return input_.cache.usual_update(ghosts_.entity_index(lane), ghosts_.is_public_only(lane),
-                                         PURVIEW_GUARD_OR(baseline, baseline, input_.tick - 1));
-    }
-
     const ReplicationInput& input_;
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
@@ -461,7 +480,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         const auto usual =
             static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
         plan.items.reserve(usual);
-        plan.run.reserve(usual);
+        plan.room.resize(usual);
         plan.plain.reserve(usual);
         for (auto& chosen : plan.chosen) chosen.reserve(usual);
     }

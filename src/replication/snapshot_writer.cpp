@@ -453,13 +453,20 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
         plan.distances[i] = updates[i].lane - expected;
         expected = updates[i].lane + 1;
     }
-    const unsigned k = best_rice(plan.distances);
+    const unsigned k = best_rice(plan.distances, expected - static_cast<LocalId>(updates.size()));
     out.bits(k, rice_parameter_bits);
     if (input.fields.has_extrapolated()) out.bits(baseline_back(ghosts, input.tick), baseline_bits);
     write_plain(input, ghosts, plan, updates, k, out);
 }
 
-/// What the packet told, as far as these go: by 64 lanes.
+/// What the packet told, if it is all of the run.
+void note_run(GhostTable& ghosts, const SnapshotPlan& plan, PacketRecord& record) {
+    for (std::size_t w = 0; w < plan.run_lanes.size(); ++w) {
+        if (plan.run_lanes[w] != 0) ghosts.sent_updates(record, w, plan.run_lanes[w]);
+    }
+}
+
+/// The same of some updates.
 void note_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
                 std::span<const PlainUpdate> updates, PacketRecord& record) {
     std::size_t word = 0;
@@ -537,7 +544,11 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     write_type(ItemType::enter, [](const SnapshotItem&) { return SentAs::enter; });
     write_type(ItemType::verbose, [](const SnapshotItem&) { return SentAs::update; });
     write_plain_section(input, ghosts, plan, plain, out);
-    note_plain(input, ghosts, plan, plain, record);
+    if (plain.data() == plan.run.data() && plain.size() == plan.run.size()) {
+        note_run(ghosts, plan, record);
+    } else {
+        note_plain(input, ghosts, plan, plain, record);
+    }
     out.boolean(has_sections);
     if (has_sections) {
         ghosts.sent_sections(record);

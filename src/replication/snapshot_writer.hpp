@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/trim.hpp"
@@ -74,20 +75,23 @@ struct ChosenItem {
 /// One observer's list for one tick. Reused, by one observer after the other: so it does not
 /// allocate, and stays in the nearest caches.
 struct SnapshotPlan {
-    std::vector<SnapshotItem> items;  ///< in send order
-    std::vector<PlainUpdate> run;     ///< updates that have no item, by lane; may go last
-    std::size_t run_next = 0;         ///< of the run: first that is not taken yet
-    std::vector<Motion> motions;      ///< that items tell of extrapolated fields
+    std::vector<SnapshotItem> items;       ///< in send order
+    std::span<PlainUpdate> run;            ///< updates that have no item, by lane; may go last
+    std::size_t run_next = 0;              ///< of the run: first that is not taken yet
+    std::vector<std::uint64_t> run_lanes;  ///< of the run, by mask
+    std::vector<Motion> motions;           ///< that items tell of extrapolated fields
     std::vector<std::uint32_t> motions_of_lane;  ///< lane -> its first of them, where it has some
     std::vector<std::uint32_t> item_of_lane;     ///< lane -> index + 1, for the parent gate
     std::array<std::uint32_t, item_types> counts{};  ///< of items and run, by type
     std::uint64_t bits = 0;                          ///< of all of them
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
+    std::vector<PlainUpdate> room;                   ///< that the run lies in
     std::size_t limited = 0;                         ///< that wait because of KindDef::limit
     bool took_any = false;                           ///< the packet filled last has items
     bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
     std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
+    std::vector<LocalId> lanes;       ///< scratch: the same, listed
     std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
     /// Scratch of one packet: its items, by type, but the plain ones.
     std::array<std::vector<ChosenItem>, item_types - 1> chosen;
@@ -114,11 +118,15 @@ struct SnapshotPlan {
     void skip_taken() noexcept {
         while (next < items.size() && items[next].packet != 0) ++next;
     }
+    void clear_run() noexcept {
+        run = {};
+        run_lanes.clear();
+    }
     /// Nothing waits.
     void clear() noexcept {
         for (const SnapshotItem& item : items) item_of_lane[item.lane] = 0;
         items.clear();
-        run.clear();
+        clear_run();
         run_next = 0;
         motions.clear();
         first.clear();

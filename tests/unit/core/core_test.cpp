@@ -98,6 +98,25 @@ TEST_CASE("core: bits beyond the size of a bitset are zero after it shrinks") {
     CHECK(visited == 69 * 70 / 2);
 }
 
+TEST_CASE("core: the set bits of words, listed, are those visited one by one") {
+    SplitMix random(12);
+    std::vector<std::uint32_t> visited, listed;
+    for (int round = 0; round < 300; ++round) {
+        Bitset bits(random.below(1000));
+        const float chance = random.between(0, 1);
+        for (std::size_t i = 0; i < bits.size(); ++i) bits.assign(i, random.chance(chance));
+        visited.clear();
+        bits.for_each([&](std::size_t i) { visited.push_back(static_cast<std::uint32_t>(i)); });
+        listed.assign(visited.size() + 2, 0xffffffff);
+        std::uint32_t* end = listed.data();
+        for (std::size_t w = 0; w < bits.words().size(); ++w)
+            end = list_bits(bits.words()[w], static_cast<std::uint32_t>(w * bits_per_word), end);
+        CHECK(listed.back() == 0xffffffff);  // not written
+        listed.resize(static_cast<std::size_t>(end - listed.data()));
+        REQUIRE(listed == visited);
+    }
+}
+
 TEST_CASE("core: sixty-four bits gathered at once are those asked for one by one") {
     SplitMix random(11);
     for (int round = 0; round < 500; ++round) {
