@@ -84,6 +84,7 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     for_each_bit(lanes, 0, [&](std::size_t i) {
         block.times[i].baseline = known;
         block.times[i].unheard_since = 0;
+        block.times[i].pending_since = 0;
     });
     std::uint64_t older = lanes;  // than what has been looked at
     records_.for_each_back([&](const PacketRecord& record) {
@@ -136,17 +137,16 @@ void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
 }
 
 /// He has the state as of this packet; what changed later is under way, or waits. Of one that is
-/// behind.
+/// behind; until all of that was sent in the tick of its change, or is of this one.
 void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
     LaneTimes& times = times_of(lane);
     times.baseline = std::max(times.baseline, record.tick);
-    if (times.sent != record.tick) {
-        times.unheard_since = record.tick + 1;
-        return;
-    }
-    reset(&LaneWords::awaited, lane);
-    times.unheard_since = is_pending(lane) ? waiting_since(lane) : 0;
-    if (is_live(lane) && !is_pending(lane)) reset(&LaneWords::behind, lane);
+    const bool is_last = times.sent == record.tick;
+    if (is_last) reset(&LaneWords::awaited, lane);
+    times.unheard_since = !is_last ? record.tick + 1 : is_pending(lane) ? waiting_since(lane) : 0;
+    const bool waits = is_pending(lane) && !is_fresh(lane);
+    const bool is_in_time = is_last || times.pending_since <= record.tick;
+    if (is_live(lane) && !waits && is_in_time) reset(&LaneWords::behind, lane);
 }
 
 /// The baseline is younger: once nothing special lasts, it is not looked at any more.

@@ -81,6 +81,8 @@ static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 struct LaneTimes {
     Tick baseline = 0;  ///< the observer has all as of this tick
     Tick sent = 0;      ///< the last packet with it
+    /// Of one that waits: since when. Of others: when it last ceased to, if not in the tick of its
+    /// change.
     Tick pending_since = 0;
     /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
     Tick unheard_since = 0;
@@ -520,8 +522,10 @@ class GhostTable {
         if ((of.fresh & bit) != 0) {
             of.fresh &= ~bit;
             if ((of.behind & bit) != 0 && its.unheard_since == 0) its.unheard_since = tick_;
-        } else if (now > its.pending_since) {
-            longest_wait_ = std::max(longest_wait_, now - 1 - its.pending_since);
+        } else {
+            if (now > its.pending_since)
+                longest_wait_ = std::max(longest_wait_, now - 1 - its.pending_since);
+            its.pending_since = now;
         }
     }
     LocalId take_lane();

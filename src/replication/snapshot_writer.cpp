@@ -399,27 +399,29 @@ void write_plain(const ReplicationInput& input, GhostTable& ghosts, const Snapsh
                  std::span<const PlainUpdate> updates, unsigned k, BitWriter& out) {
     constexpr std::uint32_t ones_max = 32;  // of a code that goes with its body
     const std::byte* const bodies = input.cache.bodies();
-    BitWriter writer = out;
+    const std::uint32_t* const distances = plan.distances.data();
+    const auto has_references = [&](const PlainUpdate& update) {
+        return update.item != PlainUpdate::no_item && plan.items[update.item].references != 0;
+    };
     for (std::size_t i = 0; i < updates.size(); ++i) {
-        const PlainUpdate& update = updates[i];
-        const std::byte* const body = bodies + update.body.offset_bytes;
-        const std::uint32_t ones = plan.distances[i] >> k;
-        const std::uint64_t low = plan.distances[i] & ((1U << k) - 1);
-        if (ones < ones_max) [[likely]] {
-            writer.code_and_bits(low << (ones + 1) | ((std::uint64_t{1} << ones) - 1), ones + 1 + k,
-                                 body, update.body.bits);
-        } else {
-            writer.rice(plan.distances[i], k);
-            writer.code_and_bits(0, 0, body, update.body.bits);
+        // As many as there is nothing else to: the writer stays in registers.
+        BitWriter writer = out;
+        for (; i < updates.size(); ++i) {
+            const PlainUpdate& update = updates[i];
+            const std::uint32_t ones = distances[i] >> k;
+            const std::uint64_t low = distances[i] & ((1U << k) - 1);
+            if (ones >= ones_max || has_references(update)) break;
+            if (!writer.try_code_and_bits(((2 * low + 1) << ones) - 1, ones + 1 + k,
+                                          bodies + update.body.offset_bytes, update.body.bits))
+                break;
         }
-        if (update.item == PlainUpdate::no_item) continue;
-        const SnapshotItem& item = plan.items[update.item];
-        if (item.references == 0) continue;
         out = writer;
-        write_references(input, ghosts, item, out);
-        writer = out;
+        if (i == updates.size()) return;
+        out.rice(distances[i], k);
+        out.copy_bits(input.cache.bytes(updates[i].body), updates[i].body.bits);
+        if (has_references(updates[i]))
+            write_references(input, ghosts, plan.items[updates[i].item], out);
     }
-    out = writer;
 }
 
 /// Tick and four counts of none, and the bits that there is a snapshot, and that it has sections.
@@ -459,10 +461,17 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
     write_plain(input, ghosts, plan, updates, k, out);
 }
 
-/// What the packet told, if it is all of the run.
-void note_run(GhostTable& ghosts, const SnapshotPlan& plan, PacketRecord& record) {
-    for (std::size_t w = 0; w < plan.run_lanes.size(); ++w) {
-        if (plan.run_lanes[w] != 0) ghosts.sent_updates(record, w, plan.run_lanes[w]);
+/// What the packet told, if that is a part of the run.
+void note_run(GhostTable& ghosts, const SnapshotPlan& plan, std::span<const PlainUpdate> updates,
+              PacketRecord& record) {
+    if (updates.empty()) return;
+    const LocalId from = updates.front().lane, to = updates.back().lane;
+    for (std::size_t w = from / bits_per_word; w <= to / bits_per_word; ++w) {
+        std::uint64_t lanes = plan.run_lanes[w];
+        if (w == from / bits_per_word) lanes &= ~std::uint64_t{0} << (from % bits_per_word);
+        if (w == to / bits_per_word)
+            lanes &= ~std::uint64_t{0} >> (bits_per_word - 1 - to % bits_per_word);
+        if (lanes != 0) ghosts.sent_updates(record, w, lanes);
     }
 }
 
@@ -544,8 +553,8 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     write_type(ItemType::enter, [](const SnapshotItem&) { return SentAs::enter; });
     write_type(ItemType::verbose, [](const SnapshotItem&) { return SentAs::update; });
     write_plain_section(input, ghosts, plan, plain, out);
-    if (plain.data() == plan.run.data() && plain.size() == plan.run.size()) {
-        note_run(ghosts, plan, record);
+    if (plan.plain.empty()) {
+        note_run(ghosts, plan, plain, record);
     } else {
         note_plain(input, ghosts, plan, plain, record);
     }

@@ -121,15 +121,13 @@ class BitWriter {
     }
     /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits at `data`, where there
     /// are whole words, two at least, with zeros behind the last bit. The same as bits and
-    /// copy_bits, for what there is most of.
-    void code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
-                       unsigned count) noexcept {
+    /// copy_bits, for what there is most of. False, and nothing is written: more than 128 bits, or
+    /// near the end.
+    bool try_code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
+                           unsigned count) noexcept {
         PURVIEW_ASSERT(code_bits < 48);
         const std::size_t byte = bits_ / 8;
-        if (count > 128 || byte + 2 * word_bytes >= words_end_) {
-            *this = with_code_and_bits(*this, code, code_bits, data, count);
-            return;
-        }
+        if (count > 128 || byte + 2 * word_bytes >= words_end_) return false;
         const unsigned offset = bits_ % 8, before = offset + code_bits, end = before + count;
         const std::uint64_t low = load_word(data), high = load_word(data + word_bytes);
         // Three words of them, of which the last has few bits or none.
@@ -143,6 +141,7 @@ class BitWriter {
         const std::uint64_t last = end < 64 ? first : end < 128 ? second : third;
         partial_ = last >> (end % 64 & ~7U);
         bits_ += code_bits + count;
+        return true;
     }
     std::span<const std::byte> written() const noexcept { return out_.first(bytes_written()); }
 
@@ -153,13 +152,6 @@ class BitWriter {
     }
 
   private:
-    [[gnu::noinline]] static BitWriter with_code_and_bits(BitWriter writer, std::uint64_t code,
-                                                          unsigned code_bits, const std::byte* data,
-                                                          unsigned count) noexcept {
-        writer.bits(code, code_bits);
-        writer.copy_bits({data, (count + 63) / 64 * word_bytes}, count);
-        return writer;
-    }
     [[gnu::noinline]] static BitWriter with_last_bits(BitWriter writer, std::uint64_t value,
                                                       unsigned count) noexcept {
         writer.last_bits(value, count);

@@ -273,6 +273,28 @@ TEST_CASE("replication: a local id is as urgent as its entity, whoever had it be
     CHECK(ghosts.priority(0, 4, false) == 1);
 }
 
+TEST_CASE(
+    "replication: what was lost or waited is forgotten with the first delivery of it, though the "
+    "ghost changes in every tick") {
+    constexpr Tick lost = 5, skipped = 12, ticks = 20, round_trip = 2;
+    GhostTable ghosts;
+    ghosts.enter(make_entity_id(5, 1), KindId{}, false, 1);
+    std::array<bool, ticks> is_behind{};
+    for (Tick now = 1; now < ticks; ++now) {
+        if (now > round_trip) ghosts.resolve(now - round_trip, now - round_trip != lost);
+        is_behind[now] = ghosts.behind()[0] != 0;
+        change_entity(ghosts, 5, now);
+        if (now == skipped) continue;  // the budget was full
+        ghosts.sent(ghosts.begin_record(now, now), 0, now == 1 ? SentAs::enter : SentAs::update);
+    }
+    for (Tick now = 1; now < ticks; ++now) {
+        CAPTURE(now);
+        const bool after_loss = now == lost + round_trip;
+        const bool after_wait = now > skipped + 1 && now < skipped + 1 + round_trip;
+        CHECK(is_behind[now] == (after_loss || after_wait));
+    }
+}
+
 TEST_CASE("replication: the longest wait is that of what was sent, what left and what waits") {
     GhostTable ghosts;
     const auto change = [&](Tick now) { change_entity(ghosts, 5, now); };
