@@ -294,6 +294,7 @@ class Planner {
             end = list_bits(plan_.due[w], static_cast<LocalId>(w * bits_per_word), end);
         const auto lanes = std::span(plan_.lanes).first(count);
         for (const LocalId lane : lanes) input_.cache.prefetch(ghosts_.entity_index(lane));
+        reserve_for(plan_.run_lanes, plan_.due.size());
         plan_.run_lanes.assign(plan_.due.begin(), plan_.due.end());
         PlainUpdate* run = plan_.room.data();
         std::uint64_t bits = 0;
@@ -480,6 +481,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         const auto usual =
             static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
         plan.items.reserve(usual);
+        plan.lanes.resize(usual + 1);
         plan.room.resize(usual);
         plan.plain.reserve(usual);
         for (auto& chosen : plan.chosen) chosen.reserve(usual);
