@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "link/handshake.hpp"
@@ -15,6 +17,7 @@
 #include "link/stream.hpp"
 #include "prediction/correction_codec.hpp"
 #include "prediction/input_codec.hpp"
+#include "record/replay.hpp"
 #include "replication/client_ghosts.hpp"
 #include "replication/rpc_inbox.hpp"
 #include "replication/schema_codec.hpp"
@@ -30,6 +33,7 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
+constexpr std::uint8_t first_of_recordings = 0xc0;
 
 void require(bool holds, const char* what) {
     if (holds) return;
@@ -185,6 +189,30 @@ void corrections(Bytes bytes) {
     });
 }
 
+/// A file that somebody says is a recording, lived again.
+void recordings(Bytes bytes) {
+    class NoGame final : public Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+    };
+    static const test::SmallSchema small;
+    std::istringstream file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    record::Reader reader(file);
+    if (!reader.begin()) return require(!reader.problem().empty(), "refused without a word");
+    NoGame game;
+    ServerDef def;
+    def.schema = &small.schema;
+    def.mac = &test::test_mac;
+    auto server = Server::create(def, game);
+    require(static_cast<bool>(server), "no server");
+    const record::ReplayResult result =
+        record::replay(reader, *server, [](std::string_view) { return std::string(); });
+    require(result.outcome == record::ReplayResult::Outcome::same || !result.text.empty(),
+            "something is wrong, and nobody says what");
+}
+
 void schemas(Bytes bytes) {
     BitReader in(bytes);
     const auto schema = read_schema(in);
@@ -249,6 +277,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (data[0] >= first_of_corrections) {
         corrections(bytes);
+        return 0;
+    }
+    if (data[0] >= first_of_recordings) {
+        recordings(bytes);
         return 0;
     }
     switch (data[0] % 4) {
