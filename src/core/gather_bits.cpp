@@ -3,7 +3,6 @@
 #include "core/gather_bits.hpp"
 
 #include <bit>
-#include <cstring>
 
 #include "core/bitset.hpp"
 
@@ -37,9 +36,7 @@ std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices)
             hn::TestBit(hn::GatherIndex(halves, from, hn::BitCast(places, at)), bit);
         std::uint8_t bits[8] = {};
         hn::StoreMaskBits(halves, is_set, bits);
-        std::uint16_t few = 0;
-        std::memcpy(&few, bits, sizeof few);
-        found |= std::uint64_t{few} << i;
+        found |= (std::uint64_t{bits[0]} | std::uint64_t{bits[1]} << 8) << i;
     }
     return found;
 }

@@ -81,8 +81,7 @@ static_assert(sizeof(LaneWords) == 2 * cache_line_bytes);
 struct LaneTimes {
     Tick baseline = 0;  ///< the observer has all as of this tick
     Tick sent = 0;      ///< the last packet with it
-    /// Of one that waits: since when. Of others: when it last ceased to, if not in the tick of its
-    /// change.
+    /// Of one that waits: since when. Of others: when it last ceased to, fresh ones aside.
     Tick pending_since = 0;
     /// Of the oldest change that the observer may not have, under way or waiting; 0: he has all.
     Tick unheard_since = 0;

@@ -308,6 +308,7 @@ class Planner {
             }
             run_ = run;
             (void)add_pending(lane, 0);
+            PURVIEW_ASSERT(run_ <= run + 1);  // whoever comes along is new: no plain update
             if (run_ == run)
                 plan_.run_lanes[lane / bits_per_word] &=
                     ~(std::uint64_t{1} << (lane % bits_per_word));
