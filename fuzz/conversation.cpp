@@ -8,9 +8,8 @@
 // One byte each: the low three bits say what, the others how much or to whom.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
+#include "require.hpp"
 #include "small_game.hpp"
 
 using namespace purview;
@@ -23,12 +22,6 @@ constexpr std::uint32_t ticks_max = 400;
 
 void toggle(float& fault) {
     fault = fault > 0 ? 0.0F : 0.5F;
-}
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
 }
 
 void check_promises(const SmallWorld& world) {

@@ -5,13 +5,12 @@
 // byte, and sealed where a seal would stop it.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
@@ -21,9 +20,11 @@
 #include "replication/client_ghosts.hpp"
 #include "replication/rpc_inbox.hpp"
 #include "replication/schema_codec.hpp"
+#include "require.hpp"
 #include "small_game.hpp"
 
 using namespace purview;
+using test::require;
 
 namespace {
 
@@ -34,12 +35,6 @@ constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
 constexpr std::uint8_t first_of_recordings = 0xc0;
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
-}
 
 /// visit(packet) for each: a length byte, then so many bytes, in memory of exactly that size.
 template <class Visit>
@@ -191,17 +186,11 @@ void corrections(Bytes bytes) {
 
 /// A file that somebody says is a recording, lived again.
 void recordings(Bytes bytes) {
-    class NoGame final : public Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    };
     static const test::SmallSchema small;
     std::istringstream file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     record::Reader reader(file);
     if (!reader.begin()) return require(!reader.problem().empty(), "refused without a word");
-    NoGame game;
+    test::IdleGame game;
     ServerDef def;
     def.schema = &small.schema;
     def.mac = &test::test_mac;

@@ -7,11 +7,10 @@
 // loses his session or gets more than his budget, and a client's ghosts stay in order.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "link/packet_link.hpp"
+#include "require.hpp"
 #include "small_game.hpp"
 
 using namespace purview;
@@ -24,19 +23,14 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t ticks_to_join = 60, packets_max = 120;
 constexpr std::size_t body_bytes_max = datagram_bytes_max - 32;
 
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
-}
-
 /// Of one whose own packets do not get through any more.
 class Peer {
   public:
     Peer(SmallWorld& world, SmallClient& client) : world_(&world), client_(&client) {
         for (const auto& session : world.server->data().sessions) {
-            if (session->nonce == client.nonce) id_ = session->connection_id;
-            if (session->nonce == client.nonce) next_from_server_ = session->link.next_sequence();
+            if (session->nonce != client.nonce) continue;
+            id_ = session->connection_id;
+            next_from_server_ = session->link.next_sequence();
         }
         client.up->blackout = client.down->blackout = true;
     }

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "core/gather_bits.hpp"
 
-#include <bit>
-
 #include "core/bitset.hpp"
 
 #ifdef PURVIEW_HIGHWAY
@@ -16,11 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace purview::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Halves of words: twice as many at a time. Which half is which, the order of bytes says.
+// Halves of words, twice as many at a time: the low one comes first, as on every target.
 using Halves = hn::CappedTag<std::uint32_t, 16>;
 using Places = hn::RebindToSigned<Halves>;
 constexpr std::size_t bits_per_half = 32;
-constexpr std::uint32_t other_half = std::endian::native == std::endian::big ? 1 : 0;
 
 std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices) {
     constexpr Halves halves;
@@ -29,11 +26,10 @@ std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices)
     std::uint64_t found = 0;
     for (std::size_t i = 0; i < bits_per_word; i += hn::Lanes(halves)) {
         const auto index = hn::LoadU(halves, indices + i);
-        const auto at = hn::Xor(hn::ShiftRight<5>(index), hn::Set(halves, other_half));
+        const auto at = hn::BitCast(places, hn::ShiftRight<5>(index));
         const auto bit =
             hn::Shl(hn::Set(halves, 1), hn::And(index, hn::Set(halves, bits_per_half - 1)));
-        const auto is_set =
-            hn::TestBit(hn::GatherIndex(halves, from, hn::BitCast(places, at)), bit);
+        const auto is_set = hn::TestBit(hn::GatherIndex(halves, from, at), bit);
         std::uint8_t bits[8] = {};
         hn::StoreMaskBits(halves, is_set, bits);
         found |= (std::uint64_t{bits[0]} | std::uint64_t{bits[1]} << 8) << i;

@@ -375,14 +375,11 @@ class GhostTable {
         return of.pending & ~(of.awaited | of.special | of.paced);
     }
     bool needs_enter(LocalId lane) const noexcept { return test(&LaneWords::needs_enter, lane); }
-    /// Of 64 lanes, those that are told what changed since their baseline, of all parts or of the
-    /// public ones, and nothing else.
-    std::uint64_t usual(std::size_t word) const noexcept {
-        const LaneWords& of = blocks_[word].of;
-        return of.held & ~(of.special | of.extrapolated);
-    }
+    /// It is told what changed since its baseline, of all parts or of the public ones, and nothing
+    /// else.
     bool is_usual(LocalId lane) const noexcept {
-        return (usual(lane / bits_per_word) >> (lane % bits_per_word) & 1U) != 0;
+        const LaneWords& of = blocks_[lane / bits_per_word].of;
+        return ((of.held & ~(of.special | of.extrapolated)) >> (lane % bits_per_word) & 1U) != 0;
     }
     bool is_public_only(LocalId lane) const noexcept { return test(&LaneWords::public_only, lane); }
     /// Lanes by mask, 64 to a word.

@@ -171,7 +171,7 @@ FieldMask public_fields(const KindLayout& layout) noexcept {
     return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
 }
 
-/// usual_body, of the first who is told it.
+/// usual_body, of the first who is told it: not in the loop over all others.
 [[gnu::noinline]] const EncodedFields* first_usual_body(const ReplicationInput& input,
                                                         std::uint32_t index, bool public_only,
                                                         Tick baseline) {
@@ -292,7 +292,8 @@ class Planner {
         LocalId* end = plan_.lanes.data();
         for (std::size_t w = 0; w < plan_.due.size(); ++w)
             end = list_bits(plan_.due[w], static_cast<LocalId>(w * bits_per_word), end);
-        const auto lanes = std::span(plan_.lanes).first(count);
+        const std::span<const LocalId> lanes(plan_.lanes.data(), end);
+        PURVIEW_ASSERT(lanes.size() == count);
         for (const LocalId lane : lanes) input_.cache.prefetch(ghosts_.entity_index(lane));
         reserve_for(plan_.run_lanes, plan_.due.size());
         plan_.run_lanes.assign(plan_.due.begin(), plan_.due.end());

@@ -86,12 +86,12 @@ struct SnapshotPlan {
     std::uint64_t bits = 0;                          ///< of all of them
     std::size_t next = 0;                            ///< first item that may not be taken yet
     std::uint32_t packet = 0;                        ///< the one being filled
-    std::vector<PlainUpdate> room;                   ///< that the run lies in
     std::size_t limited = 0;                         ///< that wait because of KindDef::limit
     bool took_any = false;                           ///< the packet filled last has items
     bool must_tell_tick = false;      ///< the first packet has a snapshot, if only of nothing
     std::vector<std::uint64_t> due;   ///< scratch: lanes that may go, by mask
     std::vector<LocalId> lanes;       ///< scratch: the same, listed
+    std::vector<PlainUpdate> room;    ///< that the run lies in
     std::vector<std::uint64_t> keys;  ///< scratch: what waits, by priority
     /// Scratch of one packet: its items, by type, but the plain ones.
     std::array<std::vector<ChosenItem>, item_types - 1> chosen;

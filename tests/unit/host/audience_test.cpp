@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "idle_game.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -555,12 +556,7 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
     ServerDef def;
     def.schema = &refused.schema;
     def.mac = &test_mac;
-    class NoGame final : public Game {
-        bool joined(Server&, ObserverId, const JoinRequest&) override { return false; }
-        void left(Server&, ObserverId) override {}
-        void command(Server&, ObserverId, std::span<const std::byte>) override {}
-        void simulate(Server&, Tick) override {}
-    } game;
+    IdleGame game;
     CHECK(Server::create(def, game).error() == Status::too_large);
 
     const BookSchema is(AudienceType::in_turn);

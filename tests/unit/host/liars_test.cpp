@@ -27,13 +27,6 @@ namespace purview::test {
 
 namespace {
 
-class NoGame final : public Game {
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
-};
-
 struct House {
     explicit House(ServerDef def = {}) {
         def.schema = &is.schema;
@@ -51,7 +44,7 @@ struct House {
     void tick() { server->tick(now += 50'000); }
 
     SmallSchema is;
-    NoGame game;
+    IdleGame game;
     std::unique_ptr<Server> server;
     Micros now = 1'000'000;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "../host/idle_game.hpp"
 #include "drive_world.hpp"
+#include "idle_game.hpp"
 
 using namespace purview;
 using namespace purview::test;
