@@ -30,6 +30,17 @@ HandCounts& HandCounts::operator+=(const HandCounts& more) noexcept {
     return *this;
 }
 
+DrivenCounts& DrivenCounts::operator+=(const DrivenCounts& more) noexcept {
+    commands += more.commands;
+    agreements += more.agreements;
+    corrections += more.corrections;
+    pushes += more.pushes;
+    untold += more.untold;
+    told += more.told;
+    at_rest += more.at_rest;
+    return *this;
+}
+
 SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     entities = std::min(entities, more.entities);
     thorough_seeds += more.thorough_seeds;
@@ -50,6 +61,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     seen += more.seen;
     by_hand += more.by_hand;
     mail += more.mail;
+    driven += more.driven;
     owner_changes += more.owner_changes;
     owners_asked += more.owners_asked;
     split_updates += more.split_updates;
@@ -104,6 +116,13 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     std::printf("  of %llu messages %llu arrived, of %llu commands %llu\n",
                 Count{mail.messages_sent}, Count{mail.messages}, Count{mail.commands_given},
                 Count{mail.commands});
+    const DrivenCounts& driven = counts.driven;
+    std::printf(
+        "  driven and predicted: %llu commands of groups, %llu agreements compared, %llu pushes by "
+        "the game, %llu corrections; owners were told nothing else of %llu ghosts and after all of "
+        "%llu, summed over ticks; %llu compared at rest\n",
+        Count{driven.commands}, Count{driven.agreements}, Count{driven.pushes},
+        Count{driven.corrections}, Count{driven.untold}, Count{driven.told}, Count{driven.at_rest});
     const FaultCounts& f = counts.faults;
     std::printf(
         "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
@@ -123,6 +142,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
     const HandCounts& hand = counts.by_hand;
     const LedgerCounts& c = counts.calls;
     const MailCounts& mail = counts.mail;
+    const DrivenCounts& driven = counts.driven;
     const FaultCounts& f = counts.faults;
     const struct {
         const char* what;
@@ -165,6 +185,13 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"calls that waited for ghosts", c.waited, 1},
         {"messages", mail.messages, ticks / 4},
         {"commands", mail.commands, ticks / 4},
+        {"commands of groups", driven.commands, ticks},
+        {"agreements", driven.agreements, ticks},
+        {"corrections", driven.corrections, ticks / 40},
+        {"pushes of driven carts", driven.pushes, ticks / 40},
+        {"ghosts told by corrections alone", driven.untold, ticks},
+        {"driven ghosts told after all", driven.told, ticks / 4},
+        {"driven ghosts at rest", driven.at_rest, 1},
         {"datagrams lost", f.lost, 1},
         {"datagrams doubled", f.doubled, 1},
         {"datagrams out of order", f.reordered, 1},

@@ -46,6 +46,19 @@ struct HandCounts {
     HandCounts& operator+=(const HandCounts& more) noexcept;
 };
 
+/// What carts came to that somebody drives and predicts.
+struct DrivenCounts {
+    std::uint64_t commands = 0;     ///< that the server gave to a group
+    std::uint64_t agreements = 0;   ///< compared: the server came to what the client predicted
+    std::uint64_t corrections = 0;  ///< that changed something
+    std::uint64_t pushes = 0;       ///< by the game, of what somebody owns
+    std::uint64_t untold = 0;       ///< ghosts in ticks: told to their owner by corrections alone
+    std::uint64_t told = 0;         ///< or after all
+    std::uint64_t at_rest = 0;      ///< compared in the world at rest
+
+    DrivenCounts& operator+=(const DrivenCounts& more) noexcept;
+};
+
 struct SimCounts {
     std::uint32_t entities = ~0U;      ///< at any time at least, in the running world
     std::uint64_t thorough_seeds = 0;  ///< with the oracle in every tick
@@ -68,6 +81,7 @@ struct SimCounts {
     SeenCounts seen;
     HandCounts by_hand;
     MailCounts mail;
+    DrivenCounts driven;
     std::uint64_t owner_changes = 0;
     std::uint64_t owners_asked = 0;  ///< of these, by a player's command
     std::uint64_t split_updates = 0;

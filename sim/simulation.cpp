@@ -53,6 +53,8 @@ void Simulation::run() {
     counts.split_updates += world_.server->stats().split_updates;
     counts.limited_updates += world_.server->stats().limited_updates;
     counts.server_events += pairs_.count();
+    counts.driven.commands += world_.server->input_counters().groups;
+    counts.driven.pushes += world_.game.carts.pushes;
 }
 
 Faults Simulation::draw_faults() {
@@ -70,6 +72,7 @@ void Simulation::count_client(const SmallClient& client) {
     counts.calls.waited += client.client.stats().calls_waited;
     counts.faults += client.up->counts;
     counts.faults += client.down->counts;
+    counts.driven.corrections += client.driver->corrections();
 }
 
 void Simulation::start_recording() {
@@ -101,6 +104,7 @@ void Simulation::disturb() {
         std::erase_if(dark_, [&](const auto& entry) { return entry.first == gone; });
         held_.erase(gone);
         watched_.erase(gone);
+        lies_.erase(gone);
         count_client(*gone);
         world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
         add_client();

@@ -83,6 +83,11 @@ class Simulation {
     void check_client(SmallClient& c);
     /// At some of its ghosts, others in each tick.
     void look_at(SmallClient& c);
+    /// Where the server says that it came to what the client predicted, both must have come to it.
+    /// (A digest of 16 bits may lie once, but not of the next command too.)
+    void check_agreement(SmallClient& c);
+    /// Of the carts and mules of one group that are the client's: which the server knows otherwise.
+    bool differs(const Session& session, const SmallClient& c, GroupState group);
 
     // -- at the end: simulation_rest.cpp ---------------------------------------------------------
     void settle();
@@ -91,6 +96,8 @@ class Simulation {
     std::string wrong_page(const SmallClient& client, ObserverId observer);
     /// Of the places of its ghosts, however they are told: as seen from a parent that turns, too.
     double largest_error(const SmallClient& client, ObserverId observer);
+    /// What it predicts of its carts and mules, and whoever is told of them, is as in the world.
+    std::string wrong_gait(const SmallClient& client, ObserverId observer);
 
     SimDef def_;
     SplitMix random_;
@@ -105,6 +112,8 @@ class Simulation {
     std::map<ObserverId, Most> most_;
     EventPairs pairs_;                         ///< of the server
     std::map<SmallClient*, Watched> watched_;  ///< in the last tick
+    std::map<SmallClient*, std::set<EntityId>>
+        lies_;  ///< groups agreed on wrongly in the last tick
 };
 
 }  // namespace purview::test

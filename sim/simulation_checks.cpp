@@ -172,6 +172,7 @@ void Simulation::check_client(SmallClient& c) {
     if (c.client.state() != ClientState::joined) return;
     ++counts.client_ticks;
     look_at(c);
+    check_agreement(c);
     hash = mix64(hash ^ c.client.digest());
 }
 
@@ -212,6 +213,43 @@ void Simulation::look_at(SmallClient& c) {
                        client.value_of(ghost, small.course.id, heading)};
         }
     }
+}
+
+void Simulation::check_agreement(SmallClient& c) {
+    const Session* session = world_.server->data().find_session(c.observer);
+    std::set<EntityId> lies;
+    if (session == nullptr || session->inputs == nullptr) return;
+    const Tick now = world_.server->current_tick();
+    for (const SessionInputs::Told& told : session->inputs->told) {
+        // Corrected in this tick: that the command before was right says nothing.
+        if (told.agreed != now || told.told == now) continue;
+        const LocalId root = session->ghosts.find(told.root);
+        if (root == no_local_id) continue;
+        const GroupState group =
+            c.driver->prediction.state_at(root, session->inputs->queue.consumed());
+        if (!differs(*session, c, group)) continue;
+        if (lies_[&c].contains(told.root)) fail("a client was said to predict what it does not");
+        lies.insert(told.root);
+    }
+    lies_[&c] = std::move(lies);
+}
+
+bool Simulation::differs(const Session& session, const SmallClient& c, GroupState group) {
+    const World& world = world_.server->world();
+    const SmallSchema& small = world_.schema;
+    bool differs = false;
+    for (std::size_t m = 0; m < group.size(); ++m) {
+        const GhostId ghost = group.ghost(m);
+        if (!group.is_owned(m) || !c.client.is_held(ghost) || !session.ghosts.is_live(ghost))
+            continue;
+        const EntityId entity = session.ghosts.entity(ghost);
+        const Gait* its = world_.game.carts.after_commands(entity);
+        if (its == nullptr || world.owner_of(entity) != session.observer) continue;
+        differs |= !(*group.get(m, small.gait) == *its);
+        ++counts.driven.agreements;
+        ++(c.client.is_told(ghost, small.gait.id) ? counts.driven.told : counts.driven.untold);
+    }
+    return differs;
 }
 
 }  // namespace purview::test

@@ -65,6 +65,8 @@ std::string Simulation::what_is_missing() {
             return std::to_string(missing) + " messages have not arrived";
         if (const std::string wrong = wrong_page(*client, its->observer); !wrong.empty())
             return wrong;
+        if (const std::string wrong = wrong_gait(*client, its->observer); !wrong.empty())
+            return wrong;
     }
     return "";
 }
@@ -105,6 +107,31 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
         }
     });
     return wrong;
+}
+
+std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observer) {
+    const Session* session = world_.server->data().find_session(observer);
+    const World& all = world_.server->world();
+    const SmallSchema& small = world_.schema;
+    const CartDriver& driver = *client.driver;
+    const std::size_t steps = small.schema.find_field(small.gait.id, "steps");
+    for (const EntityId entity : world_.game.carts.all) {
+        const LocalId ghost = session->ghosts.find(entity);
+        if (ghost == no_local_id || !client.client.is_held(ghost)) continue;
+        const bool is_told = client.client.is_told(ghost, small.gait.id);
+        const Gait& should = *all.get(entity, small.gait);
+        if (is_told && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
+            return "a cart is told otherwise than it is";
+        if (all.owner_of(entity) != observer || driver.is_silent()) {
+            if (!is_told) return "a cart is not told to who does not drive it";
+            continue;
+        }
+        const Gait* predicted = driver.prediction.get(ghost, small.gait);
+        if (!driver.prediction.is_predicted(ghost)) return "a cart is not predicted by its owner";
+        if (!(*predicted == should)) return "a cart is predicted otherwise than it is";
+        ++counts.driven.at_rest;
+    }
+    return "";
 }
 
 }  // namespace purview::test

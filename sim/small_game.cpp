@@ -28,6 +28,7 @@ void SmallGame::populate(World& world) {
         give_tag(world, herd_.back());
     }
     for (std::uint32_t i = 0; i < scale_.books; ++i) books_.push_back(new_book(world));
+    carts.populate(world, scale_.carts);
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
         const EntityId wagon = add(schema_->wagon, random_place());
         give_tag(world, wagon);
@@ -44,6 +45,8 @@ void SmallGame::populate(World& world) {
 
 bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& request) {
     if (refuse_joins) return false;
+    if (const EntityId cart = carts.any_free(server.world()); cart != EntityId::none)
+        (void)server.world().set_owner(cart, observer);
     if (request.role == Role::spectator) {
         const Vec3 camera = random_place();
         cameras[static_cast<std::uint32_t>(observer)] = camera;
@@ -66,7 +69,7 @@ void SmallGame::left(Server& server, ObserverId observer) {
     const auto is_its = [&](const Mark& mark) { return mark.observer == observer; };
     std::erase_if(marks_, is_its);
     std::erase_if(marked_, is_its);
-    for (const auto* things : {&wagons_, &crates_, &books_}) {
+    for (const auto* things : {&wagons_, &crates_, &books_, &carts.all}) {
         for (const EntityId thing : *things) {
             if (server.world().owner_of(thing) == observer)
                 (void)server.world().set_owner(thing, ObserverId::none);
@@ -133,6 +136,7 @@ void SmallGame::go_on(World& world, EntityId entity) {
 
 void SmallGame::simulate(Server& server, Tick tick) {
     World& world = server.world();
+    carts.note_commands(world);
     if (frozen) return;
     const auto wander = [&](EntityId entity, float step) {
         Vec3 at = world.place_of(entity);
@@ -147,6 +151,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     }
     live_herd(world);
     live_books(world);
+    carts.live(world);
     for (auto& [observer, player] : players) {
         wander(player, 3);
         Body* body = world.edit(player, schema_->body);
@@ -188,6 +193,11 @@ void SmallGame::simulate(Server& server, Tick tick) {
     make_marks(server);
     make_calls(server);
     say_something(server);
+}
+
+void SmallGame::input(Server& /*server*/, ObserverId /*observer*/, GroupState& group,
+                      const GroupCommand& command) {
+    carts.step.step(group, command);
 }
 
 /// Another radius and other steps in the same node, or a second node beside it.
@@ -287,6 +297,7 @@ EntityId SmallGame::anything(SplitMix& random) const {
     if (what == 1 && !books_.empty()) return any(books_);
     if (what == 2 && !crates_.empty()) return any(crates_);
     if (what == 3 && !wagons_.empty()) return any(wagons_);
+    if (what == 5 && !carts.all.empty()) return any(carts.all);
     if (what == 4 && !players.empty()) {
         return std::next(players.begin(), random.below(static_cast<std::uint32_t>(players.size())))
             ->second;
@@ -379,6 +390,7 @@ void SmallGame::change_owners(World& world) {
     const std::vector<EntityId>* things = &wagons_;
     if (random.chance(0.3F) && !books_.empty()) things = &books_;
     if (random.chance(0.3F)) things = &crates_;
+    if (!carts.all.empty() && random.chance(0.3F)) things = &carts.all;
     if (things->empty()) return;
     const EntityId thing = (*things)[random.below(static_cast<std::uint32_t>(things->size()))];
     set_owner(world, thing, random.chance(0.5F) ? any_observer(random) : ObserverId::none);
@@ -389,7 +401,7 @@ void SmallGame::take_or_drop(World& world, ObserverId observer) {
     const Vec3 here = world.place_of(players.at(static_cast<std::uint32_t>(observer)));
     EntityId taken = EntityId::none, dropped = EntityId::none;
     float taken_m = 0;
-    for (const auto* things : {&wagons_, &books_}) {
+    for (const auto* things : {&wagons_, &books_, &carts.all}) {
         for (const EntityId thing : *things) {
             const ObserverId owner = world.owner_of(thing);
             if (owner == observer) dropped = thing;

@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "carts.hpp"
 #include "check/truth.hpp"
 #include "core/hash.hpp"
 #include "faulty_network.hpp"
@@ -89,9 +90,10 @@ class SmallAudience final : public ComponentAudience {
 };
 
 struct SmallSchema {
-    explicit SmallSchema(bool has_books = false);
+    explicit SmallSchema(bool has_books = false, bool has_carts = false);
     void declare_calls();
     void declare_books();
+    void declare_carts();
     Schema schema;
     Component<Place> place;
     Component<Body> body;
@@ -107,6 +109,10 @@ struct SmallSchema {
     std::vector<Component<Page>> pages;
     KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
     KindId book = EntityDef::no_kind;
+    // Where there are carts.
+    Component<Gait> gait;
+    Input<Reins> reins;
+    KindId cart = EntityDef::no_kind, mule = EntityDef::no_kind;
     FlagId cloaked{};
     KeyDomain team{};
     // Calls: every delivery, and for entities every policy; all with the same arguments.
@@ -132,6 +138,8 @@ struct SmallScale {
     std::uint32_t herd = 0;
     /// Larger than a packet, in a node of their own; 0: there is no such kind.
     std::uint32_t books = 0;
+    /// Each with a mule, and clients that drive them; 0: there are no such kinds.
+    std::uint32_t carts = 0;
     /// Nodes say how often, how urgently and what becomes of copies; one more node beside the
     /// first says otherwise of who is at hand.
     bool node_settings = false;
@@ -154,7 +162,8 @@ void drift(Course& course, std::uint64_t law);
 class SmallGame final : public Game {
   public:
     SmallGame(const SmallSchema& schema, std::uint64_t seed, SmallScale scale = {})
-        : schema_(&schema),
+        : carts(schema, mix64(seed + 7)),
+          schema_(&schema),
           scale_(scale),
           random_(seed),
           call_random_(mix64(seed)),
@@ -169,6 +178,8 @@ class SmallGame final : public Game {
     void left(Server& server, ObserverId observer) override;
     void command(Server& server, ObserverId observer, std::span<const std::byte> data) override;
     void simulate(Server& server, Tick tick) override;
+    void input(Server& server, ObserverId observer, GroupState& group,
+               const GroupCommand& command) override;
     void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
              std::span<const std::byte> args) override;
     check::TruthObserver describe(ObserverId observer) const;
@@ -199,6 +210,7 @@ class SmallGame final : public Game {
     std::map<std::uint32_t, EntityId> players;
     std::map<std::uint32_t, Vec3> cameras;
     std::vector<EntityId> movers;
+    Carts carts;
 
   private:
     void make_calls(Server& server);
@@ -266,6 +278,7 @@ struct SmallClient {
     std::uint64_t nonce;
     ObserverId observer = ObserverId::none;  ///< once it has been seen as one
     std::uint32_t next_call = 1;
+    std::unique_ptr<CartDriver> driver;  ///< null: there are no carts
     std::unique_ptr<FaultyNetwork> up;
     std::unique_ptr<FaultyNetwork> down;
     Address address;

@@ -21,7 +21,7 @@ Component<Place> add_place(Schema& schema, double min_m, double max_m) {
     return place;
 }
 
-SmallSchema::SmallSchema(bool has_books) {
+SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     place = add_place(schema, -SmallGame::beside_m, SmallGame::side_m + SmallGame::beside_m);
     body = schema.component<Body>("body")
                .integer("team", &Body::team, 0, 8)
@@ -70,6 +70,7 @@ SmallSchema::SmallSchema(bool has_books) {
     schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
     declare_calls();
     if (has_books) declare_books();
+    if (has_carts) declare_carts();
     if (schema.status() != Status::ok) std::abort();
 }
 
@@ -85,6 +86,22 @@ void SmallSchema::declare_books() {
         parts.push_back(page.id);
     }
     book = schema.kind("book", parts);
+}
+
+void SmallSchema::declare_carts() {
+    gait = schema.component<Gait>("gait")
+               .quantised("speed", &Gait::speed, {-1, 1, 1.0 / 64})
+               .quantised("course", &Gait::course, {-4, 4, 1.0 / 64})
+               .integer("steps", &Gait::steps, 0, 999);
+    reins = schema.input<Reins>("reins")
+                .quantised("pull", &Reins::pull, {-1, 1, 1.0 / 64})
+                .quantised("turn", &Reins::turn, {-0.25, 0.25, 1.0 / 64});
+    cart = schema.kind("cart", {place.id, gait.id});
+    mule = schema.kind("mule", {gait.id});
+    schema.take_input(cart, reins.id);
+    schema.take_input(mule, reins.id);
+    schema.predict(gait.id);
+    schema.audience(gait.id, {AudienceType::unpredicted});
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,

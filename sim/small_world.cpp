@@ -11,7 +11,7 @@ namespace purview::test {
 
 SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t budget_bytes,
                        SmallScale scale, std::uint32_t truth_every_ticks)
-    : schema(scale.books > 0),
+    : schema(scale.books > 0, scale.carts > 0),
       game(schema, seed, scale),
       faults(network_faults),
       random_(seed + 1),
@@ -62,6 +62,10 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     client->up = std::make_unique<FaultyNetwork>(random_.next(), faults);
     client->down = std::make_unique<FaultyNetwork>(random_.next(), faults);
     client->address = next_address();
+    if (!schema.schema.inputs().empty()) {
+        client->driver =
+            std::make_unique<CartDriver>(client->client, schema, mix64(client_def.nonce));
+    }
     clients.push_back(std::move(client));
     return *clients.back();
 }
@@ -73,6 +77,7 @@ void SmallWorld::step() {
     for (auto& c : clients) {
         if (ledger != nullptr) call_server(*c);
         if (mail != nullptr) command_server(*c);
+        if (c->driver != nullptr) c->driver->tick(now, game.frozen);
         c->client.tick(now);
         std::span<const std::byte> out;
         while (c->client.next_datagram(out)) c->up->send(out, now);

@@ -56,7 +56,7 @@ Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
 }
 Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
     if (schema() == nullptr) return Status::not_ready;
-    if (index_of(rpc) >= own.rpcs().size() || own.hash() != schema()->hash() ||
+    if (index_of(rpc) >= own.rpcs().size() || own.hash() != data_->schema_hash ||
         args.size() != own.rpcs()[index_of(rpc)].args.size_bytes) {
         return Status::bad_argument;
     }

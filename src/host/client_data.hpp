@@ -50,6 +50,7 @@ class ClientData {
     RefuseReason refuse_reason = RefuseReason::none;
     CloseReason close_reason = CloseReason::none;
     std::optional<ClientGhosts> ghosts;
+    std::uint64_t schema_hash = 0;  ///< of their schema
     std::string world_name;
     std::uint32_t tick_hz = 0;
     Tick newest_tick = 0;

@@ -199,6 +199,7 @@ bool ClientData::read_welcome(std::span<const std::byte> message) {
     tick_hz = hz;
     newest_tick = tick;
     ghosts.emplace(std::move(schema).value());
+    schema_hash = hash;
     return true;
 }
 

@@ -32,6 +32,13 @@ SessionInputs::Told* told_of(SessionInputs& inputs, EntityId root) noexcept {
     return found == inputs.told.end() ? nullptr : &*found;
 }
 
+/// Of a member that the client has been told of, or no_local_id: until then its id may become
+/// another's, and no digest of the client's can have it.
+LocalId told_lane(const Session& session, EntityId member) noexcept {
+    const LocalId lane = session.ghosts.find(member);
+    return lane != no_local_id && session.ghosts.was_sent(lane) ? lane : no_local_id;
+}
+
 /// The number with these low bits that is nearest to a known one.
 std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
     const auto distance = static_cast<std::int16_t>(low - static_cast<std::uint16_t>(near));
@@ -215,7 +222,7 @@ std::uint64_t ServerData::known_membership(const Session& session, EntityId root
     if (!world.is_alive(root) || world.root_of(root) != root) return 0;
     std::uint64_t hash = 0;
     for (const EntityId member : inputs.groups.group_of(root, inputs.counters).members) {
-        const LocalId lane = session.ghosts.find(member);
+        const LocalId lane = told_lane(session, member);
         if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
         const bool owned = world.data().owner_at(index_of(member)) == session.observer;
         const bool in_input = inputs.groups.is_in_input(member);
@@ -234,7 +241,7 @@ std::uint16_t ServerData::settle_group(const Session& session) {
         const GroupMember& member = inputs.members[m];
         const auto entity = EntityId{member.name};
         if (!member.is_owned || !world.is_alive(entity)) continue;
-        const bool counts = session.ghosts.find(entity) != no_local_id;
+        const bool counts = told_lane(session, entity) != no_local_id;
         if (counts) digest = settle_kind(member.kind, digest);
         for (const PredictedPart& part : inputs.layout.parts(member.kind)) {
             const std::uint64_t after =
@@ -283,7 +290,7 @@ void ServerData::note_membership(Session& session, EntityId root) {
     *its = {root, membership, tick_number, goes_on ? tick_number : 0, its->is_predicted};
 }
 
-/// All members that the client holds, in the order of input; of those that it owns the whole
+/// All members that the client has been told of, in the order of input; of those that it owns the whole
 /// predicted state (O18). Values are those that the wire can say: they were just cut to it.
 void ServerData::send_correction(Session& session, CommandTick tick) {
     inputs.message.resize(correction_bytes_max);
@@ -292,12 +299,12 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
     out.u16(static_cast<std::uint16_t>(tick));
     out.varint(inputs.wrong.size());
     for (const EntityId root : inputs.wrong) {
-        const LocalId root_lane = session.ghosts.find(root);
+        const LocalId root_lane = told_lane(session, root);
         const bool is_whole = world.is_alive(root) && world.root_of(root) == root;
         out.boolean(is_whole && root_lane != no_local_id);
         if (!is_whole || root_lane == no_local_id) continue;
         const InputGroups::Group& group = inputs.groups.group_of(root, inputs.counters);
-        const auto lane_of = [&](EntityId member) { return session.ghosts.find(member); };
+        const auto lane_of = [&](EntityId member) { return told_lane(session, member); };
         out.varint(static_cast<std::uint64_t>(
             std::count_if(group.members.begin(), group.members.end(),
                           [&](EntityId member) { return lane_of(member) != no_local_id; })));

@@ -29,13 +29,14 @@ PredictionData::PredictionData(ClientData& made_client, const PredictionDef& mad
       def(made_def),
       past(*made_def.schema),
       commands(20, made_def.waiting_target),
-      view(20, made_def.view_delay_ticks) {
+      view(20, made_def.view_delay_ticks),
+      schema_hash_(made_def.schema->hash()) {
     past.go_on_from(client->inputs.outbox.newest());
 }
 
 bool PredictionData::is_ready() const noexcept {
     return client->state == ClientState::joined && client->ghosts.has_value() &&
-           client->ghosts->schema().hash() == def.schema->hash() && !def.schema->inputs().empty();
+           client->schema_hash == schema_hash_ && !def.schema->inputs().empty();
 }
 
 // -- groups -------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ class PredictionData {
     void fill(PredictedFrame& frame, const InputFrame& input);
     void say(InputFrame& input);
 
+    std::uint64_t schema_hash_;  ///< of def.schema
     std::uint32_t revision_known_ = ~0U;
     bool order_changed_ = false;
     std::vector<LocalId> members_;  ///< of all own groups, in the order of input

@@ -23,9 +23,9 @@ bool is_blocked(const ReplicationInput& input, const GhostTable& ghosts, LocalId
 /// All but the `most` of these lanes that have waited longest.
 std::size_t fill(const ReplicationInput& input, const GhostTable& ghosts, std::size_t most,
                  std::vector<std::uint64_t>& lanes, std::span<std::uint64_t> due) {
-    std::erase_if(lanes, [&](std::uint64_t lane) {
-        return (due[lane / bits_per_word] & bit_of(lane)) == 0 ||
-               is_blocked(input, ghosts, static_cast<LocalId>(lane));
+    std::erase_if(lanes, [&](std::uint64_t its) {
+        const auto lane = static_cast<LocalId>(its);
+        return (due[lane / bits_per_word] & bit_of(lane)) == 0 || is_blocked(input, ghosts, lane);
     });
     if (lanes.size() <= most) return 0;
     for (std::uint64_t& lane : lanes)
@@ -46,7 +46,7 @@ std::size_t take_turns(std::size_t most, std::span<const std::uint64_t> lanes, L
                                                 lanes.begin());
     std::size_t waiting = 0;
     for (std::size_t i = most; i < lanes.size(); ++i) {
-        const std::uint64_t lane = lanes[(first + i) % lanes.size()];
+        const auto lane = static_cast<LocalId>(lanes[(first + i) % lanes.size()]);
         std::uint64_t& word = due[lane / bits_per_word];
         waiting += (word & bit_of(lane)) != 0 ? 1 : 0;
         word &= ~bit_of(lane);

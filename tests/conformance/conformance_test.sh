@@ -44,7 +44,7 @@ sim)
     # Each of the three has another budget.
     replay="$program --replay"
     for seed in 5 3 1; do
-        run 0 "$program" --seed $seed --minutes 0.15 --clients 12 --small --record "$dir/recording"
+        run 0 "$program" --seed $seed --minutes 0.16 --clients 12 --small --record "$dir/recording"
         run 0 $replay "$dir/recording"
         run 0 python3 "$tools/decode.py" "$dir/recording" --min-datagrams 2000 --min-sessions 12 \
             --min-snapshots 1000 --min-enters 1000 --min-updates 10000 --min-leaves 400 --min-digests 500 \
@@ -52,7 +52,8 @@ sim)
             --min-gained 300 --min-lost 300 --min-untold 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
             --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
             --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-commands 40 --min-views 9 --min-refused 1 \
-            --min-spawned 50 --min-owned 5
+            --min-spawned 50 --min-owned 5 --min-frames 1500 --min-repeated-frames 8000 --min-parts 800 --min-starved 150 \
+            --min-corrections 25 --min-corrected-groups 25
         cat "$dir/out"
         voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))
     done

@@ -60,14 +60,18 @@ class Groups:
                                f"{len(group)} of it are held or come with it")
 
     def check_correction(self, groups, schema):
-        """Of each group the members that are known, in the order of input, as they were when the tick began."""
+        """Of each group the members that the client was told of, in the order of input, as they were when the tick
+        began. Where a budget binds a correction may be as old as that makes it."""
         for members in groups:
             for ghost, kind, _ in members:
-                if ghost in self.kinds and self.kinds[ghost] != kind:
-                    raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which is of kind {self.kinds[ghost]}")
+                if kind not in self.kinds_ever.get(ghost, ()):
+                    raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which it never was")
             if not Groups.unbound:
                 continue
-            known = [ghost for ghost, _, _ in members if ghost in self.parents]
+            for ghost, kind, _ in members:
+                if ghost not in self.parents or self.kinds[ghost] != kind:
+                    raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which it was not when the tick began")
+            known = [ghost for ghost, _, _ in members]
             root = members[0][0]
             if self.parents.get(root) is not None:
                 raise Mismatch(f"a correction of a group that begins with ghost {root}, which is no root")
