@@ -4,8 +4,8 @@
 // The same run twice; the second changes only what one client may not see: positions, values,
 // counts, names, spawns and despawns of entities that are cloaked, too far away, explicit only, out
 // of sight or denied to it, many of them in the cells of what it sees, also in those whose updates
-// are shared. Every
-// datagram to that client, its length and its tick must be the same.
+// are shared, and in half of the runs under the cart that it drives and predicts. Every datagram to
+// that client, its length and its tick must be the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,6 +56,7 @@ class TwoWorldGame final : public Game {
         : schema_(&schema),
           seed_(seed),
           has_huts_(has_huts),
+          step_(schema),
           hidden_random_(mix64(seed) + variant) {}
 
     /// One more entity that is not hidden, in this tick: the control.
@@ -63,6 +64,7 @@ class TwoWorldGame final : public Game {
     std::uint64_t hidden_edits = 0;
     std::uint64_t hidden_calls = 0;
     std::uint64_t in_huts = 0;  ///< hidden ones that came, by nothing else
+    std::uint64_t mules = 0;    ///< and under the cart of the watched one
     std::uint64_t hidden_end() { return hidden_random_.next(); }
     Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
 
@@ -82,11 +84,15 @@ class TwoWorldGame final : public Game {
         body->team = static_cast<std::uint8_t>(who == 0 ? watched_team : 1 + random.below(3));
         (void)server.world().set_owner(player, observer);
         players_[who] = player;
-        if (who == 0) watched_ = observer;
+        observers_[who] = observer;
+        if (who == 0 && !schema_->schema.inputs().empty()) add_cart(server.world(), observer);
         return server.interest().set_main_entity(observer, player) == Status::ok;
     }
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+        step_.step(group, command);
+    }
 
     void simulate(Server& server, Tick tick) override {
         World& world = server.world();
@@ -120,9 +126,15 @@ class TwoWorldGame final : public Game {
                 (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
             }
         }
+        if (cart_ != EntityId::none) {
+            SplitMix random = random_of(2'000, tick);
+            wander(world, cart_, random, 2, true);
+            if (random.chance(0.05F))
+                world.edit(cart_, schema_->gait)->speed = random.between(-1, 1);
+        }
         for (const Shadow& shadow : hidden_) {
-            if (shadow.how == Hidden::denied && watched_ != ObserverId::none)
-                (void)server.interest().deny(watched_, shadow.id, true);
+            if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
+                (void)server.interest().deny(observers_.front(), shadow.id, true);
         }
         call_hidden(server);
         if (forces_at > 0 && tick >= forces_at && !hidden_.empty()) {
@@ -153,6 +165,14 @@ class TwoWorldGame final : public Game {
         const auto made = world.spawn(kind, at);
         if (!made) std::abort();
         return *made;
+    }
+    /// It and one mule are the watched one's own.
+    void add_cart(World& world, ObserverId observer) {
+        SplitMix random = random_of(2'000, 0);
+        cart_ = spawn(world, schema_->cart, watched_place(random));
+        const EntityId mule = spawn(world, schema_->mule, {});
+        (void)world.set_owner(cart_, observer);
+        if (world.attach(mule, cart_) != Status::ok) std::abort();
     }
     KindId seen_kind(std::uint32_t who) const {
         const std::array kinds{schema_->wagon, schema_->animal, schema_->sheep, schema_->animal,
@@ -214,6 +234,7 @@ class TwoWorldGame final : public Game {
     }
     void fill_hidden(World& world, const Shadow& shadow) {
         if (shadow.how == Hidden::explicit_only) return;
+        if (world.kind_of(shadow.id) == schema_->mule) return fill_mule(world, shadow.id);
         if (Course* course = world.edit(shadow.id, schema_->course))
             drift(*course, hidden_random_.next());
         if (Mind* mind = world.edit(shadow.id, schema_->mind)) {
@@ -227,6 +248,16 @@ class TwoWorldGame final : public Game {
         body->team = static_cast<std::uint8_t>(
             shadow.how != Hidden::far ? watched_team : watched_team + 1 + hidden_random_.below(2));
     }
+    /// Others drive it, or nobody does; mostly it goes with the cart of the watched one.
+    void fill_mule(World& world, EntityId mule) {
+        SplitMix& random = hidden_random_;
+        *world.edit(mule, schema_->gait) = {random.between(-1, 1), 0,
+                                            static_cast<std::uint16_t>(random.below(1'000))};
+        if (random.chance(0.5F)) (void)world.set_owner(mule, observers_[1 + random.below(3)]);
+        const bool goes_along = world.parent_of(mule) != EntityId::none;
+        if (goes_along && random.chance(0.2F)) (void)world.detach(mule);
+        if (!goes_along) (void)world.attach(mule, cart_, OwnerPolicy::keep);
+    }
     /// Any number of hidden ones come, go, move and change.
     void edit_hidden(World& world) {
         SplitMix& random = hidden_random_;
@@ -238,7 +269,10 @@ class TwoWorldGame final : public Game {
                 const auto how = static_cast<Hidden>(random.below(has_huts_ ? 5 : 4));
                 in_huts += how == Hidden::in_hut ? 1 : 0;
                 // Sheep and goats are in nodes of their own, without huts.
+                const bool is_mule = how == Hidden::denied && cart_ != EntityId::none;
+                mules += is_mule ? 1 : 0;
                 const KindId kind = how == Hidden::explicit_only ? schema_->tree
+                                    : is_mule                    ? schema_->mule
                                     : random.chance(0.3F)        ? schema_->wagon
                                     : how == Hidden::in_hut      ? schema_->animal
                                     : random.chance(0.3F)        ? schema_->sheep
@@ -259,7 +293,7 @@ class TwoWorldGame final : public Game {
                 if (hidden_[at].crate != EntityId::none) (void)world.despawn(hidden_[at].crate);
                 (void)world.despawn(hidden_[at].id);
                 hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
-            } else if (random.chance(0.5F)) {
+            } else if (random.chance(0.5F) && world.kind_of(hidden_[at].id) != schema_->mule) {
                 (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
             } else {
                 fill_hidden(world, hidden_[at]);
@@ -282,9 +316,12 @@ class TwoWorldGame final : public Game {
     const SmallSchema* schema_;
     std::uint64_t seed_;
     bool has_huts_;
+    CartStep step_;
     SplitMix hidden_random_;
     std::array<EntityId, clients> players_{};  ///< by name
-    ObserverId watched_ = ObserverId::none;
+    std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
+                                               ObserverId::none};
+    EntityId cart_ = EntityId::none;  ///< of the watched one
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
 };
@@ -301,7 +338,9 @@ struct Run {
     std::uint64_t hidden_edits = 0;
     std::uint64_t hidden_calls = 0;
     std::uint64_t in_huts = 0;
-    std::uint64_t hidden_end = 0;  ///< differs where what was hidden differed
+    std::uint64_t mules = 0;
+    std::uint64_t corrections = 0;  ///< of what the watched one predicted
+    std::uint64_t hidden_end = 0;   ///< differs where what was hidden differed
     std::uint64_t calls_got = 0;
     std::uint64_t calls_refused = 0;
     std::uint64_t backlog_ticks = 0;  ///< in which the budget bound
@@ -309,8 +348,12 @@ struct Run {
     std::uint64_t stripped = 0;       ///< written for one who must not know all
 };
 
+bool has_carts(std::uint64_t seed) {
+    return seed % 8 >= 3 && seed % 8 <= 6;
+}
+
 Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick forces_at = 0) {
-    const SmallSchema schema;
+    const SmallSchema schema(false, has_carts(seed));
     const bool has_huts = seed % 3 == 0;
     TwoWorldGame game(schema, seed, variant, has_huts);
     game.adds_seen_at = adds_seen_at;
@@ -338,6 +381,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
         Client client;
         FaultyNetwork up, down;
         Address address;
+        std::unique_ptr<CartDriver> driver = nullptr;
     };
     std::vector<std::unique_ptr<Peer>> peers;
     const Faults faults{0.05F, 0.02F, 0, 20'000, 30'000};
@@ -350,6 +394,10 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
                                                     FaultyNetwork(mix64(seed * 8 + i), faults),
                                                     FaultyNetwork(mix64(seed * 16 + i), faults),
                                                     {}}));
+        if (has_carts(seed)) {
+            peers.back()->driver =
+                std::make_unique<CartDriver>(peers.back()->client, schema, mix64(seed * 32 + i));
+        }
         peers.back()->address.carrier = Address::Carrier::memory;
         peers.back()->address.port = static_cast<std::uint16_t>(i + 1);
     }
@@ -365,6 +413,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
                                                 watched.ghost_end() + tick % 7, {});
         }
         for (auto& peer : peers) {
+            if (peer->driver != nullptr) peer->driver->tick(now, false);
             peer->client.tick(now);
             std::span<const std::byte> datagram;
             while (peer->client.next_datagram(datagram)) peer->up.send(datagram, now);
@@ -400,6 +449,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.hidden_edits = game.hidden_edits;
     out.hidden_calls = game.hidden_calls;
     out.in_huts = game.in_huts;
+    out.mules = game.mules;
+    if (has_carts(seed)) out.corrections = peers.front()->driver->corrections();
     out.hidden_end = game.hidden_end();
     out.calls_refused = server.rpc_counters().refused_ghost;
     return out;
@@ -441,6 +492,7 @@ TEST_CASE(
     const std::uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
+    std::uint64_t mules = 0, corrections = 0;
     // One in which a packet was full beside updates that another observer had been told as well.
     CHECK(difference(run(2'744, 0), run(2'744, 1)) == "");
     for (std::uint64_t seed = from; seed < from + seeds; ++seed) {
@@ -454,6 +506,8 @@ TEST_CASE(
         edits += one.hidden_edits + other.hidden_edits;
         calls += one.hidden_calls + other.hidden_calls;
         in_huts += one.in_huts + other.in_huts;
+        mules += one.mules + other.mules;
+        corrections += one.corrections;
         got += one.calls_got;
         refused += one.calls_refused;
         sections += one.sections;
@@ -468,6 +522,8 @@ TEST_CASE(
     CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
     CHECK(in_huts > seeds * ticks);
+    CHECK(mules > seeds * ticks);
+    CHECK(corrections > seeds);
     CHECK(got > seeds * 50);
     CHECK(refused > seeds * 5);
     CHECK(bytes > seeds * 5'000);
