@@ -290,8 +290,8 @@ void ServerData::note_membership(Session& session, EntityId root) {
     *its = {root, membership, tick_number, goes_on ? tick_number : 0, its->is_predicted};
 }
 
-/// All members that the client has been told of, in the order of input; of those that it owns the whole
-/// predicted state (O18). Values are those that the wire can say: they were just cut to it.
+/// All members that the client has been told of, in the order of input; of those that it owns the
+/// whole predicted state (O18). Values are those that the wire can say: they were just cut to it.
 void ServerData::send_correction(Session& session, CommandTick tick) {
     inputs.message.resize(correction_bytes_max);
     BitWriter out(inputs.message);

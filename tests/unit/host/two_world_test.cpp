@@ -56,6 +56,7 @@ class TwoWorldGame final : public Game {
         : schema_(&schema),
           seed_(seed),
           has_huts_(has_huts),
+          has_mules_(variant > 0),
           step_(schema),
           hidden_random_(mix64(seed) + variant) {}
 
@@ -269,7 +270,7 @@ class TwoWorldGame final : public Game {
                 const auto how = static_cast<Hidden>(random.below(has_huts_ ? 5 : 4));
                 in_huts += how == Hidden::in_hut ? 1 : 0;
                 // Sheep and goats are in nodes of their own, without huts.
-                const bool is_mule = how == Hidden::denied && cart_ != EntityId::none;
+                const bool is_mule = how == Hidden::denied && has_mules_ && cart_ != EntityId::none;
                 mules += is_mule ? 1 : 0;
                 const KindId kind = how == Hidden::explicit_only ? schema_->tree
                                     : is_mule                    ? schema_->mule
@@ -316,6 +317,7 @@ class TwoWorldGame final : public Game {
     const SmallSchema* schema_;
     std::uint64_t seed_;
     bool has_huts_;
+    bool has_mules_;  ///< hidden ones: in one of the worlds only
     CartStep step_;
     SplitMix hidden_random_;
     std::array<EntityId, clients> players_{};  ///< by name
