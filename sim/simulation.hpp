@@ -84,7 +84,8 @@ class Simulation {
     /// At some of its ghosts, others in each tick.
     void look_at(SmallClient& c);
     /// Where the server says that it came to what the client predicted, both must have come to it.
-    /// (A digest of 16 bits may lie once, but not of the next command too.)
+    /// (A digest of 16 bits may lie once, but not of the next command too; and of two commands in
+    /// one tick the second may be compared with nothing.)
     void check_agreement(SmallClient& c);
     /// Of the carts and mules of one group that are the client's: which the server knows otherwise.
     bool differs(const Session& session, const SmallClient& c, GroupState group);

@@ -4,6 +4,7 @@
 // What is checked in every tick, and counted: without what it is about, a check says nothing.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "host/server_data.hpp"
 #include "simulation.hpp"
@@ -216,8 +217,8 @@ void Simulation::look_at(SmallClient& c) {
 }
 
 void Simulation::check_agreement(SmallClient& c) {
+    const std::set<EntityId> lies_before = std::exchange(lies_[&c], {});
     const Session* session = world_.server->data().find_session(c.observer);
-    std::set<EntityId> lies;
     if (session == nullptr || session->inputs == nullptr) return;
     const Tick now = world_.server->current_tick();
     for (const SessionInputs::Told& told : session->inputs->told) {
@@ -228,10 +229,9 @@ void Simulation::check_agreement(SmallClient& c) {
         const GroupState group =
             c.driver->prediction.state_at(root, session->inputs->queue.consumed());
         if (!differs(*session, c, group)) continue;
-        if (lies_[&c].contains(told.root)) fail("a client was said to predict what it does not");
-        lies.insert(told.root);
+        if (lies_before.contains(told.root)) fail("a client was said to predict what it does not");
+        lies_[&c].insert(told.root);
     }
-    lies_[&c] = std::move(lies);
 }
 
 bool Simulation::differs(const Session& session, const SmallClient& c, GroupState group) {

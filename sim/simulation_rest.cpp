@@ -127,14 +127,14 @@ std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observe
         if (is_told && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
             return "a cart is told otherwise than it is";
         const bool drives = all.owner_of(entity) == observer && !driver.is_silent();
-        if (!drives || !driver.prediction.is_predicted(ghost)) {
-            if (!is_told) return "a cart is not told to who does not drive it";
-            if (drives && roots.size() <= command_groups_max)
-                return "a cart is not predicted by who drives it";
-            continue;
-        }
+        const bool is_predicted = drives && driver.prediction.is_predicted(ghost);
+        if (drives && !is_predicted && roots.size() <= command_groups_max)
+            return "a cart is not predicted by who drives it";
+        if (!is_predicted && !is_told) return "a cart is not told to who does not predict it";
+        if (!is_predicted) continue;
         if (!(*driver.prediction.get(ghost, small.gait) == should))
             return "a cart is predicted otherwise than it is";
+        if (is_told) return "a cart is told to who predicts it";
         ++counts.driven.at_rest;
     }
     return "";

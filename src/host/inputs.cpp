@@ -32,9 +32,9 @@ SessionInputs::Told* told_of(SessionInputs& inputs, EntityId root) noexcept {
     return found == inputs.told.end() ? nullptr : &*found;
 }
 
-/// Of a member that the client has been told of, or no_local_id: until then its id may become
-/// another's, and no digest of the client's can have it.
-LocalId told_lane(const Session& session, EntityId member) noexcept {
+/// Of a member that the client has been told of, or no_local_id. Until then no digest of his can
+/// have it, and its id may still become another's.
+LocalId sent_lane(const Session& session, EntityId member) noexcept {
     const LocalId lane = session.ghosts.find(member);
     return lane != no_local_id && session.ghosts.was_sent(lane) ? lane : no_local_id;
 }
@@ -125,7 +125,7 @@ bool ServerData::bind_group(const Session& session, const InputGroups::Group& gr
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         const std::uint32_t index = index_of(group.members[m]);
         const bool owned = world.data().owner_at(index) == session.observer;
-        owns_any |= owned;
+        owns_any |= owned && sent_lane(session, group.members[m]) != no_local_id;
         inputs.members.push_back({world.data().kind_at(index), group.parents[m], owned,
                                   static_cast<std::uint64_t>(group.members[m])});
         for (const PredictedPart& part : inputs.layout.parts(inputs.members[m].kind)) {
@@ -199,7 +199,7 @@ void ServerData::run_group(Server& server, Session& session, const InputFrame& f
     ++counters.groups;
     game_->input(server, session.observer, state,
                  GroupCommand(tick, frame.view_tick, false, inputs.parts));
-    const std::uint16_t digest = settle_group(session);
+    const std::uint16_t digest = settle_group(session, tick);
     if (!frame.has_digests || session.inputs == nullptr) return;
     SessionInputs& its = *session.inputs;
     // What it commanded before it heard of the last correction says nothing new.
@@ -222,7 +222,7 @@ std::uint64_t ServerData::known_membership(const Session& session, EntityId root
     if (!world.is_alive(root) || world.root_of(root) != root) return 0;
     std::uint64_t hash = 0;
     for (const EntityId member : inputs.groups.group_of(root, inputs.counters).members) {
-        const LocalId lane = told_lane(session, member);
+        const LocalId lane = sent_lane(session, member);
         if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
         const bool owned = world.data().owner_at(index_of(member)) == session.observer;
         const bool in_input = inputs.groups.is_in_input(member);
@@ -234,14 +234,14 @@ std::uint64_t ServerData::known_membership(const Session& session, EntityId root
 }
 
 /// Cuts what was stepped to what the wire says, so that the client can come to the same.
-std::uint16_t ServerData::settle_group(const Session& session) {
+std::uint16_t ServerData::settle_group(const Session& session, CommandTick tick) {
     const std::size_t stride = inputs.layout.stride();
-    std::uint64_t digest = 0;
+    std::uint64_t digest = tick;
     for (std::size_t m = 0; m < inputs.members.size(); ++m) {
         const GroupMember& member = inputs.members[m];
         const auto entity = EntityId{member.name};
         if (!member.is_owned || !world.is_alive(entity)) continue;
-        const bool counts = told_lane(session, entity) != no_local_id;
+        const bool counts = sent_lane(session, entity) != no_local_id;
         if (counts) digest = settle_kind(member.kind, digest);
         for (const PredictedPart& part : inputs.layout.parts(member.kind)) {
             const std::uint64_t after =
@@ -272,7 +272,8 @@ void ServerData::note_membership(Session& session, EntityId root) {
     SessionInputs::Told* its = told_of(*session.inputs, root);
     if (its == nullptr) {
         const auto heard = [&](const SessionInputs::Told& one) {
-            return world.is_alive(one.root) ? std::max(one.told, one.agreed) : 0;
+            const bool is_known = sent_lane(session, one.root) != no_local_id;
+            return is_known ? std::max(one.told, one.agreed) : 0;
         };
         auto& told = session.inputs->told;
         its = &*std::min_element(told.begin(), told.end(), [&](const auto& one, const auto& other) {
@@ -299,12 +300,12 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
     out.u16(static_cast<std::uint16_t>(tick));
     out.varint(inputs.wrong.size());
     for (const EntityId root : inputs.wrong) {
-        const LocalId root_lane = told_lane(session, root);
+        const LocalId root_lane = sent_lane(session, root);
         const bool is_whole = world.is_alive(root) && world.root_of(root) == root;
         out.boolean(is_whole && root_lane != no_local_id);
         if (!is_whole || root_lane == no_local_id) continue;
         const InputGroups::Group& group = inputs.groups.group_of(root, inputs.counters);
-        const auto lane_of = [&](EntityId member) { return told_lane(session, member); };
+        const auto lane_of = [&](EntityId member) { return sent_lane(session, member); };
         out.varint(static_cast<std::uint64_t>(
             std::count_if(group.members.begin(), group.members.end(),
                           [&](EntityId member) { return lane_of(member) != no_local_id; })));

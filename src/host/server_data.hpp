@@ -136,7 +136,7 @@ class ServerData {
     bool bind_group(const Session& session, const InputGroups::Group& group);
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
-    std::uint16_t settle_group(const Session& session);
+    std::uint16_t settle_group(const Session& session, CommandTick tick);
     std::uint64_t known_membership(const Session& session, EntityId root);
     bool is_predicted_now(const SessionInputs::Told& told) const noexcept;
     bool does_predict(const Session& session, std::uint32_t index) const noexcept;

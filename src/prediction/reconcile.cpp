@@ -75,7 +75,7 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
         GroupState state = state_of(frame, group);
         if (step != nullptr)
             step->step(state, GroupCommand(frame.tick, frame.view_tick, is_replay, parts_));
-        std::uint64_t digest = 0;
+        std::uint64_t digest = frame.tick;
         for (std::size_t m = 0; m < group.count; ++m) {
             const PredictedMember& member = frame.members[group.first + m];
             if (!member.is_owned) continue;

@@ -364,8 +364,8 @@ class GhostTable {
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
     bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
-    /// A packet had it. What none had yet gives its id back when it leaves.
-    bool was_sent(LocalId lane) const noexcept { return test(&LaneWords::ever_sent, lane); }
+    /// A packet had its enter, since the id is this entity's.
+    bool was_sent(LocalId lane) const noexcept { return special_[lane].entered != 0; }
     bool is_pending(LocalId lane) const noexcept { return test(&LaneWords::pending, lane); }
     /// Lanes of a word whose entities are in the set; free lanes answer anything.
     std::uint64_t lanes_in(const Bitset& entities, std::size_t word) const noexcept {

@@ -132,6 +132,10 @@ class TwoWorldGame final : public Game {
             wander(world, cart_, random, 2, true);
             if (random.chance(0.05F))
                 world.edit(cart_, schema_->gait)->speed = random.between(-1, 1);
+            // It comes behind hidden ones then.
+            if (random.chance(0.03F) &&
+                (world.detach(mule_) != Status::ok || world.attach(mule_, cart_) != Status::ok))
+                std::abort();
         }
         for (const Shadow& shadow : hidden_) {
             if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
@@ -171,9 +175,10 @@ class TwoWorldGame final : public Game {
     void add_cart(World& world, ObserverId observer) {
         SplitMix random = random_of(2'000, 0);
         cart_ = spawn(world, schema_->cart, watched_place(random));
-        const EntityId mule = spawn(world, schema_->mule, {});
+        mule_ = spawn(world, schema_->mule, {});
         (void)world.set_owner(cart_, observer);
-        if (world.attach(mule, cart_) != Status::ok) std::abort();
+        (void)world.set_owner(mule_, observer);
+        if (world.attach(mule_, cart_) != Status::ok) std::abort();
     }
     KindId seen_kind(std::uint32_t who) const {
         const std::array kinds{schema_->wagon, schema_->animal, schema_->sheep, schema_->animal,
@@ -249,15 +254,18 @@ class TwoWorldGame final : public Game {
         body->team = static_cast<std::uint8_t>(
             shadow.how != Hidden::far ? watched_team : watched_team + 1 + hidden_random_.below(2));
     }
-    /// Others drive it, or nobody does; mostly it goes with the cart of the watched one.
+    /// Others drive it, or nobody does, or it is the watched one's, who may not know; mostly it
+    /// goes with the cart of the watched one.
     void fill_mule(World& world, EntityId mule) {
         SplitMix& random = hidden_random_;
         *world.edit(mule, schema_->gait) = {random.between(-1, 1), 0,
                                             static_cast<std::uint16_t>(random.below(1'000))};
-        if (random.chance(0.5F)) (void)world.set_owner(mule, observers_[1 + random.below(3)]);
+        if (random.chance(0.5F)) (void)world.set_owner(mule, observers_[random.below(4)]);
         const bool goes_along = world.parent_of(mule) != EntityId::none;
         if (goes_along && random.chance(0.2F)) (void)world.detach(mule);
-        if (!goes_along) (void)world.attach(mule, cart_, OwnerPolicy::keep);
+        constexpr std::size_t along_max = 40;  // a group has no room for all
+        if (!goes_along && world.children_of(cart_).size() < along_max)
+            (void)world.attach(mule, cart_, OwnerPolicy::keep);
     }
     /// Any number of hidden ones come, go, move and change.
     void edit_hidden(World& world) {
@@ -324,6 +332,7 @@ class TwoWorldGame final : public Game {
     std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
                                                ObserverId::none};
     EntityId cart_ = EntityId::none;  ///< of the watched one
+    EntityId mule_ = EntityId::none;  ///< before it; his, too
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
 };

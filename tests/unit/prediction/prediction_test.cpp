@@ -439,6 +439,51 @@ TEST_CASE("prediction: a group that makes room for others is told again (O29)") 
     CHECK(world.player().client.value_of(world.ghost(0, last), world.schema.place.id, 0) == 7);
 }
 
+TEST_CASE("prediction: a member that waits for its enter makes no correction before it was sent") {
+    ServerDef def;
+    def.budget_bytes_per_tick = 200;
+    DriveWorld world(1, {}, 60, {}, def);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    std::vector<EntityId> others;
+    for (int i = 0; i < 1'000; ++i)
+        others.push_back(world.spawn(world.schema.vehicle, {static_cast<float>(i), 5, 0}));
+    world.on_simulate = [&](Server& server, Tick tick) {
+        for (const EntityId other : others) {
+            const Vec3 at = server.world().place_of(other);
+            (void)server.world().move(other, {at.x, tick % 2 == 0 ? 5.0F : 6.0F, 0});
+        }
+    };
+    world.run(300);
+    const auto corrections = [&] { return world.server->input_counters().corrections; };
+    const std::uint64_t before = corrections();
+    const EntityId late =
+        world.spawn_under(car.vehicle, world.schema.jetpack, world.player().observer, {});
+    const auto is_sent = [&] {
+        const GhostTable& ghosts =
+            world.server->data().find_session(world.player().observer)->ghosts;
+        const LocalId lane = ghosts.find(late);
+        return lane != no_local_id && ghosts.was_sent(lane);
+    };
+    int waited = 0;
+    for (; waited < 600 && !is_sent(); ++waited) {
+        CHECK(corrections() == before);
+        world.run(1);
+    }
+    CAPTURE(waited);
+    CHECK(waited > 8);
+    CHECK(waited < 600);
+    world.run(20);  // longer than a round trip
+    CHECK(corrections() == before + 1);
+    const GhostId ghost = world.ghost(0, late);
+    REQUIRE(ghost != no_ghost);
+    CHECK(world.player().prediction->is_predicted(ghost));
+    world.run(100);
+    CHECK(corrections() == before + 1);
+}
+
 TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place (O29)") {
     Schema schema;
     const auto spot = schema.component<Spot>("place");
