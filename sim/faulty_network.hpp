@@ -35,16 +35,6 @@ struct FaultCounts {
     std::uint64_t reordered = 0;  ///< arrived after a later one
     std::uint64_t damaged = 0;
     std::uint64_t cut_short = 0;
-
-    FaultCounts& operator+=(const FaultCounts& more) noexcept {
-        sent += more.sent;
-        lost += more.lost;
-        doubled += more.doubled;
-        reordered += more.reordered;
-        damaged += more.damaged;
-        cut_short += more.cut_short;
-        return *this;
-    }
 };
 
 class FaultyNetwork {

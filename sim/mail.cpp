@@ -39,14 +39,6 @@ std::uint32_t number_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-MailCounts& MailCounts::operator+=(const MailCounts& more) noexcept {
-    messages_sent += more.messages_sent;
-    messages += more.messages;
-    commands_given += more.commands_given;
-    commands += more.commands;
-    return *this;
-}
-
 void Mail::fail(const char* what, std::uint32_t number) {
     if (trouble_.empty()) trouble_ = std::string(what) + " " + std::to_string(number);
 }

@@ -20,8 +20,6 @@ struct MailCounts {
     std::uint64_t messages = 0;  ///< that arrived
     std::uint64_t commands_given = 0;
     std::uint64_t commands = 0;  ///< that arrived
-
-    MailCounts& operator+=(const MailCounts& more) noexcept;
 };
 
 class Mail {

@@ -8,19 +8,6 @@
 
 namespace purview::test {
 
-LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& more) noexcept {
-    made += more.made;
-    promised += more.promised;
-    culled += more.culled;
-    held += more.held;
-    late += more.late;
-    delivered += more.delivered;
-    waited += more.waited;
-    repeated += more.repeated;
-    to_server += more.to_server;
-    return *this;
-}
-
 RpcLedger::RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied)
     : server_(&server), inner_(inner), is_denied_(std::move(is_denied)) {
     server_->data().tap = this;

@@ -33,8 +33,6 @@ struct LedgerCounts {
     std::uint64_t waited = 0;    ///< at a client, for their ghosts
     std::uint64_t repeated = 0;  ///< written into a packet once more
     std::uint64_t to_server = 0;
-
-    LedgerCounts& operator+=(const LedgerCounts& more) noexcept;
 };
 
 class RpcLedger final : public ReplicationTap {

@@ -5,40 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "add_counts.hpp"
+
 namespace purview::test {
 
 namespace {
 using Count = unsigned long long;
-}
-
-SeenCounts& SeenCounts::operator+=(const SeenCounts& more) noexcept {
-    told += more.told;
-    untold += more.untold;
-    references += more.references;
-    extrapolated += more.extrapolated;
-    parts += more.parts;
-    wholes += more.wholes;
-    return *this;
-}
-
-HandCounts& HandCounts::operator+=(const HandCounts& more) noexcept {
-    allowed += more.allowed;
-    denied += more.denied;
-    hidden += more.hidden;
-    shown += more.shown;
-    owned += more.owned;
-    return *this;
-}
-
-DrivenCounts& DrivenCounts::operator+=(const DrivenCounts& more) noexcept {
-    commands += more.commands;
-    agreements += more.agreements;
-    corrections += more.corrections;
-    pushes += more.pushes;
-    untold += more.untold;
-    told += more.told;
-    at_rest += more.at_rest;
-    return *this;
 }
 
 SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
@@ -58,10 +30,10 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     kept_by_nodes += more.kept_by_nodes;
     paced_by_nodes += more.paced_by_nodes;
     server_events += more.server_events;
-    seen += more.seen;
-    by_hand += more.by_hand;
-    mail += more.mail;
-    driven += more.driven;
+    add_counts(seen, more.seen);
+    add_counts(by_hand, more.by_hand);
+    add_counts(mail, more.mail);
+    add_counts(driven, more.driven);
     owner_changes += more.owner_changes;
     owners_asked += more.owners_asked;
     split_updates += more.split_updates;
@@ -69,11 +41,11 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     blackouts += more.blackouts;
     rejoins += more.rejoins;
     address_changes += more.address_changes;
-    calls += more.calls;
+    add_counts(calls, more.calls);
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
     rule_changes += more.rule_changes;
-    faults += more.faults;
+    add_counts(faults, more.faults);
     return *this;
 }
 

@@ -31,8 +31,6 @@ struct SeenCounts {
     std::uint64_t extrapolated = 0;  ///< went on without an update
     std::uint64_t parts = 0;         ///< books of which some pages are told
     std::uint64_t wholes = 0;        ///< books of which all are
-
-    SeenCounts& operator+=(const SeenCounts& more) noexcept;
 };
 
 /// What marks by hand and owners came to: enters and leaves on the server that nothing else made.
@@ -42,8 +40,6 @@ struct HandCounts {
     std::uint64_t hidden = 0;
     std::uint64_t shown = 0;
     std::uint64_t owned = 0;
-
-    HandCounts& operator+=(const HandCounts& more) noexcept;
 };
 
 /// What carts came to that somebody drives and predicts.
@@ -55,8 +51,6 @@ struct DrivenCounts {
     std::uint64_t untold = 0;       ///< ghosts in ticks: told to their owner by corrections alone
     std::uint64_t told = 0;         ///< or after all
     std::uint64_t at_rest = 0;      ///< compared in the world at rest
-
-    DrivenCounts& operator+=(const DrivenCounts& more) noexcept;
 };
 
 struct SimCounts {

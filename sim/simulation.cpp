@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "add_counts.hpp"
 #include "link/handshake.hpp"
 #include "replay_sim.hpp"
 
@@ -45,9 +46,9 @@ void Simulation::run() {
     counts.shared += world_.proof->counters().shared_items;
     counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
     for (auto& client : world_.clients) count_client(*client);
-    counts.calls += world_.ledger->counts();
+    add_counts(counts.calls, world_.ledger->counts());
     counts.rule_changes += world_.game.rule_changes;
-    counts.mail += world_.mail->counts();
+    add_counts(counts.mail, world_.mail->counts());
     counts.owner_changes += world_.game.owner_changes;
     counts.owners_asked += world_.game.owners_asked;
     counts.split_updates += world_.server->stats().split_updates;
@@ -70,8 +71,8 @@ Faults Simulation::draw_faults() {
 
 void Simulation::count_client(const SmallClient& client) {
     counts.calls.waited += client.client.stats().calls_waited;
-    counts.faults += client.up->counts;
-    counts.faults += client.down->counts;
+    add_counts(counts.faults, client.up->counts);
+    add_counts(counts.faults, client.down->counts);
     counts.driven.corrections += client.driver->corrections();
 }
 

@@ -113,8 +113,8 @@ class Simulation {
     std::map<ObserverId, Most> most_;
     EventPairs pairs_;                         ///< of the server
     std::map<SmallClient*, Watched> watched_;  ///< in the last tick
-    std::map<SmallClient*, std::set<EntityId>>
-        lies_;  ///< groups agreed on wrongly in the last tick
+    /// Groups agreed on wrongly in the last tick.
+    std::map<SmallClient*, std::set<EntityId>> lies_;
 };
 
 }  // namespace purview::test

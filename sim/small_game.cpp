@@ -297,11 +297,11 @@ EntityId SmallGame::anything(SplitMix& random) const {
     if (what == 1 && !books_.empty()) return any(books_);
     if (what == 2 && !crates_.empty()) return any(crates_);
     if (what == 3 && !wagons_.empty()) return any(wagons_);
-    if (what == 5 && !carts.all.empty()) return any(carts.all);
     if (what == 4 && !players.empty()) {
         return std::next(players.begin(), random.below(static_cast<std::uint32_t>(players.size())))
             ->second;
     }
+    if (what == 5 && !carts.all.empty()) return any(carts.all);
     return any(movers);
 }
 

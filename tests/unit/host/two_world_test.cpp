@@ -331,8 +331,8 @@ class TwoWorldGame final : public Game {
     std::array<EntityId, clients> players_{};  ///< by name
     std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
                                                ObserverId::none};
-    EntityId cart_ = EntityId::none;  ///< of the watched one
-    EntityId mule_ = EntityId::none;  ///< before it; his, too
+    EntityId cart_ = EntityId::none;  ///< the watched one's
+    EntityId mule_ = EntityId::none;  ///< that he knows of; his, too
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
 };
