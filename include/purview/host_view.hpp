@@ -3,17 +3,21 @@
 //
 // Host mode: a server whose process has a player of its own. All of the world is in memory, so
 // nothing is sent; what this player may not know is only not presented. His presentation hears what
-// a remote client would: enters, leaves, and changes of what he may know. Changes of hidden
-// entities wait, and come once when the entity is shown again (M25). Server::events() and calls are
-// about those to whom something is sent: what this player sees is asked here (is_shown), and a game
-// that makes a call shows him its effect itself.
+// a remote client would: enters, leaves, changes of what he may know, and calls. Changes of hidden
+// entities wait, and come once when the entity is shown again (M25). Of Server::events() and of
+// reports about calls he is one observer like the others; he holds no copies, so what leaves is
+// removed, whatever its kind says (CopyChange). A call of his own to the server is the game's to
+// make.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "purview/events.hpp"
 #include "purview/ids.hpp"
+#include "purview/rpc.hpp"
 #include "purview/server.hpp"
 #include "purview/status.hpp"
 
@@ -30,6 +34,12 @@ class HostPresentation {
     /// A component of an entity that is shown has another value on the wire than before. Of one
     /// that was hidden meanwhile: once for all of that time, behind `show`.
     virtual void changed(EntityId entity, ComponentId component) = 0;
+    /// A call to observers that reaches him, in the order in which it does, behind all changes of
+    /// its tick. `target`: none where a remote client is told no ghost (static, about a place,
+    /// forced). `args`: the struct of the type, as the wire can say it; see read_args.
+    virtual void called(RpcId rpc, EntityId target, std::span<const std::byte> args) {
+        (void)rpc, (void)target, (void)args;
+    }
 };
 
 class HostViewData;  // src/host
@@ -42,12 +52,13 @@ class HostView {
     static Result<HostView> create(Server& server, HostPresentation& presentation);
     HostView(HostView&&) noexcept;
     HostView& operator=(HostView&&) noexcept;
-    /// Hides nothing: the presentation ends with it.
+    /// Hides nothing: the presentation ends with it. His events end as of one who disconnected.
     ~HostView();
 
     ObserverId observer() const noexcept;
     bool is_shown(EntityId entity) const noexcept;
-    /// After every tick of the server, once.
+    /// After every tick of the server, once. More than rpc_waiting_max calls for him until then
+    /// are culled, as for a client whom they do not reach.
     void update();
 
   private:

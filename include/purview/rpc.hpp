@@ -125,8 +125,8 @@ struct RpcReport {
     Status status = Status::ok;  ///< stale_id: the entity is gone; nobody got it
     std::uint32_t sent = 0;      ///< observers for whom it is under way
     std::uint32_t held = 0;      ///< observers for whom it is held
-    /// Everybody else who has joined, in order of connecting; of a call to one, only he. Valid
-    /// until the next tick.
+    /// Everybody else who has joined, in order of connecting, and players in this process behind
+    /// them; of a call to one, only he. Valid until the next tick.
     std::span<const RpcCulled> culled;
 };
 

@@ -296,7 +296,8 @@ class Server {
         return call_at(place, rpc.id, std::as_bytes(std::span(&args, 1)));
     }
     Result<CallId> call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args);
-    /// Static: to all who are ready, or to one of them. stale_id: it has no session.
+    /// Static: to all who are ready, or to one of them. stale_id: it has no session, and is no
+    /// HostView's.
     template <class T>
     Result<CallId> call_all(Rpc<T> rpc, const T& args) {
         return call_all(rpc.id, std::as_bytes(std::span(&args, 1)));
@@ -317,9 +318,9 @@ class Server {
     /// delivered: what one client of a world without interest would cost, with the same encoder.
     Result<ObserverId> add_probe();
 
-    /// Who came to know of what with the last tick, and who does not any more; for every joined
-    /// observer, and first for those that are gone. Valid until the next tick, whatever the game
-    /// does in between.
+    /// Who came to know of what with the last tick, and who does not any more; first of those that
+    /// are gone, then of every joined observer, then of players in this process (HostView). Valid
+    /// until the next tick, whatever the game does in between.
     std::span<const ServerEvent> events() const noexcept;
     ServerStats stats() const;
     const DropCounters& drops() const noexcept;

@@ -31,6 +31,14 @@ OutgoingRpc outgoing(const WantedCall& wanted, LocalId ghost) {
     return call;
 }
 
+/// Until HostView::update. False: too many wait.
+bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target) {
+    if (player.calls.size() >= rpc_waiting_max) return false;
+    WantedCall& kept = player.calls.emplace_back(wanted);
+    if (!names_target) kept.target = EntityId::none;
+    return true;
+}
+
 }  // namespace
 
 // -- the game calls -----------------------------------------------------------------------------
@@ -70,7 +78,14 @@ void ServerData::decide_calls() {
     for (auto& session : sessions) {
         if (session->state != Session::State::joined) continue;
         drop_left_calls(*session);
-        release_held(*session);
+        release_held(session->observer, [&](const WantedCall& wanted) {
+            const LocalId ghost = session->ghosts.find(wanted.target);
+            return ghost != no_local_id && session->calls_out.add(outgoing(wanted, ghost));
+        });
+    }
+    for (LocalPlayer* const player : locals_) {
+        release_held(player->observer,
+                     [&](const WantedCall& wanted) { return keep_call(*player, wanted, true); });
     }
     expire_held();
     std::vector<std::size_t>& first_culled = calls.first_culled;
@@ -106,34 +121,50 @@ void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
         std::sort(calls.covering.begin(), calls.covering.end());
     }
     if (wanted.only != ObserverId::none) {
-        Session* session = find_session(wanted.only);
+        Session* const session = find_session(wanted.only);
         if (session != nullptr && session->state == Session::State::joined)
-            judge_for(*session, wanted, false, report);
+            judge_for(*session, wanted, report);
+        LocalPlayer* const player = find_local(wanted.only);
+        if (player != nullptr) judge_for(*player, wanted, report);
         return;
     }
     for (auto& session : sessions) {
-        if (session->state != Session::State::joined) continue;
-        const bool covered =
-            std::binary_search(calls.covering.begin(), calls.covering.end(), session->observer);
-        judge_for(*session, wanted, covered, report);
+        if (session->state == Session::State::joined) judge_for(*session, wanted, report);
     }
+    for (LocalPlayer* const player : locals_) judge_for(*player, wanted, report);
 }
 
-void ServerData::judge_for(Session& session, const WantedCall& wanted, bool covered,
-                           RpcReport& report) {
-    const ObserverId observer = session.observer;
+void ServerData::judge_for(Session& session, const WantedCall& wanted, RpcReport& report) {
+    const LocalId ghost =
+        wanted.about == RpcTarget::entity ? session.ghosts.find(wanted.target) : no_local_id;
+    judge_for(session.observer, ghost != no_local_id, wanted, report,
+              [&] { return session.calls_out.add(outgoing(wanted, ghost)); });
+}
+
+void ServerData::judge_for(LocalPlayer& player, const WantedCall& wanted, RpcReport& report) {
+    const bool is_relevant =
+        wanted.about == RpcTarget::entity && interest.is_relevant(player.observer, wanted.target);
+    judge_for(player.observer, is_relevant, wanted, report,
+              [&] { return keep_call(player, wanted, is_relevant); });
+}
+
+/// give() -> bool: there was room.
+template <class Give>
+void ServerData::judge_for(ObserverId observer, bool is_relevant, const WantedCall& wanted,
+                           RpcReport& report, Give&& give) {
     const auto cull = [&](CullReason reason) {
         ++calls.counters.culled;
         calls.culled.push_back({observer, reason});
     };
     if (!interest.is_ready(observer)) return cull(CullReason::not_ready);
-    if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || covered))
+    const auto is_covered = [&] {
+        return std::binary_search(calls.covering.begin(), calls.covering.end(), observer);
+    };
+    if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || is_covered()))
         return cull(CullReason::out_of_reach);
-    LocalId ghost = no_local_id;
     if (wanted.about == RpcTarget::entity) {
-        ghost = session.ghosts.find(wanted.target);
         const RpcPolicy policy = def.schema->rpcs()[index_of(wanted.rpc)].desc.policy;
-        if (!PURVIEW_GUARD(call_cull, ghost != no_local_id || policy == RpcPolicy::force)) {
+        if (!PURVIEW_GUARD(call_cull, is_relevant || policy == RpcPolicy::force)) {
             if (interest.is_denied(observer, wanted.target)) return cull(CullReason::denied);
             if (policy == RpcPolicy::cull) return cull(CullReason::not_relevant);
             if (!hold(wanted, observer)) return cull(CullReason::capacity);
@@ -141,7 +172,7 @@ void ServerData::judge_for(Session& session, const WantedCall& wanted, bool cove
             return;
         }
     }
-    if (!session.calls_out.add(outgoing(wanted, ghost))) return cull(CullReason::capacity);
+    if (!give()) return cull(CullReason::capacity);
     ++calls.counters.sent;
     ++report.sent;
 }
@@ -189,11 +220,13 @@ void ServerData::end_hold(const HeldCall& held, ObserverId observer) {
     if (--calls.held_about[pair] == 0) calls.held_about.erase(pair);
 }
 
-void ServerData::release_held(Session& session) {
+/// give(WantedCall) -> bool: there was room.
+template <class Give>
+void ServerData::release_held(ObserverId observer, Give&& give) {
     if (calls.held.empty()) return;
     calls.coming.clear();
-    for (const RelevanceEvent& event : interest.events_of(session.observer)) {
-        if (event.enter && calls.held_about.contains(pair_of(event.entity, session.observer)))
+    for (const RelevanceEvent& event : interest.events_of(observer)) {
+        if (event.enter && calls.held_about.contains(pair_of(event.entity, observer)))
             calls.coming.push_back(event.entity);
     }
     if (calls.coming.empty()) return;
@@ -201,16 +234,14 @@ void ServerData::release_held(Session& session) {
     for (HeldCall& held : calls.held) {
         if (!std::binary_search(calls.coming.begin(), calls.coming.end(), held.wanted.target))
             continue;
-        const auto at = std::find(held.observers.begin(), held.observers.end(), session.observer);
+        const auto at = std::find(held.observers.begin(), held.observers.end(), observer);
         if (at == held.observers.end()) continue;
-        const LocalId ghost = session.ghosts.find(held.wanted.target);
-        if (ghost == no_local_id) continue;
         held.observers.erase(at);
-        end_hold(held, session.observer);
-        if (session.calls_out.add(outgoing(held.wanted, ghost))) {
+        end_hold(held, observer);
+        if (give(held.wanted)) {
             ++calls.counters.sent;
         } else {
-            cull_late(held.wanted.call, session.observer, CullReason::capacity);
+            cull_late(held.wanted.call, observer, CullReason::capacity);
         }
     }
 }

@@ -55,7 +55,7 @@ void ServerData::apply_events(Session& session) {
     enter_order_.clear();
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
         if (event.enter) {
-            enter_order_.emplace_back(world.data().spawn_number_at(index_of(event.entity)), &event);
+            list_enter(event);
             continue;
         }
         const LocalId lane = ghosts.find(event.entity);
@@ -89,6 +89,54 @@ void ServerData::apply_events(Session& session) {
 #ifdef PURVIEW_BREAKABLE
     if (spoil == Spoil::leak) spoil_leak(session);
 #endif
+}
+
+void ServerData::list_enter(const RelevanceEvent& event) {
+    enter_order_.emplace_back(world.data().spawn_number_at(index_of(event.entity)), &event);
+}
+
+/// In the order in which a session's are told.
+void ServerData::apply_events(LocalPlayer& player) {
+    const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
+        events.push_back({player.observer, entity, kind, reason, copy});
+    };
+    enter_order_.clear();
+    for (const RelevanceEvent& event : interest.events_of(player.observer)) {
+        if (event.enter) {
+            list_enter(event);
+            continue;
+        }
+        const auto its = player.relevant.find(event.entity);
+        tell(event.entity, its->second, event.reason, CopyChange::removed);
+        player.relevant.erase(its);
+        ++leaves_;
+    }
+    std::sort(enter_order_.begin(), enter_order_.end());
+    for (const auto& [spawn_number, event] : enter_order_) {
+        const KindId kind = world.data().kind_at(index_of(event->entity));
+        player.relevant.emplace(event->entity, kind);
+        tell(event->entity, kind, event->reason, CopyChange::made);
+        ++enters_;
+    }
+}
+
+LocalPlayer* ServerData::find_local(ObserverId observer) noexcept {
+    const auto its = std::find_if(locals_.begin(), locals_.end(), [&](const LocalPlayer* player) {
+        return player->observer == observer;
+    });
+    return its == locals_.end() ? nullptr : *its;
+}
+
+/// As whoever disconnects.
+void ServerData::remove_local(const LocalPlayer& player) {
+    std::erase(locals_, &player);
+    for (const auto& [entity, kind] : player.relevant) {
+        ++leaves_;
+        events_of_gone_.push_back(
+            {player.observer, entity, kind, Reason::disconnected, CopyChange::removed});
+    }
+    forget_held({&player.observer, 1});
+    (void)interest.remove_observer(player.observer);
 }
 
 /// What of the ghost's kind its lane has to know.

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/host_view.hpp"
 
+#include <array>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -13,10 +15,12 @@ namespace purview {
 class HostViewData {
   public:
     HostViewData(Server& made_for, HostPresentation& made_with, ObserverId its)
-        : server(&made_for), presentation(&made_with), observer(its) {}
+        : server(&made_for), presentation(&made_with), player{its, {}, {}} {
+        server->data().add_local(player);
+    }
     HostViewData(const HostViewData&) = delete;
     HostViewData& operator=(const HostViewData&) = delete;
-    ~HostViewData() { (void)server->interest().remove_observer(observer); }
+    ~HostViewData() { server->data().remove_local(player); }
 
     void update();
     bool is_shown(EntityId entity) const noexcept {
@@ -26,7 +30,7 @@ class HostViewData {
 
     Server* server;
     HostPresentation* presentation;
-    ObserverId observer;
+    LocalPlayer player;
 
   private:
     struct Known {
@@ -45,12 +49,14 @@ class HostViewData {
     void note_changes();
     void note_audiences();
     void show_and_hide();
+    void hand_out_calls();
 
     FlatMap<std::uint32_t, Known> known_;  ///< by entity index
     struct Change {
         EntityId entity;
         std::uint32_t parts;
     };
+    std::vector<WantedCall> calls_;       ///< those of the player, as they are handed out
     std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
     std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
     std::vector<Change> changes_;
@@ -103,7 +109,7 @@ void HostViewData::note_audiences() {
     indices_.clear();
     for (const EntityId entity : restricted_) indices_.push_back(index_of(entity));
     told_.resize(indices_.size());
-    server->data().decide_told(observer, indices_, told_);
+    server->data().decide_told(player.observer, indices_, told_);
     for (std::size_t i = 0; i < restricted_.size(); ++i) {
         Known& known = known_of(restricted_[i]);
         known.waiting |= told_[i] & ~known.told;
@@ -114,7 +120,7 @@ void HostViewData::note_audiences() {
 /// As a remote client: leaves first, then parents before children.
 void HostViewData::show_and_hide() {
     const WorldData& world = server->world().data();
-    const auto events = server->data().interest.events_of(observer);
+    const auto events = server->data().interest.events_of(player.observer);
     events_.assign(events.begin(), events.end());
     const auto rank = [&](const RelevanceEvent& event) {
         return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
@@ -134,11 +140,24 @@ void HostViewData::show_and_hide() {
         }
         if (!is_alive) continue;  // the presentation has just ended it
         const std::uint32_t index = index_of(event.entity);
-        server->data().decide_told(observer, {&index, 1}, {&known.told, 1});
+        server->data().decide_told(player.observer, {&index, 1}, {&known.told, 1});
         if (server->data().fields().layout(world.kind_at(index)).audience != 0)
             restricted_.push_back(event.entity);
         presentation->show(event.entity, event.reason);
         tell_waiting(event.entity, 0);
+    }
+}
+
+/// As a client's: with what the wire can say.
+void HostViewData::hand_out_calls() {
+    calls_.clear();
+    std::swap(calls_, player.calls);
+    alignas(std::max_align_t) std::array<std::byte, Schema::component_bytes_max> args;
+    for (const WantedCall& call : calls_) {
+        const RpcDef& rpc = server->data().def.schema->rpcs()[index_of(call.rpc)];
+        struct_of_words(rpc, call.words, args.data());
+        presentation->called(call.rpc, call.target,
+                             std::span<const std::byte>(args).first(rpc.args.size_bytes));
     }
 }
 
@@ -162,6 +181,7 @@ void HostViewData::update() {
         }
     }
     for (const EntityId entity : restricted_) tell_waiting(entity, 0);
+    hand_out_calls();
 }
 
 HostView::HostView(std::unique_ptr<HostViewData> data) noexcept : data_(std::move(data)) {}
@@ -178,7 +198,7 @@ Result<HostView> HostView::create(Server& server, HostPresentation& presentation
 }
 
 ObserverId HostView::observer() const noexcept {
-    return data_->observer;
+    return data_->player.observer;
 }
 bool HostView::is_shown(EntityId entity) const noexcept {
     return data_->is_shown(entity);

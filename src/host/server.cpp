@@ -297,7 +297,8 @@ Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args) {
     return data_->call({.rpc = rpc, .about = RpcTarget::nobody}, args);
 }
 Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
-    if (data_->find_session(observer) == nullptr) return Status::stale_id;
+    if (data_->find_session(observer) == nullptr && data_->find_local(observer) == nullptr)
+        return Status::stale_id;
     return data_->call({.rpc = rpc, .about = RpcTarget::nobody, .only = observer}, args);
 }
 std::span<const RpcReport> Server::rpc_reports() const noexcept {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
+#include "host/local_player.hpp"
 #include "host/server_calls.hpp"
 #include "host/server_inputs.hpp"
 #include "host/server_rewind.hpp"
@@ -67,6 +68,10 @@ class ServerData {
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
     Result<CallId> call(const WantedCall& wanted, std::span<const std::byte> args);
+    // events.cpp: it stays where it is until it is removed
+    void add_local(LocalPlayer& player) { locals_.push_back(&player); }
+    void remove_local(const LocalPlayer& player);
+    LocalPlayer* find_local(ObserverId observer) noexcept;
 
     ServerCalls calls;
     ServerDef def;
@@ -111,14 +116,18 @@ class ServerData {
     void refuse_call(Session& session, std::uint64_t& counter);
     void decide_calls();
     void drop_left_calls(Session& session);
-    void release_held(Session& session);
+    template <class Give>
+    void release_held(ObserverId observer, Give&& give);
     void expire_held();
     void forget_held(std::span<const ObserverId> gone);
     void judge(const WantedCall& wanted, RpcReport& report);
-    void judge_for(Session& session, const WantedCall& wanted, bool covered, RpcReport& report);
+    void judge_for(Session& session, const WantedCall& wanted, RpcReport& report);
+    void judge_for(LocalPlayer& player, const WantedCall& wanted, RpcReport& report);
+    template <class Give>
+    void judge_for(ObserverId observer, bool is_relevant, const WantedCall& wanted,
+                   RpcReport& report, Give&& give);
     bool hold(const WantedCall& wanted, ObserverId observer);
     void end_hold(const HeldCall& held, ObserverId observer);
-    void send_call(Session& session, const WantedCall& wanted, RpcReport& report);
     void cull_late(CallId call, ObserverId observer, CullReason reason);
     void request_callees();
     std::uint64_t choose_calls(Session& session, std::uint64_t bits);
@@ -151,6 +160,8 @@ class ServerData {
     EntityDef interest_def_of(std::uint32_t index);
     void prefetch_events(std::size_t session) const noexcept;
     void apply_events(Session& session);
+    void apply_events(LocalPlayer& player);
+    void list_enter(const RelevanceEvent& event);
     void tell_disconnected(const Session& session);
     void set_layout(GhostTable& ghosts, LocalId lane);
     Keeping keeping_of(const Session& session, LocalId lane, Reason reason) const;
@@ -215,6 +226,7 @@ class ServerData {
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     HostCounts host_counts_;
+    std::vector<LocalPlayer*> locals_;         ///< in order of coming; not owned
     std::vector<Session*> by_observer_;        ///< by its index; null: no session's
     std::vector<Session*> closing_;            ///< ended by the next tick
     std::vector<ServerEvent> events_of_gone_;  ///< of the tick that has begun, of ended sessions

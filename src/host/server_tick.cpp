@@ -68,6 +68,7 @@ void ServerData::decide_interest() {
         watch_first_view(*session);
         if (session->owes_cells) queue_cells(*session);
     }
+    for (LocalPlayer* const player : locals_) apply_events(*player);
     decide_calls();
 }
 

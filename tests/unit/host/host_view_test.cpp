@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A player in the server's own process beside a remote one who stands where he stands: the same
+// events, and the same calls in the same order.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "purview/host_view.hpp"
+#include "rpc_support.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// (type, tag of what it is about, number): the same of both.
+using Heard = std::tuple<std::uint32_t, double, std::uint32_t>;
+
+struct Listening final : HostPresentation {
+    void show(EntityId, Reason) override {}
+    void hide(EntityId, Reason) override {}
+    void changed(EntityId, ComponentId) override { ++changes; }
+    void called(RpcId rpc, EntityId target, std::span<const std::byte> args) override {
+        Ping ping;
+        REQUIRE(read_args(Rpc<Ping>{rpc}, rpc, args, ping));
+        const double tag = target == EntityId::none ? 0 : world->tag(target);
+        calls.emplace_back(index_of(rpc), tag, ping.number);
+        changes_before.push_back(changes);
+    }
+    Numbers take() {
+        Numbers out;
+        for (const Heard& heard : calls) out.push_back(std::get<2>(heard));
+        calls.clear();
+        return out;
+    }
+    CallWorld* world = nullptr;
+    std::vector<Heard> calls;
+    std::uint32_t changes = 0;
+    std::vector<std::uint32_t> changes_before;  ///< [calls that came]
+};
+
+/// Where client 0 is, a host's own player.
+struct Beside {
+    explicit Beside(std::uint32_t clients) : world(clients) {
+        presented.world = &world;
+        view.emplace(std::move(HostView::create(world.server(), presented)).value());
+        avatar = *world.server().world().spawn(world.schema().player, {280, 20, 0});
+        (void)world.server().world().set_owner(avatar, view->observer());
+        (void)world.server().interest().set_main_entity(view->observer(), avatar);
+        step();
+    }
+    void step() {
+        world.step();
+        view->update();
+    }
+    void place(Vec3 at) {
+        world.place_player(0, at);
+        (void)world.server().world().move(avatar, at);
+    }
+    CallWorld world;
+    Listening presented;
+    std::optional<HostView> view;
+    EntityId avatar{};
+};
+
+/// What an observer came to know of, or does not know any more, whatever became of copies; but the
+/// two players, who are not the same to both.
+auto events_of(Beside& both, ObserverId observer) {
+    std::vector<std::tuple<EntityId, KindId, Reason, bool>> out;
+    for (const ServerEvent& event : both.world.server().events()) {
+        if (event.observer != observer || event.entity == both.avatar ||
+            event.entity == both.world.player(0) || event.copy == CopyChange::dropped) {
+            continue;
+        }
+        out.emplace_back(event.entity, event.kind, event.reason, event.is_enter());
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("host view: a server's own player gets the events and the calls of a remote one (M25)") {
+    std::size_t events = 0, calls = 0, held = 0, named = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        Beside both(2);
+        CallWorld& world = both.world;
+        Server& server = world.server();
+        const SmallSchema& schema = world.schema();
+        const ObserverId remote = world.observer(0), local = both.view->observer();
+        SplitMix random(seed);
+        const auto anywhere = [&] {
+            return Vec3{static_cast<float>(random.below(300)), static_cast<float>(random.below(40)),
+                        0};
+        };
+        std::vector<EntityId> animals;
+        while (animals.size() < 30) animals.push_back(world.spawn(anywhere()));
+        std::vector<Heard> heard_remote;
+        world.got(0).clear();
+        std::uint32_t number = 1;
+        for (int tick = 0; tick < 300; ++tick) {
+            if (random.below(8) == 0) both.place(anywhere());
+            for (EntityId& animal : animals) {
+                switch (random.below(60)) {
+                    case 0:
+                        (void)server.world().despawn(animal);
+                        animal = world.spawn(anywhere());
+                        break;
+                    case 1:
+                        (void)server.world().move(animal, anywhere());
+                        break;
+                    case 2: {
+                        const bool on = random.below(2) == 0;
+                        for (const ObserverId who : {remote, local})
+                            CHECK(server.interest().deny(who, animal, on) == Status::ok);
+                        break;
+                    }
+                    case 3: {
+                        const bool on = random.below(2) == 0;
+                        for (const ObserverId who : {remote, local})
+                            CHECK(server.interest().allow(who, animal, on) == Status::ok);
+                        break;
+                    }
+                    default:
+                        break;
+                }
+            }
+            for (int i = 0; i < 4; ++i) {
+                const Ping ping{0, number++};
+                switch (random.below(4)) {
+                    case 0:
+                        CHECK(server.call_at(anywhere(), schema.booms[random.below(3)], ping));
+                        break;
+                    case 1:
+                        CHECK(server.call_all(schema.news[random.below(3)], ping));
+                        break;
+                    default:
+                        CHECK(server.call(animals[random.below(30)], schema.pings[random.below(9)],
+                                          ping));
+                }
+            }
+            both.step();
+            for (const Got& got : world.got(0))
+                heard_remote.emplace_back(index_of(got.rpc), got.tag_of_ghost, got.args.number);
+            world.got(0).clear();
+            REQUIRE(events_of(both, local) == events_of(both, remote));
+            REQUIRE(both.presented.calls == heard_remote);
+            events += events_of(both, local).size();
+            // What a report says of the one it says of the other.
+            for (const RpcReport& report : server.rpc_reports()) {
+                const auto reason_of = [&](ObserverId who) -> std::optional<CullReason> {
+                    for (const RpcCulled& one : report.culled)
+                        if (one.observer == who) return one.reason;
+                    return std::nullopt;
+                };
+                REQUIRE(reason_of(local) == reason_of(remote));
+                held += report.held;
+            }
+        }
+        calls += heard_remote.size();
+        named += static_cast<std::size_t>(
+            std::count_if(heard_remote.begin(), heard_remote.end(),
+                          [](const Heard& heard) { return std::get<1>(heard) != 0; }));
+        CHECK(std::count_if(world.late.begin(), world.late.end(),
+                            [&](const RpcLateCull& one) { return one.culled.observer == local; }) ==
+              std::count_if(world.late.begin(), world.late.end(),
+                            [&](const RpcLateCull& one) { return one.culled.observer == remote; }));
+    }
+    CHECK(events > 500);
+    CHECK(calls > 1'000);
+    CHECK(named > 200);
+    CHECK(held > 300);
+}
+
+TEST_CASE("host view: a call comes behind the changes of its tick, with what the wire can say") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    const EntityId animal = both.world.spawn({12, 10, 0});
+    both.step();
+    const std::uint32_t before = both.presented.changes;
+    CHECK(server.call(animal, both.world.ordered_cull(), Ping{0, 1}));
+    server.world().edit(animal, both.world.schema().body)->hp = 7;
+    both.step();
+    CHECK(both.presented.take() == Numbers{1});
+    CHECK(both.presented.changes_before == std::vector<std::uint32_t>{before + 1});
+    // To him alone, and to another alone.
+    const Rpc<Ping> news = both.world.schema().news[2];
+    CHECK(server.call_one(both.view->observer(), news, Ping{0, 2}));
+    CHECK(server.call_one(both.world.observer(0), news, Ping{0, 3}));
+    both.step();
+    CHECK(both.presented.take() == Numbers{2});
+    CHECK(numbers(both.world.got(0)) == Numbers{1, 3});
+    // Nobody takes them: as for a client whom they do not reach.
+    both.world.step();
+    for (std::uint32_t i = 0; i < rpc_waiting_max + 2; ++i)
+        CHECK(server.call_one(both.view->observer(), news, Ping{0, i}));
+    both.world.step();
+    const auto reports = server.rpc_reports();
+    CHECK(std::count_if(reports.begin(), reports.end(), [&](const RpcReport& report) {
+              return report.culled.size() == 1 && report.culled[0].reason == CullReason::capacity;
+          }) == 2);
+    both.view->update();
+    CHECK(both.presented.take().size() == rpc_waiting_max);
+}
+
+TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing is held for him") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    const EntityId near = both.world.spawn({12, 10, 0}), far = both.world.spawn({250, 10, 0});
+    both.step();
+    const Rpc<Ping> hold = both.world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    CHECK(server.call(far, hold, Ping{0, 1}));
+    both.step();
+    REQUIRE(server.rpc_reports().size() == 1);
+    CHECK(server.rpc_reports()[0].held == 2);
+    const ObserverId gone = both.view->observer();
+    std::uint64_t enters = server.stats().enters, leaves = server.stats().leaves;
+    both.view.reset();
+    CHECK(server.world().despawn(near) == Status::ok);  // its kind is known all the same
+    CHECK(server.call_one(gone, both.world.schema().news[2], Ping{}).error() == Status::stale_id);
+    both.world.step();
+    std::map<EntityId, ServerEvent> ended;
+    for (const ServerEvent& event : server.events()) {
+        if (event.observer == gone) CHECK(ended.emplace(event.entity, event).second);
+    }
+    CHECK(ended.count(near) == 1);
+    CHECK(ended.count(far) == 0);
+    CHECK(ended.size() >= 2);
+    for (const auto& [entity, event] : ended) {
+        CHECK(event.is_leave());
+        CHECK(event.reason == Reason::disconnected);
+    }
+    CHECK(ended.at(near).kind == both.world.schema().animal);
+    CHECK(server.stats().enters == enters);
+    CHECK(server.stats().leaves == leaves + ended.size() + 1);  // `near` left the other one, too
+    both.world.run(both.world.schema().hold_ticks + 2);
+    for (const RpcLateCull& late : both.world.late) CHECK(late.culled.observer != gone);
+    CHECK(both.world.late.size() == 1);
+}
+
+}  // namespace purview::test
