@@ -23,7 +23,8 @@
 
 namespace purview {
 
-/// The player's presentation. Called by HostView::update, on its thread; may edit the world.
+/// The player's presentation. Called by HostView::update, on its thread; may edit the world, but
+/// not end the view.
 class HostPresentation {
   public:
     virtual ~HostPresentation() = default;
@@ -35,8 +36,9 @@ class HostPresentation {
     /// that was hidden meanwhile: once for all of that time, behind `show`.
     virtual void changed(EntityId entity, ComponentId component) = 0;
     /// A call to observers that reaches him, in the order in which it does, behind all changes of
-    /// its tick. `target`: none where a remote client is told no ghost (static, about a place,
-    /// forced). `args`: the struct of the type, as the wire can say it; see read_args.
+    /// its tick. `target`: what it is about, if it is shown; none of a static one, about a place,
+    /// forced about what is hidden, or about what has gone since. `args`: the struct of the type,
+    /// as the wire can say it; see read_args.
     virtual void called(RpcId rpc, EntityId target, std::span<const std::byte> args) {
         (void)rpc, (void)target, (void)args;
     }

@@ -165,7 +165,7 @@ struct ServerStats {
     std::uint32_t sessions = 0;         ///< connected
     std::uint32_t observers_ready = 0;  ///< joined
     std::uint32_t entities = 0;
-    std::uint64_t enters = 0;  ///< since the server began
+    std::uint64_t enters = 0;  ///< since the server began; of players in this process, too
     std::uint64_t leaves = 0;
     std::uint64_t bytes_sent = 0;  ///< UDP or frame payload
     std::uint64_t bytes_received = 0;

@@ -127,8 +127,9 @@ LocalPlayer* ServerData::find_local(ObserverId observer) noexcept {
     return its == locals_.end() ? nullptr : *its;
 }
 
-/// As whoever disconnects.
+/// As whoever disconnects. Before he is gone interest hears what the game has made his.
 void ServerData::remove_local(const LocalPlayer& player) {
+    if (world.data().has_untracked_ops()) track_facts();
     std::erase(locals_, &player);
     for (const auto& [entity, kind] : player.relevant) {
         ++leaves_;

@@ -148,7 +148,7 @@ void HostViewData::show_and_hide() {
     }
 }
 
-/// As a client's: with what the wire can say.
+/// As a client's: with what the wire can say, and without a name of what has gone since.
 void HostViewData::hand_out_calls() {
     calls_.clear();
     std::swap(calls_, player.calls);
@@ -156,7 +156,8 @@ void HostViewData::hand_out_calls() {
     for (const WantedCall& call : calls_) {
         const RpcDef& rpc = server->data().def.schema->rpcs()[index_of(call.rpc)];
         struct_of_words(rpc, call.words, args.data());
-        presentation->called(call.rpc, call.target,
+        const bool is_there = is_shown(call.target) && server->world().is_alive(call.target);
+        presentation->called(call.rpc, is_there ? call.target : EntityId::none,
                              std::span<const std::byte>(args).first(rpc.args.size_bytes));
     }
 }

@@ -32,8 +32,9 @@ SessionInputs::Told* told_of(SessionInputs& inputs, EntityId root) noexcept {
     return found == inputs.told.end() ? nullptr : &*found;
 }
 
-/// Of a member that the client has been told of, or no_local_id. Until then no digest of his can
-/// have it, and its id may still become another's.
+/// Of a member that the client has been told of, or no_local_id: until then its id may still become
+/// another's. One whose copy was kept does not count until it is told to go on: he has it only if
+/// the news that it left was lost.
 LocalId sent_lane(const Session& session, EntityId member) noexcept {
     const LocalId lane = session.ghosts.find(member);
     return lane != no_local_id && session.ghosts.was_sent(lane) ? lane : no_local_id;
@@ -125,7 +126,7 @@ bool ServerData::bind_group(const Session& session, const InputGroups::Group& gr
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         const std::uint32_t index = index_of(group.members[m]);
         const bool owned = world.data().owner_at(index) == session.observer;
-        owns_any |= owned && sent_lane(session, group.members[m]) != no_local_id;
+        owns_any |= owned && session.ghosts.find(group.members[m]) != no_local_id;
         inputs.members.push_back({world.data().kind_at(index), group.parents[m], owned,
                                   static_cast<std::uint64_t>(group.members[m])});
         for (const PredictedPart& part : inputs.layout.parts(inputs.members[m].kind)) {

@@ -41,7 +41,7 @@ struct ServerCalls {
     std::vector<RpcReport> reports;
     std::vector<RpcCulled> culled;  ///< of all reports, one after another
     std::vector<RpcLateCull> late;
-    std::vector<EntityId> coming;           ///< scratch: of whom calls are held, to one session
+    std::vector<EntityId> coming;           ///< scratch: of whom calls are held, to one observer
     std::vector<ObserverId> covering;       ///< scratch: who covers the place of a call
     std::vector<std::size_t> first_culled;  ///< scratch: by report
     RpcCounters counters;

@@ -226,11 +226,12 @@ class ServerData {
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     HostCounts host_counts_;
-    std::vector<LocalPlayer*> locals_;         ///< in order of coming; not owned
-    std::vector<Session*> by_observer_;        ///< by its index; null: no session's
-    std::vector<Session*> closing_;            ///< ended by the next tick
-    std::vector<ServerEvent> events_of_gone_;  ///< of the tick that has begun, of ended sessions
-    std::vector<ObserverId> gone_;             ///< scratch of receive_stage: observers of those
+    std::vector<LocalPlayer*> locals_;   ///< in order of coming; not owned
+    std::vector<Session*> by_observer_;  ///< by its index; null: no session's
+    std::vector<Session*> closing_;      ///< ended by the next tick
+    std::vector<ServerEvent>
+        events_of_gone_;            ///< of the tick that has begun, of observers that are gone
+    std::vector<ObserverId> gone_;  ///< scratch of receive_stage: observers of those
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;
     bool in_tick_ = false;

@@ -364,8 +364,8 @@ class GhostTable {
     /// Its copy was kept, and it is not known yet that the observer goes on with it.
     bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
-    /// A packet had its enter, since the id is this entity's, and, where its copy was kept, one had
-    /// that it goes on.
+    /// A packet had its enter, since the id is this entity's, and, where one had since that its
+    /// copy is kept, another that it goes on.
     bool was_sent(LocalId lane) const noexcept {
         return special_[lane].entered != 0 &&
                !(is_away(lane) && sent_tick(lane) < resumed_tick(lane));

@@ -172,6 +172,10 @@ bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId 
 std::uint32_t wire_enter_reason(Reason reason) noexcept;
 /// False: no enter says that.
 bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept;
+/// What a leave may say, in leave_reason_bits.
+constexpr bool is_leave_reason(Reason reason) noexcept {
+    return reason >= Reason::left && reason <= Reason::despawned;
+}
 /// It makes the ghost present: an enter, or what a copy goes on with.
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
 /// A parent, an owner or parts that are told are others than in what was sent last, or a copy goes

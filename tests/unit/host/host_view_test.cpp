@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -22,7 +23,9 @@ namespace {
 using Heard = std::tuple<std::uint32_t, double, std::uint32_t>;
 
 struct Listening final : HostPresentation {
-    void show(EntityId, Reason) override {}
+    void show(EntityId entity, Reason) override {
+        if (on_show) on_show(entity);
+    }
     void hide(EntityId, Reason) override {}
     void changed(EntityId, ComponentId) override { ++changes; }
     void called(RpcId rpc, EntityId target, std::span<const std::byte> args) override {
@@ -39,6 +42,7 @@ struct Listening final : HostPresentation {
         return out;
     }
     CallWorld* world = nullptr;
+    std::function<void(EntityId)> on_show;
     std::vector<Heard> calls;
     std::uint32_t changes = 0;
     std::vector<std::uint32_t> changes_before;  ///< [calls that came]
@@ -206,6 +210,46 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
           }) == 2);
     both.view->update();
     CHECK(both.presented.take().size() == rpc_waiting_max);
+}
+
+TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    both.step();
+    const EntityId shown = both.world.spawn({12, 10, 0});
+    CHECK(server.call(shown, both.world.ordered_cull(), Ping{0, 1}));
+    both.presented.on_show = [&](EntityId entity) {
+        if (entity == shown) CHECK(server.world().despawn(entity) == Status::ok);
+    };
+    both.step();
+    const auto news_of = [&](std::uint32_t number) {
+        return Heard{index_of(both.world.ordered_cull().id), 0, number};
+    };
+    CHECK(both.presented.calls == std::vector<Heard>{news_of(1)});
+    both.presented.take();
+    // A tick was left out, and it went in the next one.
+    const EntityId next = both.world.spawn({13, 10, 0});
+    both.step();
+    CHECK(server.call(next, both.world.ordered_cull(), Ping{0, 2}));
+    both.world.step();
+    CHECK(server.interest().deny(both.view->observer(), next, true) == Status::ok);
+    both.step();
+    CHECK(both.presented.calls == std::vector<Heard>{news_of(2)});
+}
+
+TEST_CASE("host view: what the game has made his is nobody's when the view ends (M8)") {
+    Beside both(1);
+    Server& server = both.world.server();
+    const EntityId theirs = both.world.spawn({10, 10, 0});
+    CHECK(server.world().set_owner(theirs, both.world.observer(0)) == Status::ok);
+    both.place({250, 10, 0});
+    both.step();
+    CHECK(server.interest().is_relevant(both.world.observer(0), theirs));
+    CHECK(server.world().set_owner(theirs, both.view->observer()) == Status::ok);
+    both.view.reset();
+    both.world.step();
+    CHECK_FALSE(server.interest().is_relevant(both.world.observer(0), theirs));
 }
 
 TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing is held for him") {

@@ -147,6 +147,16 @@ struct Snapshot {
         out.varint(0);  // no leaves
         out.varint(enters);
     }
+    /// Another one: one leave, and nothing else.
+    void leave(std::uint32_t reason) {
+        out = BitWriter(bytes);
+        out.u16(1);
+        out.varint(1);
+        out.varint(0);
+        out.bits(reason, leave_reason_bits);
+        out.boolean(false);  // not kept
+        out.varint(0);       // no enters
+    }
     void enter(LocalId gap, LocalId parent, std::uint32_t reason = 0) {
         out.varint(gap);
         out.bits(reason, enter_reason_bits);
@@ -205,13 +215,23 @@ TEST_CASE(
     CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
 }
 
-TEST_CASE("liars: a server that says why a ghost comes in no known way is refused") {
+TEST_CASE("liars: a server that says why a ghost comes or goes in no known way is refused") {
     for (std::uint32_t reason = 0; reason < 1U << enter_reason_bits; ++reason) {
         Snapshot one;
         one.begin(1);
         one.enter(0, no_local_id, reason);
         CHECK(one.read() == (reason < 5));
         CHECK(one.ghosts->is_shown(0) == (reason < 5));
+    }
+    for (std::uint32_t reason = 0; reason < 1U << leave_reason_bits; ++reason) {
+        Snapshot one;
+        one.begin(1);
+        one.enter(0, no_local_id);
+        REQUIRE(one.read());
+        one.leave(reason);
+        const bool is_one = reason >= 4 && reason <= 6;  // PROTOCOL.md
+        CHECK(one.read() == is_one);
+        CHECK(one.ghosts->is_shown(0) != is_one);
     }
 }
 
