@@ -136,7 +136,7 @@ bool ClientGhosts::decode(BitReader& in) {
         [&](Edit& edit) {
             edit.type = Edit::Type::leave;
             edit.reason = static_cast<Reason>(in.bits(leave_reason_bits));
-            if (!is_leave_reason(edit.reason)) in.fail();
+            if (!PURVIEW_GUARD(client_leave_reason, is_leave_reason(edit.reason))) in.fail();
             if (in.boolean()) edit.policy = static_cast<LeavePolicy>(in.bits(leave_policy_bits));
             return in.ok();
         },
