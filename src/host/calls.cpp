@@ -31,7 +31,7 @@ OutgoingRpc outgoing(const WantedCall& wanted, LocalId ghost) {
     return call;
 }
 
-/// Until HostView::update. False: too many wait.
+/// Waits for HostView::update. False: too many do.
 bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target) {
     if (player.calls.size() >= rpc_waiting_max) return false;
     WantedCall& kept = player.calls.emplace_back(wanted);

@@ -17,7 +17,9 @@ namespace purview {
 struct LocalPlayer {
     ObserverId observer = ObserverId::none;
     std::map<EntityId, KindId> relevant;  ///< as of the last tick; the kind outlives the entity
-    std::vector<WantedCall> calls;  ///< not handed out yet; rpc_waiting_max, of a target or of none
+    /// Until HostView::update hands them out; rpc_waiting_max at most. `target`: none where a
+    /// remote client would be told no ghost.
+    std::vector<WantedCall> calls;
 };
 
 }  // namespace purview

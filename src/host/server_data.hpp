@@ -68,7 +68,7 @@ class ServerData {
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
     Result<CallId> call(const WantedCall& wanted, std::span<const std::byte> args);
-    // events.cpp: it stays where it is until it is removed
+    // events.cpp: a player of a HostView; not owned, and not moved until it is removed
     void add_local(LocalPlayer& player) { locals_.push_back(&player); }
     void remove_local(const LocalPlayer& player);
     LocalPlayer* find_local(ObserverId observer) noexcept;
@@ -226,12 +226,11 @@ class ServerData {
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     HostCounts host_counts_;
-    std::vector<LocalPlayer*> locals_;   ///< in order of coming; not owned
-    std::vector<Session*> by_observer_;  ///< by its index; null: no session's
-    std::vector<Session*> closing_;      ///< ended by the next tick
-    std::vector<ServerEvent>
-        events_of_gone_;            ///< of the tick that has begun, of observers that are gone
-    std::vector<ObserverId> gone_;  ///< scratch of receive_stage: observers of those
+    std::vector<LocalPlayer*> locals_;         ///< in order of coming; not owned
+    std::vector<Session*> by_observer_;        ///< by its index; null: no session's
+    std::vector<Session*> closing_;            ///< ended by the next tick
+    std::vector<ServerEvent> events_of_gone_;  ///< of who went since the last tick
+    std::vector<ObserverId> gone_;             ///< scratch of receive_stage: observers of those
     std::vector<DeliveryNotice> notices_;
     bool shutting_down_ = false;
     bool in_tick_ = false;

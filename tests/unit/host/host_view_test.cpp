@@ -264,7 +264,7 @@ TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing 
     REQUIRE(server.rpc_reports().size() == 1);
     CHECK(server.rpc_reports()[0].held == 2);
     const ObserverId gone = both.view->observer();
-    std::uint64_t enters = server.stats().enters, leaves = server.stats().leaves;
+    const std::uint64_t enters = server.stats().enters, leaves = server.stats().leaves;
     both.view.reset();
     CHECK(server.world().despawn(near) == Status::ok);  // its kind is known all the same
     CHECK(server.call_one(gone, both.world.schema().news[2], Ping{}).error() == Status::stale_id);
