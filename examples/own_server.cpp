@@ -30,8 +30,8 @@ namespace {
 struct Place {
     Vec3 at;
 };
-struct Health {
-    std::uint8_t now = 100;
+struct Health {  // of one that was spawned all zeros, whatever is said here
+    std::uint8_t now = 0;
 };
 
 struct Shared {

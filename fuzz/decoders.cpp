@@ -202,6 +202,34 @@ void recordings(Bytes bytes) {
             "something is wrong, and nobody says what");
 }
 
+/// What a server may say in the terms of a schema of its own: snapshots, calls and commands.
+void in_terms_of(const Schema& schema, Bytes bytes) {
+    ClientGhosts ghosts(schema);
+    RpcInbox inbox;
+    InputPacket inputs_read;
+    Tick newest = 0;
+    Micros now = 0;
+    const auto has_all = [](LocalId) { return true; };
+    for_each_packet(bytes, [&](Bytes packet) {
+        BitReader in(packet);
+        now += 100'000;
+        if (packet.size() % 3 == 0) {
+            if (ghosts.read(in)) ghosts.accept(newest);
+        } else if (packet.size() % 3 == 1) {
+            (void)read_inputs(schema, in, inputs_read);
+        } else if (inbox.read(schema, RpcDirection::to_observers, in)) {
+            inbox.accept(schema, now, has_all);
+        }
+        ArrivedRpc call;
+        while (inbox.next(call)) {
+            const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
+            std::vector<double> values(rpc.args.fields.size());
+            values_of_words(rpc, call.words, values);
+            (void)words_of_values(rpc, values);
+        }
+    });
+}
+
 void schemas(Bytes bytes) {
     BitReader in(bytes);
     const auto schema = read_schema(in);
@@ -213,6 +241,7 @@ void schemas(Bytes bytes) {
     BitReader second(out.written());
     const auto same = read_schema(second);
     require(same && same->hash() == schema->hash(), "a schema changes on its way");
+    in_terms_of(*schema, bytes.last(in.bits_left() / 8));
 }
 
 void links(Bytes bytes) {

@@ -81,7 +81,7 @@ void check_ghosts(const Client& client) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
     const bool to_server = data[0] % 2 == 0;
-    SmallWorld world(data[0] / 2, {}, 2'400, {4, 6, 2}, 30);
+    SmallWorld world(data[0] / 2, {}, 2'400, {4, 6, 2, 3, 1, 1, true, true}, 30);
     SmallClient& other = world.add_client();
     SmallClient& client = world.add_client();
     for (std::uint32_t i = 0; i < ticks_to_join && world.joined_count() < 2; ++i) world.step();

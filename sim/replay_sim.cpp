@@ -31,6 +31,8 @@ void switch_all_on(SmallWorld& world) {
     world.make_calls(calls_per_tick);
     world.send_mail();
     world.game.ticks_between_rules = 200;
+    const std::uint32_t usual = world.def.budget_bytes_per_tick;
+    world.game.budgets = {std::max(300U, usual / 2), usual * 2};
     world.game.marks_per_tick = 1;
     world.game.owner_chance = 0.4F;
 }

@@ -44,7 +44,9 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     add_counts(calls, more.calls);
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
+    most_turns = std::max(most_turns, more.most_turns);
     rule_changes += more.rule_changes;
+    budget_changes += more.budget_changes;
     add_counts(faults, more.faults);
     return *this;
 }
@@ -103,9 +105,12 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{f.cut_short});
     std::printf(
         "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced, other rules %llu "
-        "times; the budget bound in %llu seeds, nothing waited longer than %u ticks\n",
+        "times, other budgets %llu; the budget bound in %llu seeds, nothing waited longer than %u "
+        "ticks, no page for "
+        "more than %u packets with others\n",
         Count{counts.blackouts}, Count{counts.address_changes}, Count{counts.rejoins},
-        Count{counts.rule_changes}, Count{counts.budget_bound}, counts.oldest_ticks);
+        Count{counts.rule_changes}, Count{counts.budget_changes}, Count{counts.budget_bound},
+        counts.oldest_ticks, counts.most_turns);
 }
 
 std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {
@@ -137,6 +142,8 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"books in part", seen.parts, ticks / 100},
         {"books as a whole", seen.wholes, ticks / 100},
         {"updates in pieces", counts.split_updates, ticks / 10},
+        {"other budgets", counts.budget_changes, ticks / 40},
+        {"packets that a page waited for", counts.most_turns, 2},
         {"updates put off by limits", counts.limited_updates, ticks},
         {"allowed pairs", hand.allowed, ticks / 100},
         {"entities shown to all", hand.shown, ticks / 100},

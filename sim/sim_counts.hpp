@@ -86,7 +86,9 @@ struct SimCounts {
     LedgerCounts calls;
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
+    std::uint32_t most_turns = 0;    ///< packets with other pages that a page waited for
     std::uint64_t rule_changes = 0;
+    std::uint64_t budget_changes = 0;
     FaultCounts faults;
 
     SimCounts& operator+=(const SimCounts& more) noexcept;

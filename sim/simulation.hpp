@@ -6,6 +6,7 @@
 // (simulation_checks.cpp), and what must hold when all has come to rest (simulation_rest.cpp).
 #pragma once
 
+#include <array>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -39,11 +40,19 @@ class Simulation {
 
   private:
     struct Waiting {
-        Tick oldest_ticks = 0;          ///< of all but books and kinds with a limit
+        Tick oldest_ticks = 0;          ///< of all but kinds with a limit
         Tick oldest_limited_ticks = 0;  ///< of these
         std::uint32_t books = 0;
     };
+    /// One observer's book, which is told in turn.
+    struct Reader {
+        EntityId book = EntityId::none;
+        Tick ready_since = 0;  ///< that it could go; 0: it could not, or has nothing to tell
+        /// Packets with other parts, by part, since it was told.
+        std::array<std::uint32_t, 32> others{};
+    };
     struct Most {
+        std::uint32_t budget_bytes = ~0U;  ///< the least
         std::uint32_t relevant = 0;
         std::uint32_t books = 0;  ///< of these and of those that leave
     };
@@ -76,8 +85,9 @@ class Simulation {
     bool is_shown_otherwise(EntityId wagon, ObserverId observer);
     /// Nothing else shows a wagon to somebody who is not near: it has no team.
     void count_by_bounds();
-    /// A book of many pieces takes as many round trips, and is seen to at rest.
     Waiting waiting_of(ObserverId observer);
+    /// For how long it could have gone. A part waits for as many packets as there are others.
+    Tick look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId lane);
     /// docs/budget.md: nothing waits longer than what is derived there.
     void check_waiting();
     void check_client(SmallClient& c);
@@ -102,7 +112,6 @@ class Simulation {
 
     SimDef def_;
     SplitMix random_;
-    std::uint32_t budget_bytes_;
     SmallWorld world_;
     std::ofstream recording_;
     std::unique_ptr<record::Writer> writer_;
@@ -111,6 +120,7 @@ class Simulation {
     std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
     std::vector<SessionStats> sessions_;                        ///< scratch
     std::map<ObserverId, Most> most_;
+    std::map<std::pair<ObserverId, LocalId>, Reader> readers_;
     EventPairs pairs_;                         ///< of the server
     std::map<SmallClient*, Watched> watched_;  ///< in the last tick
     /// Groups agreed on wrongly in the last tick.

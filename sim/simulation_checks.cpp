@@ -105,12 +105,42 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
         waiting.books += is_book ? 1 : 0;
         counts.paced_by_nodes +=
             is_live && kind.rates.empty() && ghosts.pace(lane).every_ticks > 1 ? 1 : 0;
-        if (!is_pending || is_book) continue;
+        if (is_book) {
+            waiting.oldest_ticks =
+                std::max(waiting.oldest_ticks, look_at_book(observer, ghosts, lane));
+            continue;
+        }
+        if (!is_pending) continue;
         const Tick since = ghosts.pending_since(lane);
         Tick& oldest = kind.limit.is_none() ? waiting.oldest_ticks : waiting.oldest_limited_ticks;
         if (since < now) oldest = std::max(oldest, now - since);
     }
     return waiting;
+}
+
+Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId lane) {
+    const Tick now = world_.server->current_tick();
+    const SmallSchema& small = world_.schema;
+    Reader& reader = readers_[{observer, lane}];
+    if (reader.book != ghosts.entity(lane)) reader = {ghosts.entity(lane), 0, {}};
+    if (ghosts.sent_tick(lane) == now) {
+        const auto& components = small.schema.kinds()[index_of(small.book)].components;
+        for (std::size_t p = 0; p < components.size(); ++p) {
+            const AudienceDef& audience =
+                small.schema.components()[index_of(components[p])].audience;
+            if (audience.type != AudienceType::in_turn) continue;
+            std::uint32_t& others = reader.others[p];
+            others = (ghosts.told(lane) >> p & 1U) != 0 ? 0 : others + 1;
+            counts.most_turns = std::max(counts.most_turns, others);
+            if (others > small.pages.size()) fail("a page has waited for too many others");
+        }
+    }
+    if (!ghosts.is_pending(lane) || ghosts.is_awaited(lane) || ghosts.sent_tick(lane) == now) {
+        reader.ready_since = 0;
+        return 0;
+    }
+    if (reader.ready_since == 0) reader.ready_since = now;
+    return now - reader.ready_since;
 }
 
 void Simulation::check_waiting() {
@@ -135,11 +165,12 @@ void Simulation::check_waiting() {
         Most& most = most_[session.observer];
         most.relevant = std::max(most.relevant, session.relevant);
         most.books = std::max(most.books, waiting.books);
+        most.budget_bytes = std::min(most.budget_bytes, session.budget_bytes_per_tick);
         // The room of a tick that items can count on: less headers, and one item at the end.
         // Shared sections take a third of the budget at most, and of one datagram.
-        const double sections = std::min(budget_bytes_ * 8 / 3.0, 1'200 * 6.0);
-        const double room = (budget_bytes_ - 64.0 - 30) * 8 - item_bits - sections;
-        const double book_bits = std::min(budget_bytes_, 1'200U) * 8.0;  // as much as fits
+        const double sections = std::min(most.budget_bytes * 8 / 3.0, 1'200 * 6.0);
+        const double room = (most.budget_bytes - 64.0 - 30) * 8 - item_bits - sections;
+        const double book_bits = std::min(most.budget_bytes, 1'200U) * 8.0;  // as much as fits
         const double all_bits = most.relevant * item_bits + most.books * book_bits;
         const double round = std::ceil(2.0 * all_bits / room);  // as many may leave
         const double turn = round * (1 + urgencies * strengths * rest);

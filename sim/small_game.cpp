@@ -189,6 +189,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
         }
     }
     if (ticks_between_rules > 0 && tick % ticks_between_rules == 0) change_rules(server);
+    if (budgets[1] > 0) change_budgets(server);
     change_owners(world);
     make_marks(server);
     make_calls(server);
@@ -198,6 +199,13 @@ void SmallGame::simulate(Server& server, Tick tick) {
 void SmallGame::input(Server& /*server*/, ObserverId /*observer*/, GroupState& group,
                       const GroupCommand& command) {
     carts.step.step(group, command);
+}
+
+void SmallGame::change_budgets(Server& server) {
+    if (frozen || !rule_random_.chance(0.1F)) return;
+    const ObserverId observer = any_observer(rule_random_);
+    const std::uint32_t bytes = budgets[0] + rule_random_.below(budgets[1] - budgets[0]);
+    if (server.set_budget(observer, bytes) == Status::ok) ++budget_changes;
 }
 
 /// Another radius and other steps in the same node, or a second node beside it.

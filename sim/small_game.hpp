@@ -197,6 +197,9 @@ class SmallGame final : public Game {
     /// Other rules so often; 0: never.
     std::uint32_t ticks_between_rules = 0;
     std::uint64_t rule_changes = 0;
+    /// Somebody has another budget of these bytes, that often; [1] is 0: nobody.
+    std::array<std::uint32_t, 2> budgets{};
+    std::uint64_t budget_changes = 0;
     /// So many things are allowed, denied, hidden or shown by hand, each for a while; 0: none.
     std::uint32_t marks_per_tick = 0;
     /// That a wagon, crate or book has another owner; players then take and drop them, too.
@@ -215,6 +218,7 @@ class SmallGame final : public Game {
   private:
     void make_calls(Server& server);
     void change_rules(Server& server);
+    void change_budgets(Server& server);
     void live_herd(World& world);
     void live_books(World& world);
     EntityId new_book(World& world);
@@ -316,6 +320,7 @@ class SmallWorld {
     Micros now = 1'000'000;
     Faults faults;
     std::uint64_t largest_tick_bytes = 0;  ///< to one client in one tick
+    bool went_over_budget = false;         ///< somebody was sent more than he may be
 
   private:
     Address next_address();

@@ -96,6 +96,10 @@ void SmallWorld::step() {
         }
     }
     for (const auto& [port, size] : sizes) largest_tick_bytes = std::max(largest_tick_bytes, size);
+    for (const auto& session : server->data().sessions) {
+        const auto size = sizes.find(session->address.port);
+        went_over_budget |= size != sizes.end() && size->second > session->budget_bytes;
+    }
     for (auto& c : clients) {
         while (c->down->receive(bytes, now)) c->client.receive(bytes, now);
         std::span<const std::byte> message;

@@ -119,7 +119,8 @@ class Client {
     ~Client();
 
     void receive(std::span<const std::byte> datagram, Micros now);
-    /// Sends what is due; call it 20 to 60 times a second.
+    /// Sends a packet, if only to say what has arrived: call it 20 to 60 times a second, also where
+    /// more frames are drawn.
     void tick(Micros now);
     /// Pulls the next datagram to send; false when there is none.
     bool next_datagram(std::span<const std::byte>& out);
@@ -219,8 +220,10 @@ class Client {
     /// Everything that was relevant in the first tick in which the server held us for ready has
     /// arrived (or has left again): a loading screen may end. Later news does not take it back.
     bool is_view_complete() const noexcept;
-    /// What came and went since clear_events(). Of more than 65,536 the older half is dropped and
-    /// counted (ClientStats::events_dropped): what is there is then asked of the ghosts themselves.
+    /// What came and went since clear_events(). Until then what has left can still be read as it
+    /// was last (kind, place, values), unless another has come under its id since. Of more than
+    /// 65,536 the older half is dropped and counted (ClientStats::events_dropped): what is there is
+    /// then asked of the ghosts themselves.
     std::span<const ClientEvent> events() const noexcept;
     void clear_events() noexcept;
     /// PROTOCOL.md, "Digest".

@@ -13,7 +13,7 @@
 //         prediction.set_part(vehicle, schema_drive, {throttle, steering});
 //         prediction.run_tick();
 //     }
-//     client.tick(now);
+//     ... 20 to 60 times a second: client.tick(now);
 //     draw(prediction.place_of(ghost, now));
 #pragma once
 

@@ -35,7 +35,7 @@ struct RewoundHit {
 
 struct RewindCounters {
     std::uint64_t views = 0;
-    std::uint64_t cut = 0;         ///< whose tick was outside what the client can have seen
+    std::uint64_t cut = 0;         ///< whose tick was outside what it can have seen, or is kept
     std::uint64_t candidates = 0;  ///< entities tested by queries
     std::uint64_t hits = 0;
     std::uint64_t history_bytes = 0;  ///< now

@@ -197,6 +197,9 @@ class Schema {
     static constexpr std::size_t values_max = 8;
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
+    /// Of 4 bytes, of all fields of one component, input or call; a text takes its bytes rounded
+    /// up.
+    static constexpr std::size_t component_words_max = component_bytes_max / 4 + fields_max;
     static constexpr std::size_t rpcs_max = 128;
     static constexpr unsigned extrapolated_bits_max = 24;  ///< of one field
     static constexpr std::size_t inputs_max = 32;
@@ -244,7 +247,8 @@ class Schema {
     ValueId value(std::string_view name, ComponentId component, std::string_view field);
 
     /// Declares a type of call whose arguments are the struct T. Fields are added to the builder,
-    /// as for a component; limits are those of a component.
+    /// as for a component, but no references: an entity that a call is about is its target. Limits
+    /// are those of a component.
     template <class T>
     RpcBuilder<T> rpc(std::string_view name, const RpcDesc& desc);
 

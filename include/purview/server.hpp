@@ -98,7 +98,8 @@ struct ServerDef {
     std::uint16_t group_depth_max = 8;     ///< generations under a root, at most 64
     std::uint32_t tick_hz = 20;            ///< 1 to 1,000
     /// UDP payload for one observer in one tick, all its data packets together; never exceeded. At
-    /// least 128, and more where session_timeout_ms is above 15 s (docs/limits.md).
+    /// least 128, and more where session_timeout_ms is above 15 s (docs/limits.md). Until the game
+    /// says otherwise of one (Server::set_budget).
     std::uint32_t budget_bytes_per_tick = 4'800;
     /// Weight in the send order of what an observer does not have yet, beside that of updates; 1e-6
     /// to 1e6, as all urgencies.
@@ -204,6 +205,7 @@ struct SessionStats {
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_lost = 0;
     std::uint32_t rtt_us = 0;  ///< smoothed; 0: not known yet
+    std::uint32_t budget_bytes_per_tick = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
 };
@@ -239,7 +241,8 @@ class Server {
 
     World& world() noexcept;
     /// Knows every entity spawned so far. Of its calls a game makes those about observers, explicit
-    /// pairs and marks; entities themselves follow from the world.
+    /// pairs and marks, and set_velocity and set_lookahead where lines of sight predict; entities
+    /// themselves follow from the world, and rules from set_rules of this class.
     InterestManager& interest() noexcept;
     Tick current_tick() const noexcept;
 
@@ -254,10 +257,17 @@ class Server {
     /// 1 at first, one more for every set_rules that succeeded.
     std::uint32_t rules_revision() const noexcept;
 
+    /// Another ServerDef::budget_bytes_per_tick for this client from the next tick on (of the
+    /// game's own callbacks: from this one on), for as long as he is here: what his line has, by
+    /// what sessions() says of its losses and delay. There is no congestion control of the server's
+    /// own. bad_argument, too_large: as create() answers to such a budget; stale_id: no such
+    /// session.
+    Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
     /// A message to one client, reliable and in order: at most 65,534 bytes, copied. stale_id: no
     /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
-    /// Closes the session; the client is told.
+    /// Closes the session; the client is told once, at once. What was sent to it before and has not
+    /// arrived is given up, messages too.
     Status close(ObserverId observer, CloseReason reason);
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();
@@ -273,8 +283,9 @@ class Server {
     /// change of the world. Empty: no such entity. `root`: any member.
     std::span<const EntityId> input_order(EntityId root);
     const InputCounters& input_counters() const noexcept;
-    /// The world as the client saw it at `view_tick` (GroupCommand::view_tick), within what it can
-    /// have seen. For the game's callbacks. stale_id: no such client. not_found: the schema marks
+    /// The world as the client saw it at `view_tick`, within what is remembered. That of a command
+    /// (GroupCommand::view_tick) is within what it can have seen; any other is the game's to bound.
+    /// For the game's callbacks. stale_id: no such client. not_found: the schema marks
     /// no component, or nothing is remembered yet.
     Result<RewoundView> rewind(ObserverId observer, double view_tick);
     const RewindCounters& rewind_counters() const noexcept;

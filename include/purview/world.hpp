@@ -58,7 +58,8 @@ class World {
 
     /// A new entity with zeroed components. Its place, if the kind has one, is `place`.
     /// capacity: the table is full. bad_position: NaN or infinite. bad_argument: no such kind.
-    /// Everything done to it before the tick ends is one step for observers (N42).
+    /// Everything done to it before the tick ends is one step for observers (N42). Components are
+    /// all zeros, whatever their struct's initialisers say.
     Result<EntityId> spawn(KindId kind, Vec3 place = {});
     /// Children are detached and live on. Its index rests until the next tick.
     Status despawn(EntityId entity);
@@ -78,8 +79,9 @@ class World {
     const T* get(EntityId entity, Component<T> component) const noexcept {
         return static_cast<const T*>(read(entity, component.id));
     }
-    /// As get, and the component counts as written this tick; what is equal after quantisation
-    /// costs observers nothing. A place that is not finite is put back when the tick is tracked.
+    /// As get, and the component counts as written this tick, not later: ask again in each tick
+    /// that writes. What is equal after quantisation costs observers nothing. A place that is not
+    /// finite is put back when the tick is tracked.
     template <class T>
     T* edit(EntityId entity, Component<T> component) noexcept {
         return static_cast<T*>(write(entity, component.id));

@@ -38,6 +38,7 @@ json describe(const SessionStats& session) {
         {"bytes_received", session.bytes_received},
         {"packets_lost", session.packets_lost},
         {"rtt_us", session.rtt_us},
+        {"budget_bytes_per_tick", session.budget_bytes_per_tick},
         {"enters", session.enters},
         {"leaves", session.leaves}};
 }

@@ -3,7 +3,6 @@
 //
 // Which parts of a relevant entity an observer is told, and what a reference means to him. Both
 // follow from the relevant set of this tick, and never change it.
-#include "core/hash.hpp"
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
 
@@ -188,7 +187,7 @@ void ServerData::decide_audiences(Session& session) {
     decide_told(session.observer, room.indices, room.told);
     for (std::size_t i = 0; i < room.lanes.size(); ++i) {
         const LocalId lane = room.lanes[i];
-        if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(ghosts, lane, room.told[i]))
+        if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(session, lane, room.told[i]))
             continue;
         const std::uint32_t public_parts = fields_.layout(ghosts.kind(lane)).public_parts;
         ghosts.set_told(lane, room.told[i], public_parts, tick_number);
@@ -198,7 +197,8 @@ void ServerData::decide_audiences(Session& session) {
 /// Of what is `told`, no more than fits into a packet, if all that is new does not. The rest is not
 /// told before this has arrived, and is whole then: one after the other, each in its turn. False:
 /// something is under way, and nothing changes.
-bool ServerData::take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told) {
+bool ServerData::take_turns(Session& session, LocalId lane, std::uint32_t& told) {
+    GhostTable& ghosts = session.ghosts;
     if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
@@ -217,20 +217,25 @@ bool ServerData::take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& tol
         news |= waits ? bit : 0;
         bits += is_new && !waits ? layout.parts[p].bits_max : 2;
     }
-    // Who was not told goes first; from somewhere on, so that nobody is last for ever.
-    const std::uint64_t room = body_bits_alone(def.budget_bytes_per_tick);
-    const auto first = static_cast<std::size_t>(mix64(tick_number) % layout.parts.size());
+    // Who was not told goes first; next time from the first on that does not fit now: so each lets
+    // no more packets go before it than there are parts (docs/budget.md).
+    const std::uint64_t room = body_bits_alone(session.budget_bytes);
+    const std::size_t first = ghosts.turn(lane), none = layout.parts.size();
+    std::size_t next = none;
     for (const std::uint32_t group : {news & missing, news & ~missing}) {
         for (std::size_t i = 0; i < layout.parts.size(); ++i) {
             const std::size_t p = (first + i) % layout.parts.size();
             if ((group >> p & 1U) == 0) continue;
-            const bool fits = bits + layout.parts[p].bits_max <= room;
-            fits ? bits += layout.parts[p].bits_max : told &= ~(1U << p);
+            if (bits + layout.parts[p].bits_max <= room) {
+                bits += layout.parts[p].bits_max;
+                continue;
+            }
+            told &= ~(1U << p);
+            if (next == none) next = p;
         }
     }
-    const bool is_split = (news & ~told) != 0;
-    ghosts.set_owed(lane, is_split);
-    split_updates_ += is_split ? 1 : 0;
+    next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
+    split_updates_ += next == none ? 0 : 1;
     return true;
 }
 

@@ -9,10 +9,20 @@ namespace purview {
 
 ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId component,
                                               std::size_t field) const noexcept {
-    if (!has_copy(ghost)) return {};
+    if (!has_values(ghost)) return {};
     const std::uint32_t* words = ghosts->find_words(ghost, component, field);
     if (words == nullptr) return {};
     return {&ghosts->schema().components()[index_of(component)].fields[field], words};
+}
+
+void ClientData::drop_events(std::size_t events_count, std::size_t relations_count) {
+    const auto end = events.begin() + static_cast<std::ptrdiff_t>(events_count);
+    for (auto event = events.begin(); event != end; ++event) {
+        if (!event->is_enter()) ghosts->forget_left(event->ghost);
+    }
+    events.erase(events.begin(), end);
+    relations.erase(relations.begin(),
+                    relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
 }
 
 Client::Client(const ClientDef& def) : data_(std::make_unique<ClientData>(def)) {}
@@ -106,7 +116,7 @@ LeavePolicy Client::kept_as(GhostId ghost) const noexcept {
     return data_->ghosts ? data_->ghosts->kept_as(ghost) : LeavePolicy::despawn;
 }
 KindId Client::kind_of(GhostId ghost) const noexcept {
-    return data_->has_copy(ghost) ? data_->ghosts->kind(ghost) : KindId{};
+    return data_->has_values(ghost) ? data_->ghosts->kind(ghost) : KindId{};
 }
 bool Client::is_owned(GhostId ghost) const noexcept {
     return is_held(ghost) && data_->ghosts->owned(ghost);
@@ -121,7 +131,7 @@ std::span<const ClientRelation> Client::relation_events() const noexcept {
     return data_->relations;
 }
 Tick Client::updated_of(GhostId ghost) const noexcept {
-    return data_->has_copy(ghost) ? data_->ghosts->updated(ghost) : 0;
+    return data_->has_values(ghost) ? data_->ghosts->updated(ghost) : 0;
 }
 std::size_t Client::cell_grid_count() const noexcept {
     return data_->cells.size();
@@ -134,10 +144,10 @@ std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
     return data_->cell_of(ghost, grid);
 }
 Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
-    return data_->has_copy(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
+    return data_->has_values(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
 }
 Rotation Client::orientation_of(GhostId ghost, double tick) const noexcept {
-    return data_->has_copy(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
+    return data_->has_values(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
 }
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
@@ -187,8 +197,7 @@ std::span<const ClientEvent> Client::events() const noexcept {
     return data_->events;
 }
 void Client::clear_events() noexcept {
-    data_->events.clear();
-    data_->relations.clear();
+    data_->drop_events(data_->events.size(), data_->relations.size());
 }
 std::uint64_t Client::digest() const noexcept {
     return data_->ghosts ? data_->ghosts->digest() : 0;

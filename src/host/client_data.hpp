@@ -34,6 +34,12 @@ class ClientData {
         return ghosts &&
                (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);
     }
+    /// Of now, of its copy, or as it left.
+    bool has_values(GhostId ghost) const noexcept {
+        return has_copy(ghost) || (ghosts && ghosts->has_left(ghost));
+    }
+    /// The first ones: the game has read them, or they are too many.
+    void drop_events(std::size_t events_count, std::size_t relations_count);
     struct FoundField {
         const FieldDef* def = nullptr;
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field

@@ -24,13 +24,9 @@ constexpr std::uint32_t cells_max = 1U << 20;
 /// Of commands for groups in one packet: what the rest leaves, at most.
 constexpr std::uint64_t input_bits_max = 800 * 8;
 
-/// Of a list that nobody takes, the older half; how many went.
-template <class One>
-std::size_t drop_untaken(std::vector<One>& list) {
-    if (list.size() <= ClientData::untaken_max) return 0;
-    const std::size_t count = list.size() - ClientData::untaken_max / 2;
-    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
-    return count;
+/// Of a list that nobody takes, the older half.
+constexpr std::size_t too_many(std::size_t size) noexcept {
+    return size <= ClientData::untaken_max ? 0 : size - ClientData::untaken_max / 2;
 }
 
 }  // namespace
@@ -173,7 +169,8 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
             relations.push_back(
                 {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
         }
-        stats.events_dropped += drop_untaken(events) + drop_untaken(relations);
+        stats.events_dropped += too_many(events.size()) + too_many(relations.size());
+        drop_events(too_many(events.size()), too_many(relations.size()));
         stats.group_waits_ended = ghosts->counters().waits_ended;
         stats.order_violations = ghosts->counters().order_violations;
     }
@@ -227,7 +224,7 @@ bool ClientData::read_cells(std::span<const std::byte> message) {
 }
 
 std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcept {
-    if (grid >= cells.size() || !has_copy(ghost) || !ghosts->has_place(ghost))
+    if (grid >= cells.size() || !has_values(ghost) || !ghosts->has_place(ghost))
         return CellGrid::no_cell;
     Vec3 at = ghosts->replicated_place(ghost);
     if (cells[grid].is_flat) at.y = at.z;

@@ -107,6 +107,7 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             return;
         }
         auto session = std::make_unique<Session>();
+        session->budget_bytes = def.budget_bytes_per_tick;
         session->address = from;
         session->connection_id = id;
         session->nonce = answer->nonce;

@@ -47,6 +47,7 @@ class HostViewData {
     void tell(EntityId entity, std::uint32_t parts);
     void tell_waiting(EntityId entity, std::uint32_t parts);
     void note_changes();
+    void note_references();
     void note_audiences();
     void show_and_hide();
     void hand_out_calls();
@@ -60,6 +61,7 @@ class HostViewData {
     std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
     std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
     std::vector<Change> changes_;
+    std::vector<EntityId> referrers_;     ///< scratch
     std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
     std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
 };
@@ -98,6 +100,51 @@ void HostViewData::note_changes() {
         }
         if (parts != 0) changes_.push_back({entity, parts});
     });
+    note_references();
+    std::sort(changes_.begin(), changes_.end(), [](const Change& left, const Change& right) {
+        return index_of(left.entity) < index_of(right.entity);
+    });
+    for (std::size_t i = 1; i < changes_.size(); ++i) {
+        if (changes_[i].entity != changes_[i - 1].entity) continue;
+        changes_[i].parts |= changes_[i - 1].parts;
+        changes_[i - 1].parts = 0;
+    }
+    std::erase_if(changes_, [](const Change& change) { return change.parts == 0; });
+}
+
+/// As a remote client is told: who names somebody else than before, if that is anything to him, and
+/// who names somebody that he has come to know, or does not know any more.
+void HostViewData::note_references() {
+    ServerData& host = server->data();
+    FieldStore& fields = host.fields();
+    const WorldData& world = host.world.data();
+    const auto name_of = [&](EntityId entity) {
+        const bool is_known =
+            entity != EntityId::none && host.interest.is_relevant(player.observer, entity);
+        return is_known ? entity : EntityId::none;
+    };
+    const auto note = [&](EntityId referrer, auto&& is_told_by) {
+        if (!host.world.is_alive(referrer)) return;
+        std::uint32_t parts = 0, bit = 1;
+        for (const auto& part : fields.layout(host.world.kind_of(referrer)).parts) {
+            if (is_told_by(part)) parts |= bit;
+            bit <<= 1;
+        }
+        if (parts != 0) changes_.push_back({referrer, parts});
+    };
+    for (const FieldStore::ReferenceChange& change : fields.reference_changes()) {
+        if (name_of(change.before) == name_of(change.now)) continue;
+        note(change.referrer, [&](const auto& part) { return part.component == change.component; });
+    }
+    for (const RelevanceEvent& event : host.interest.events_of(player.observer)) {
+        referrers_.clear();
+        fields.referrers_of(world, event.entity, referrers_);
+        for (const EntityId referrer : referrers_) {
+            note(referrer, [&](const auto& part) {
+                return fields.does_name(world, referrer, event.entity, part.fields);
+            });
+        }
+    }
 }
 
 /// What he is told of those that are shown. A part that he was not told before comes whole, as to a

@@ -72,20 +72,28 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const std::uint32_t sequence = session.link.write_header(out);
     // What is behind the fragments at least: their end, a snapshot, which may have to tell the
     // tick, no calls, and what became of input.
-    const std::uint64_t snapshot_bits =
-        session.plan->must_tell_tick ? empty_snapshot_bits(fields_) : 1;
+    const std::uint64_t front_bits = session.plan->kept_bits();
+    const std::uint64_t snapshot_bits = session.plan->must_tell_tick || front_bits > 0
+                                            ? empty_snapshot_bits(fields_) + front_bits
+                                            : 1;
     const std::uint64_t state_bits = 1 + input_state_bits(session);
     const std::uint64_t kept_bits = 1 + snapshot_bits + state_bits;
-    const bool has_fragments = out.bits_left() > kept_bits &&
-                               session.stream_out.write(sequence, out.bits_left() - kept_bits, out);
+    const auto fragments = [&] {
+        if (out.bits_left() <= kept_bits) return false;
+        // While anything else waits, no more than half.
+        const std::uint64_t all = out.bits_left() - kept_bits;
+        return session.stream_out.write(sequence, session.plan->has_more() ? all / 2 : all, out);
+    };
+    const bool has_fragments = fragments();
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
     const std::uint64_t room = out.bits_left() - state_bits;
-    const std::uint64_t section_bits = std::min(room, session.shared.bits());
-    std::uint64_t call_bits = choose_calls(session, room - section_bits);
+    const auto beside = [room](std::uint64_t others) { return room - std::min(room, others); };
+    const std::uint64_t section_bits = session.shared.bits();
+    std::uint64_t call_bits = choose_calls(session, beside(section_bits + front_bits));
     // Who is in the sections can be told one by one; a call cannot wait for a tick without them.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
-        call_bits = choose_calls(session, room);
+        call_bits = choose_calls(session, beside(front_bits));
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);
@@ -102,7 +110,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
 }
 
 void ServerData::encode_session(Session& session, Micros now) {
-    std::size_t budget = def.budget_bytes_per_tick;
+    std::size_t budget = session.budget_bytes;
     bool sent = false;
     const bool is_silent = session.silent_ticks >= silent_ticks_max;
     // What moves as extrapolated is not told; in which tick it is, is.
@@ -132,6 +140,10 @@ void ServerData::encode_session(Session& session, Micros now) {
     }
     if (session.shared.has_sections()) give_up_sections(session);
     session.last_plan.left_some = session.plan->has_more();
+    // Whoever was kept out has his room in the next tick, and calls have theirs in that behind it.
+    const SnapshotItem* urgent = session.plan->most_urgent();
+    session.last_plan.passed_over = session.last_plan.was_over_budget && urgent != nullptr &&
+                                    urgent->packet == 0 && session.plan->kept_for == no_local_id;
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
 

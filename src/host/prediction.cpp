@@ -408,7 +408,7 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
 
 /// Whoever sits in what is predicted is where that is drawn, not where the server last had it.
 Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noexcept {
-    if (!client->has_copy(ghost)) return {};
+    if (!client->has_values(ghost)) return {};
     const ClientGhosts& ghosts = *client->ghosts;
     const LocalId frame = below < ClientGhosts::depth_max ? ghosts.frame_of(ghost) : no_local_id;
     const Pose above = frame == no_local_id ? Pose{} : pose_of(frame, at, below + 1);

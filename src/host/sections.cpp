@@ -127,7 +127,7 @@ void ServerData::plan_sections(Session& session) {
         return;
     }
     session.shared.plan(replication_input(), session.ghosts, interest.main_entity(session.observer),
-                        section_bits_max(def.budget_bytes_per_tick));
+                        section_bits_max(session.budget_bytes));
     if (!session.shared.has_sections()) return;
     for (const EntityId entity : shared_.relinked()) session.ghosts.tell(entity, tick_number);
 }

@@ -49,8 +49,7 @@ bool is_weight(float urgency) {
 }
 
 /// What does not wait for its turn goes in one packet with any one component that does.
-bool fits_alone(const Schema& schema, KindId kind, std::uint32_t budget_bytes) {
-    const KindLayout layout = layout_of(schema, kind);
+bool fits_alone(const KindLayout& layout, std::uint32_t budget_bytes) {
     std::uint64_t bits = 0, largest_in_turn = 0;
     for (std::size_t p = 0; p < layout.parts.size(); ++p) {
         const unsigned its = layout.parts[p].bits_max;
@@ -69,12 +68,24 @@ bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
 
 /// After a line was dead for as long as a session lives without a packet, a packet tells the fate
 /// of all that a client sent meanwhile, 60 a second, and must not be larger than the budget.
-bool can_speak_again(const ServerDef& def) {
+bool is_budget(const ServerDef& def, std::uint32_t budget_bytes) {
     constexpr std::uint64_t packets_per_s = 60;
     const std::uint64_t fates = std::min<std::uint64_t>(
         PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
-    return packet_bits_min(PacketLink::header_bits_max(fates), input_state_bits_max) <=
-           std::uint64_t{def.budget_bytes_per_tick} * 8;
+    return budget_bytes >= 128 &&
+           packet_bits_min(PacketLink::header_bits_max(fates), input_state_bits_max) <=
+               std::uint64_t{budget_bytes} * 8;
+}
+
+/// What is never told in parts has room: every kind and every call to observers, by itself.
+bool has_room_for_all(const Schema& schema, std::uint32_t budget_bytes) {
+    const std::vector<KindLayout> layouts = layouts_of(schema);
+    return std::all_of(layouts.begin(), layouts.end(),
+                       [&](const KindLayout& kind) { return fits_alone(kind, budget_bytes); }) &&
+           std::all_of(schema.rpcs().begin(), schema.rpcs().end(), [&](const RpcDef& rpc) {
+               return rpc.desc.direction != RpcDirection::to_observers ||
+                      fits_alone(rpc, budget_bytes);
+           });
 }
 
 /// A client is told all that it needs before it can join in one tick, or in half of the time that
@@ -106,8 +117,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
         has_limits_ |= !kind.limit.is_none();
     }
     for (const KindLayout& layout : layouts_of(*def.schema)) {
-        const bool fits = layout.body_bits_max <= body_bits_alone(def.budget_bytes_per_tick);
-        takes_turns_.push_back(layout.in_turn != 0 && !fits);
+        takes_turns_.push_back(layout.in_turn != 0);
         has_audiences_ |= layout.audience != 0;
         const bool is_custom = std::any_of(
             layout.parts.begin(), layout.parts.end(), [&](const KindLayout::Part& part) {
@@ -174,7 +184,7 @@ Server::~Server() = default;
 
 Result<Server> Server::create(const ServerDef& def, Game& game) {
     if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
-        def.budget_bytes_per_tick < 128 || !is_weight(def.first_urgency) || !can_speak_again(def)) {
+        !is_budget(def, def.budget_bytes_per_tick) || !is_weight(def.first_urgency)) {
         return Status::bad_configuration;
     }
     if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||
@@ -215,15 +225,8 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
         const KindDef& kind = def.schema->kinds()[k];
         if (!is_sound(kind.rates) || !is_sound(kind.limit) || !is_weight(kind.urgency))
             return Status::bad_configuration;
-        if (!fits_alone(*def.schema, KindId{static_cast<std::uint16_t>(k)},
-                        def.budget_bytes_per_tick)) {
-            return Status::too_large;
-        }
     }
-    for (const RpcDef& rpc : def.schema->rpcs()) {
-        const bool is_sent = rpc.desc.direction == RpcDirection::to_observers;
-        if (is_sent && !fits_alone(rpc, def.budget_bytes_per_tick)) return Status::too_large;
-    }
+    if (!has_room_for_all(*def.schema, def.budget_bytes_per_tick)) return Status::too_large;
     if (!all_are_placed(*def.schema) || !problem_of_sharing(made).empty())
         return Status::bad_configuration;
     interest_def.kinds = made.kinds;
@@ -277,6 +280,18 @@ Tick Server::current_tick() const noexcept {
 }
 Status Server::send_message(ObserverId observer, std::span<const std::byte> message) {
     return data_->send_message(observer, message);
+}
+Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
+    Session* const session = find_session(observer);
+    if (session == nullptr) return Status::stale_id;
+    if (!is_budget(def, bytes)) return Status::bad_argument;
+    if (!has_room_for_all(*def.schema, bytes)) return Status::too_large;
+    session->budget_bytes = bytes;
+    return Status::ok;
+}
+
+Status Server::set_budget(ObserverId observer, std::uint32_t bytes_per_tick) {
+    return data_->set_budget(observer, bytes_per_tick);
 }
 Status Server::close(ObserverId observer, CloseReason reason) {
     return data_->close(observer, reason);
@@ -363,6 +378,7 @@ void Server::sessions(std::vector<SessionStats>& out) const {
         stats.bytes_received = session->bytes_received;
         stats.packets_lost = session->packets_lost;
         stats.rtt_us = session->rtt_us;
+        stats.budget_bytes_per_tick = session->budget_bytes;
         stats.enters = session->enters;
         stats.leaves = session->leaves;
         out.push_back(stats);

@@ -51,6 +51,7 @@ class ServerData {
     bool next_datagram(OutgoingDatagram& out);
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     Status request_state(ObserverId observer);
+    Status set_budget(ObserverId observer, std::uint32_t bytes);
     Status close(ObserverId observer, CloseReason reason);
     void shut_down();
     void address_closed(const Address& address);
@@ -65,6 +66,7 @@ class ServerData {
     void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
                      std::span<std::uint32_t> told);
     const FieldStore& fields() const noexcept { return fields_; }
+    FieldStore& fields() noexcept { return fields_; }
     const SharedCells& shared() const noexcept { return shared_; }
     // calls.cpp
     Result<CallId> call(const WantedCall& wanted, std::span<const std::byte> args);
@@ -183,7 +185,7 @@ class ServerData {
     void list_commanded(Session& session);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
-    bool take_turns(GhostTable& ghosts, LocalId lane, std::uint32_t& told);
+    bool take_turns(Session& session, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
     void encode_session(Session& session, Micros now);

@@ -125,13 +125,13 @@ ReplicationInput ServerData::replication_input() noexcept {
 
 void ServerData::prioritise(SessionGroup group) {
     const ReplicationInput input = replication_input();
-    const std::uint64_t budget_bits = std::uint64_t{def.budget_bytes_per_tick} * 8;
     for (std::size_t i = 0; i < group.size(); ++i) {
         const auto& session = group[i];
         session->plan = &plans_[i];
         session->plan->clear();
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
+        const std::uint64_t budget_bits = std::uint64_t{session->budget_bytes} * 8;
         if (!unlimited) set_paces(*session);
         purview::prioritise(input, session->ghosts,
                             unlimited ? unlimited_bits : budget_bits - session->shared.bits(),

@@ -76,6 +76,7 @@ struct Session {
     bool owes_cells = false;    ///< the stream had no room for the grids
     bool has_strength = false;  ///< weights were by strength in the last tick
     ObserverId observer = ObserverId::none;
+    std::uint32_t budget_bytes = 0;  ///< of a tick
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
     Tick told_tick = 0;              ///< of the last snapshot to it
     std::uint32_t rules_seen = 0;    ///< their revision, in the last tick (set_paces)

@@ -305,6 +305,7 @@ Result<ObserverId> ServerData::add_probe() {
     (void)interest.set_sees_everything(*observer, true);
     (void)interest.set_ready(*observer, true);
     auto session = std::make_unique<Session>();
+    session->budget_bytes = def.budget_bytes_per_tick;
     session->state = Session::State::probe;
     set_observer(*session, *observer);
     session->next_command = 1;

@@ -240,7 +240,7 @@ void ClientGhosts::accept(Tick& newest) {
 void ClientGhosts::forget_references() {
     if (!has_references_) return;
     ghosts_.for_each([&](LocalId ghost) {
-        if (!has_copy(ghost)) return;
+        if (!has_copy(ghost) && !has_left(ghost)) return;
         for_each_bit(layout(kind(ghost)).references, 0, [&](std::size_t f) {
             std::uint32_t& named = *words_of(ghost, f);
             if (named != 0 && is_leaving(named - 1)) named = 0;
@@ -291,6 +291,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     // The server counts on a copy, also of what waited for its group and was never shown.
     its.kept = policy;
     if (its.known && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
+    its.has_left = its.known && !is_kept;
     its.known = its.known && is_kept;
 }
 

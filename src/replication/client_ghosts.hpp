@@ -87,6 +87,14 @@ class ClientGhosts {
         return is_held(ghost) ||
                (ghosts_.has_room(ghost) && ghosts_[ghost].kept != LeavePolicy::despawn);
     }
+    /// The game was told of it and has not read yet that it has gone: its values are its last ones.
+    bool has_left(LocalId ghost) const noexcept {
+        return ghosts_.has_room(ghost) && ghosts_[ghost].has_left;
+    }
+    /// The game has read that.
+    void forget_left(LocalId ghost) noexcept {
+        if (ghosts_.has_room(ghost)) ghosts_[ghost].has_left = false;
+    }
     /// Calls visit(ghost) for all that are held, ascending.
     template <class Visit>
     void for_each_held(Visit&& visit) const {

@@ -35,6 +35,7 @@ struct ClientGhost {
     bool waits = false;     ///< for the rest of its group
     bool reframed = false;  ///< its place is told as seen from another parent
     bool known = false;     ///< to the game: it was shown, and its copy has not ended since
+    bool has_left = false;  ///< it was known, and the game has not read that it has gone
     LocalId parent = no_local_id;
     LocalId told_parent = no_local_id;  ///< as of the last relation event
     LocalId told_root = no_local_id;

@@ -320,6 +320,7 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
 /// What did not fit waits until this part has arrived.
 void GhostTable::await_if_owed(LocalId lane, Tick now) noexcept {
     if (!is_special(lane) || !special_[lane].owed) return;
+    special_[lane].turn = special_[lane].next_turn;
     set(&LaneWords::awaited, lane);
     want(lane, now);
 }

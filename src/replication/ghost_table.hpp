@@ -134,7 +134,9 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Reason enter_reason = Reason::entered;  ///< of its last enter; whether it is special or not
     Reason leave_reason = Reason::left;
     bool owned = false;
-    bool owed = false;  ///< not all of it fits into a packet
+    bool owed = false;           ///< not all of it fits into a packet
+    std::uint8_t turn = 0;       ///< the part that goes first, where not all fits
+    std::uint8_t next_turn = 0;  ///< and once what is planned has been sent
 
     /// It says nothing that is younger.
     bool is_covered_by(Tick baseline) const noexcept {
@@ -203,10 +205,18 @@ class GhostTable {
     /// whole. `public_parts`: of its kind, those that most observers are told.
     void set_told(LocalId lane, std::uint32_t told, std::uint32_t public_parts, Tick now);
     void set_restricted(LocalId lane) noexcept { set(&LaneWords::restricted, lane); }
-    /// More is to be told than fits: the rest waits until what is sent now has arrived.
-    void set_owed(LocalId lane, bool owed) noexcept {
-        if (owed || is_special(lane)) special_now(lane).owed = owed;
+    /// More is to be told than fits: the rest waits until what is sent now has arrived, and then
+    /// begins with the part `next`.
+    void owe(LocalId lane, std::size_t next) noexcept {
+        LaneSpecial& its = special_now(lane);
+        its.owed = true;
+        its.next_turn = static_cast<std::uint8_t>(next);
     }
+    void owe_nothing(LocalId lane) noexcept {
+        if (is_special(lane)) special_now(lane).owed = false;
+    }
+    /// The part that is told before all others that wait, where not all fits.
+    std::size_t turn(LocalId lane) const noexcept { return special_[lane].turn; }
     /// The fate of a part of it is awaited: nothing more is sent before.
     bool is_awaited(LocalId lane) const noexcept { return test(&LaneWords::awaited, lane); }
     /// Since when it goes on with a copy that was kept; 0: it does not.

@@ -17,8 +17,7 @@
 namespace purview {
 
 /// The words of all fields, in the order of declaration (PROTOCOL.md, "Fields").
-using RpcWords = std::array<std::uint32_t, 80>;
-static_assert(sizeof(RpcWords) >= Schema::component_bytes_max + 4 * Schema::fields_max);
+using RpcWords = std::array<std::uint32_t, Schema::component_words_max>;
 
 /// Of the struct at `args`, laid out as the definition says. Out of range is clamped.
 RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept;

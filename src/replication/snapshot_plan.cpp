@@ -538,11 +538,13 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         return left.priority != right.priority ? left.priority > right.priority
                                                : left.lane < right.lane;
     };
-    if (std::is_sorted(plan.items.begin(), plan.items.end(), before)) return;
-    std::sort(plan.items.begin(), plan.items.end(), before);
-    for (std::size_t i = 0; i < plan.items.size(); ++i) {
-        plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
+    if (!std::is_sorted(plan.items.begin(), plan.items.end(), before)) {
+        std::sort(plan.items.begin(), plan.items.end(), before);
+        for (std::size_t i = 0; i < plan.items.size(); ++i)
+            plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
     }
+    const SnapshotItem* urgent = plan.most_urgent();
+    if (last.passed_over && urgent != nullptr) plan.kept_for = urgent->lane;
 }
 
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {

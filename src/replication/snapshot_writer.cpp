@@ -184,7 +184,10 @@ Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
     const Filling beside(capacity_bits, section_bits, lanes);
     if (section_bits == 0 || plan.next == plan.items.size()) return beside;
     const Filling alone(capacity_bits, 0, lanes);
-    const auto fits = [&](Filling filling) { return filling.add(plan.items[plan.next]); };
+    const SnapshotItem* urgent = plan.most_urgent();
+    const SnapshotItem& first =
+        urgent != nullptr && urgent->packet == 0 ? *urgent : plan.items[plan.next];
+    const auto fits = [&](Filling filling) { return filling.add(first); };
     return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
 }
 

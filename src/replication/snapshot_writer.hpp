@@ -60,6 +60,7 @@ struct SnapshotItem {
 struct LastPlan {
     bool was_over_budget = false;  ///< not everything fitted, by reckoning
     bool left_some = false;        ///< nor into the packets: calls and fragments have their share
+    bool passed_over = false;      ///< the most urgent found no room beside those
     std::uint32_t item_bits = 64;  ///< an item's
     float likely_priority = 0;     ///< that will be enough; 0: any
     /// Of kinds with a limit by turns, by KindId: the lane that the next turn begins with.
@@ -98,6 +99,8 @@ struct SnapshotPlan {
     std::vector<PlainUpdate> plain;        ///< scratch of one packet: its plain updates
     std::vector<std::uint32_t> distances;  ///< scratch: from a local id to the next
     std::vector<LocalId> first;            ///< lanes whose items the next packet takes first
+    /// The most urgent, where calls and fragments leave it room; else no_local_id.
+    LocalId kept_for = no_local_id;
 
     bool is_empty() const noexcept { return items.empty() && run.empty(); }
     /// Something has not been taken.
@@ -107,6 +110,18 @@ struct SnapshotPlan {
     const SnapshotItem* item_of(LocalId lane) const noexcept {
         const std::uint32_t at = lane < item_of_lane.size() ? item_of_lane[lane] : 0;
         return at == 0 ? nullptr : &items[at - 1];
+    }
+    /// The first in the list that is no leave, taken or not; null: there is none.
+    const SnapshotItem* most_urgent() const noexcept {
+        const auto is_news = [](const SnapshotItem& item) { return item.type != ItemType::leave; };
+        const auto at = std::find_if(items.begin(), items.end(), is_news);
+        return at == items.end() ? nullptr : &*at;
+    }
+    /// Of the next packet: what may be nothing else's.
+    std::uint64_t kept_bits() const noexcept {
+        constexpr std::uint64_t place_bits = 64;  // among the lanes, and of its section; generously
+        const SnapshotItem* item = item_of(kept_for);
+        return item == nullptr || item->packet != 0 ? 0 : item->bits + place_bits;
     }
 
     /// The motions that are appended from now on are the lane's.
@@ -130,6 +145,7 @@ struct SnapshotPlan {
         run_next = 0;
         motions.clear();
         first.clear();
+        kept_for = no_local_id;
         counts = {};
         bits = 0;
         next = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/hash.hpp"
+#include "core/mutate.hpp"
 
 namespace purview {
 
@@ -174,6 +175,11 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
     if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
         return fail(where + " lies outside its struct");
     }
+    // Fields of a struct do not share its bytes, but those of a schema off the wire have no struct.
+    std::size_t words = field.words;
+    for (const FieldDef& other : owner.fields) words += other.words;
+    if (!PURVIEW_GUARD(schema_words, words <= component_words_max))
+        return fail(where + ": more than 320 bytes of fields");
     if (field.extrapolated && !can_be_extrapolated(field, owner))
         return fail(where + " cannot be extrapolated");
     owner.fields.push_back(std::move(field));

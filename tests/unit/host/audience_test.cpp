@@ -630,4 +630,37 @@ TEST_CASE("audience: the next in turn waits for news of the one before") {
     CHECK(stage.bytes_to[0] - before <= (rounds + 1) * (small.budget_bytes_per_tick + 200));
 }
 
+TEST_CASE("audience: a part in turn lets no more packets go before it than there are parts") {
+    const BookSchema is(AudienceType::in_turn);
+    for (const float loss : {0.0F, 0.3F}) {
+        CAPTURE(loss);
+        ServerDef small;
+        small.budget_bytes_per_tick = 300;  // one page
+        Stage stage(is.schema, 1, small);
+        const EntityId book = stage.spawn(is.book);
+        for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
+        const GhostTable& ghosts = stage.server->data().find_session(stage.observers[0])->ghosts;
+        std::array<std::uint32_t, BookSchema::pages_count> others{};  // since the page was told
+        std::uint32_t most = 0, packets = 0;
+        stage.loss = loss;
+        SplitMix random(3);
+        for (std::uint32_t tick = 0; tick < 600; ++tick) {
+            // All of them, or some: who has nothing to say leaves his turn to others.
+            for (std::uint32_t p = 0; p < is.pages_count; ++p)
+                if (tick % 100 < 50 || random.below(4) == 0) write(stage, is, book, p, tick);
+            stage.step();
+            const LocalId lane = ghosts.find(book);
+            if (lane == no_local_id || ghosts.sent_tick(lane) != stage.server->current_tick())
+                continue;
+            ++packets;
+            for (std::uint32_t p = 0; p < is.pages_count; ++p) {
+                others[p] = (ghosts.told(lane) >> (p + 1) & 1U) != 0 ? 0 : others[p] + 1;
+                most = std::max(most, others[p]);
+            }
+        }
+        CHECK(packets > 100);
+        CHECK(most == BookSchema::pages_count);
+    }
+}
+
 }  // namespace purview::test

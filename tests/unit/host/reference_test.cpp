@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "purview/host_view.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -120,6 +121,57 @@ TEST_CASE("reference: an id that is used again names nobody by mistake") {
         }
         CHECK(stage.world().despawn(other) == Status::ok);
     }
+}
+
+TEST_CASE("reference: a host's own player is told what a remote one is told (M25)") {
+    struct Changes final : HostPresentation {
+        void show(EntityId, Reason) override {}
+        void hide(EntityId, Reason) override {}
+        void changed(EntityId entity, ComponentId) override { ++of[entity]; }
+        std::map<EntityId, int> of;
+    };
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    Changes changes;
+    HostView view = std::move(HostView::create(*stage.server, changes)).value();
+    const EntityId archer = stage.spawn(is.archer), seen = stage.spawn(is.target),
+                   hidden = stage.spawn(is.target), other = stage.spawn(is.target);
+    const auto show_both = [&](EntityId entity, bool value) {
+        show(stage, 0, entity, value);
+        CHECK(stage.interest().allow(view.observer(), entity, value) == Status::ok);
+    };
+    const auto told = [&] {
+        stage.step();
+        view.update();
+        return std::exchange(changes.of[archer], 0);
+    };
+    show_both(seen, true);
+    (void)told();
+    (void)told();
+    EntityId* at = &stage.world().edit(archer, is.aim)->at;
+    *at = seen;
+    CHECK(told() == 1);
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = hidden;  // nobody any more
+    CHECK(told() == 1);
+    stage.world().edit(archer, is.aim)->at = other;  // from one that he does not know to another
+    CHECK(told() == 0);
+    show_both(other, true);
+    CHECK(told() == 1);
+    REQUIRE(stage.world().despawn(other) == Status::ok);
+    CHECK(told() == 1);
+    CHECK(told() == 0);
+    // What changes of one that is hidden is told once, behind `show`.
+    stage.world().edit(archer, is.aim)->at = seen;
+    CHECK(told() == 1);
+    CHECK(stage.interest().deny(view.observer(), archer, true) == Status::ok);
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = EntityId::none;
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = archer;
+    CHECK(told() == 0);
+    CHECK(stage.interest().deny(view.observer(), archer, false) == Status::ok);
+    CHECK(told() == 1);
 }
 
 }  // namespace purview::test

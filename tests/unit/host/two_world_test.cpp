@@ -364,7 +364,9 @@ bool has_carts(std::uint64_t seed) {
 }
 
 Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick forces_at = 0) {
-    const SmallSchema schema(false, has_carts(seed));
+    SmallSchema schema(false, has_carts(seed));
+    const bool has_limits = seed % 5 == 1;
+    if (has_limits) schema.schema.edit_kind(schema.animal).limit.buckets = {{4, 2}, {8, 3}};
     const bool has_huts = seed % 3 == 0;
     TwoWorldGame game(schema, seed, variant, has_huts);
     game.adds_seen_at = adds_seen_at;
@@ -383,6 +385,12 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     // Some more than half of them: in one of a thousand too little is seen for it to bind.
     def.budget_bytes_per_tick = seed % 2 == 0 && seed % 16 != 2 ? 4'800 : 135;
     def.mac = &test_mac;
+    if (has_limits) def.first_urgency = 2;
+    if (seed % 7 == 3) {
+        def.rules.nodes[0].settings.every_ticks = 2;
+        def.rules.nodes[0].settings.urgency = 3;
+        def.rules.nodes[0].settings.leave = LeavePolicy::stale;
+    }
     auto made = Server::create(def, game);
     REQUIRE(made);
     Server server = std::move(made).value();
@@ -449,6 +457,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
         const Session* watched_session =
             server.data().sessions.empty() ? nullptr : server.data().sessions.front().get();
         if (watched_session != nullptr && watched_session->address == peers.front()->address) {
+            if (seed % 4 == 1 && tick % 20 == 10 && watched_session->observer != ObserverId::none)
+                CHECK(server.set_budget(watched_session->observer, 135 + tick) == Status::ok);
             watched_session->shared.for_each_told(server.data().shared(),
                                                   [&](LocalId, EntityId) { ++out.sections; });
         }

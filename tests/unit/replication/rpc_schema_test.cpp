@@ -62,6 +62,52 @@ TEST_CASE("rpc: types of calls come back from the wire with the same meaning and
     CHECK(small.schema.find_rpc("nothing") == RpcId::none);
 }
 
+TEST_CASE("rpc: more fields than any struct has are no schema, whoever declares them") {
+    struct Scroll {
+        char text[31] = {};
+    };
+    for (const std::size_t texts : {10U, 11U}) {
+        CAPTURE(texts);
+        Schema own;
+        const Rpc<Scroll> page = own.rpc<Scroll>("page", {});
+        const Component<Scroll> held = own.component<Scroll>("held");
+        Schema other = own;
+        for (std::size_t i = 0; i < texts; ++i) {
+            FieldDef field;  // all of them in the same bytes: on the wire there are no offsets
+            field.name = "text" + std::to_string(i);
+            field.type = FieldType::text;
+            field.size_bytes = 31;
+            own.add_field(page.id, field);
+            other.add_field(held.id, field);
+        }
+        const bool is_one = texts == 10;  // eight words each, of eighty
+        CHECK((own.status() == Status::ok) == is_one);
+        CHECK((other.status() == Status::ok) == is_one);
+        if (!is_one) CHECK(own.problem().find("320 bytes") != std::string_view::npos);
+        // As a server may say it that has no such bound.
+        std::vector<std::byte> bytes(1'000);
+        BitWriter out(bytes);
+        const auto say_name = [&](const std::string& name) {
+            out.u8(static_cast<std::uint8_t>(name.size()));
+            for (const char c : name) out.u8(static_cast<std::uint8_t>(c));
+        };
+        out.bits(0, 1 + 6 + 9);  // no place, components or kinds
+        out.u8(1);
+        say_name("page");
+        out.bits(static_cast<std::uint64_t>(RpcTarget::nobody) << 1, 1 + 2 + 2 + 2 + 2);
+        out.bits(texts, 5);
+        for (std::size_t i = 0; i < texts; ++i) {
+            say_name("text" + std::to_string(i));
+            out.bits(static_cast<std::uint64_t>(FieldType::text), 3);
+            out.bits(31, 5);
+        }
+        out.bits(0, 6);  // no inputs
+        REQUIRE(out.ok());
+        BitReader in(out.written());
+        CHECK(read_schema(in).has_value() == is_one);
+    }
+}
+
 TEST_CASE("rpc: every part of a type of call is in the schema's hash") {
     const RpcDesc plain;
     const std::uint64_t hash = blast_schema(plain).hash();

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Whatever else a game says in every tick, what needs most of a packet comes, too.
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Scroll {
+    char lines[8][31] = {};
+};
+struct Line {
+    char text[31] = {};
+};
+
+/// A scroll needs most of the smallest budget that it is allowed with.
+struct ScrollSchema {
+    explicit ScrollSchema(bool in_turn = false) {
+        const auto add_lines = [&](ComponentId component, std::uint32_t from, std::uint32_t to) {
+            for (std::uint32_t i = from; i < to; ++i) {
+                FieldDef line;
+                line.name = "line" + std::to_string(i);
+                line.type = FieldType::text;
+                line.size_bytes = 31;
+                line.offset_bytes = static_cast<std::uint16_t>(31 * (i - from));
+                schema.add_field(component, line);
+            }
+        };
+        std::vector<ComponentId> parts;
+        for (std::uint32_t p = 0; p < (in_turn ? 4U : 1U); ++p) {
+            const Component<Scroll> part = schema.component<Scroll>("scroll" + std::to_string(p));
+            parts.push_back(part.id);
+            add_lines(parts.back(), 0, in_turn ? 7 : 8);
+            if (in_turn) schema.audience(parts.back(), {AudienceType::in_turn});
+        }
+        RpcDesc desc;
+        desc.target = RpcTarget::nobody;
+        say = schema.rpc<Line>("say", desc).text("text", &Line::text);
+        kind = schema.kind("scroll", parts);
+        REQUIRE(schema.status() == Status::ok);
+        def.budget_bytes_per_tick = 330;
+    }
+    Schema schema;
+    Rpc<Line> say;
+    KindId kind{};
+    ServerDef def;
+};
+
+void fill(char (&text)[31], char with) {
+    std::fill_n(text, 31, with);
+}
+
+/// All lines of all parts.
+void fill(Stage& stage, const ScrollSchema& is, EntityId scroll) {
+    for (const ComponentId part : is.schema.kinds()[index_of(is.kind)].components) {
+        for (auto& line : stage.world().edit(scroll, Component<Scroll>{part})->lines)
+            fill(line, 'x');
+    }
+}
+
+}  // namespace
+
+TEST_CASE("budget: what needs most of a packet comes beside calls and messages of every tick") {
+    const std::vector<std::byte> words(100);
+    for (const bool in_turn : {false, true}) {
+        for (const bool calls : {false, true}) {
+            CAPTURE(in_turn);
+            CAPTURE(calls);
+            const ScrollSchema is(in_turn);
+            Stage stage(is.schema, 1, is.def);
+            const EntityId scroll = stage.spawn(is.kind);
+            fill(stage, is, scroll);
+            Line line;
+            fill(line.text, 'y');
+            std::uint32_t said = 0;
+            const auto has_all = [&] {
+                const GhostId ghost = stage.ghost(0, scroll);
+                if (ghost == no_ghost) return false;
+                const auto& parts = is.schema.kinds()[index_of(is.kind)].components;
+                return std::all_of(parts.begin(), parts.end(), [&](ComponentId part) {
+                    return stage.client().is_told(ghost, part);
+                });
+            };
+            std::uint32_t ticks = 0;
+            for (; ticks < 60 && !has_all(); ++ticks) {
+                if (calls) {
+                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+                } else {
+                    CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+                    CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+                }
+                const std::uint64_t before = stage.bytes_to[0];
+                stage.step();
+                CHECK(stage.bytes_to[0] - before <= is.def.budget_bytes_per_tick);
+                std::span<const std::byte> message;
+                while (stage.client().next_message(message)) ++said;
+                ReceivedRpc call;
+                while (stage.client().next_rpc(call)) ++said;
+            }
+            CHECK(has_all());
+            CHECK(ticks < (in_turn ? 40U : 10U));
+            CHECK(said > 0);
+            // And what is said comes, all of it.
+            for (int i = 0; i < 100; ++i) stage.step();
+            std::span<const std::byte> message;
+            while (stage.client().next_message(message)) ++said;
+            ReceivedRpc call;
+            while (stage.client().next_rpc(call)) ++said;
+            CHECK(said == 2 * ticks);
+        }
+    }
+}
+
+TEST_CASE("budget: a long message does not stop updates") {
+    const ScrollSchema is;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> scrolls;
+    for (int i = 0; i < 6; ++i) {
+        scrolls.push_back(stage.spawn(is.kind));
+        fill(stage, is, scrolls.back());
+    }
+    stage.step(20);
+    const std::vector<std::byte> all(60'000);
+    CHECK(stage.server->send_message(stage.observers[0], all) == Status::ok);
+    std::uint32_t updates = 0, ticks = 0;
+    std::span<const std::byte> message;
+    for (; ticks < 1'000 && !stage.client().next_message(message); ++ticks) {
+        const EntityId scroll = scrolls[ticks % scrolls.size()];
+        Scroll* its = stage.world().edit(
+            scroll, Component<Scroll>{is.schema.kinds()[index_of(is.kind)].components[0]});
+        its->lines[0][0] = static_cast<char>('a' + ticks % 20);
+        stage.step();
+        updates +=
+            stage.client().updated_of(stage.ghost(0, scroll)) == stage.server->current_tick();
+    }
+    CHECK(message.size() == all.size());
+    CHECK(ticks < 500);
+    CHECK(updates * 2 > ticks);
+}
+
+}  // namespace purview::test
