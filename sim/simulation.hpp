@@ -47,6 +47,7 @@ class Simulation {
     /// One observer's book, which is told in turn.
     struct Reader {
         EntityId book = EntityId::none;
+        Tick seen = 0;         ///< the last tick in which it was here
         Tick ready_since = 0;  ///< that it could go; 0: it could not, or has nothing to tell
         /// Packets with other parts, by part, since it was told.
         std::array<std::uint32_t, 32> others{};

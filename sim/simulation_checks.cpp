@@ -122,7 +122,9 @@ Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, Loc
     const Tick now = world_.server->current_tick();
     const SmallSchema& small = world_.schema;
     Reader& reader = readers_[{observer, lane}];
-    if (reader.book != ghosts.entity(lane)) reader = {ghosts.entity(lane), 0, {}};
+    const bool was_here = reader.book == ghosts.entity(lane) && reader.seen + 1 == now;
+    if (!was_here) reader = {.book = ghosts.entity(lane)};
+    reader.seen = now;
     if (ghosts.sent_tick(lane) == now) {
         const auto& components = small.schema.kinds()[index_of(small.book)].components;
         for (std::size_t p = 0; p < components.size(); ++p) {

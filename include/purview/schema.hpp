@@ -197,8 +197,8 @@ class Schema {
     static constexpr std::size_t values_max = 8;
     static constexpr std::size_t name_bytes_max = 63;
     static constexpr std::size_t component_bytes_max = 256;
-    /// Of 4 bytes, of all fields of one component, input or call; a text takes its bytes rounded
-    /// up.
+    /// Of 4 bytes, of all fields of one component, input or call; a reference takes two, a text its
+    /// bytes rounded up.
     static constexpr std::size_t component_words_max = component_bytes_max / 4 + fields_max;
     static constexpr std::size_t rpcs_max = 128;
     static constexpr unsigned extrapolated_bits_max = 24;  ///< of one field

@@ -283,7 +283,7 @@ Status Server::send_message(ObserverId observer, std::span<const std::byte> mess
 }
 Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
     Session* const session = find_session(observer);
-    if (session == nullptr) return Status::stale_id;
+    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
     if (!is_budget(def, bytes)) return Status::bad_argument;
     if (!has_room_for_all(*def.schema, bytes)) return Status::too_large;
     session->budget_bytes = bytes;

@@ -15,6 +15,7 @@ NO_PLACE = 0xFFFF
 RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
 INPUTS_MAX = 32
+WORDS_MAX = 80  # of the fields of one component, input or call
 NO_INPUT = 255
 
 
@@ -117,9 +118,7 @@ class Schema:
         self.mix_in(hash_bytes(read_name(reader), 0))
         for_some = reader.u(1) == 1
         component = Component(for_some, for_some and reader.u(1) == 1)
-        count = reader.u(5)
-        self.mix_in(count)
-        component.fields = [self.read_field(reader, of_place) for _ in range(count)]
+        component.fields = self.read_fields(reader, of_place)
         if for_some and any(field.extrapolated for field in component.fields):
             raise reader.wrong("what is extrapolated is not for everyone")
         if for_some:
@@ -145,9 +144,7 @@ class Schema:
         for attribute in made.attributes():
             self.mix_in(attribute)
         self.mix_in(hash_bytes(made.name, 0))
-        count = reader.u(5)
-        self.mix_in(count)
-        made.fields = [self.read_field(reader, False) for _ in range(count)]
+        made.fields = self.read_fields(reader, False)
         if any(field.name == "reference" for field in made.fields):
             raise reader.wrong("a reference among the arguments of a call")
         if any(field.extrapolated for field in made.fields):
@@ -162,9 +159,7 @@ class Schema:
         self.input_bits = max(0, count - 1).bit_length()
         for _ in range(count):
             self.mix_in(hash_bytes(read_name(reader), 0))
-            fields = reader.u(5)
-            self.mix_in(fields)
-            self.inputs.append([self.read_field(reader, False) for _ in range(fields)])
+            self.inputs.append(self.read_fields(reader, False))
             if any(field.name == "reference" for field in self.inputs[-1]):
                 raise reader.wrong("a reference in an input")
         if count == 0:
@@ -182,6 +177,15 @@ class Schema:
         for kind in self.kinds:
             kind.predicted = [field for component in kind.components if component.is_predicted
                               for field in component.fields]
+
+    def read_fields(self, reader, of_place):
+        count = reader.u(5)
+        self.mix_in(count)
+        fields = [self.read_field(reader, of_place) for _ in range(count)]
+        words = sum(field.words for field in fields)
+        if words > WORDS_MAX:
+            raise reader.wrong(f"fields of {words} words")
+        return fields
 
     def read_field(self, reader, of_place):
         self.mix_in(hash_bytes(read_name(reader), 0))
