@@ -139,6 +139,14 @@ void ServerData::list_commanded(Session& session) {
     }
 }
 
+/// All of it may be more than fits, or something of it has not been told.
+bool ServerData::may_be_split(const Session& session, LocalId lane) const noexcept {
+    const KindId kind = session.ghosts.kind(lane);
+    return takes_turns_[index_of(kind)] &&
+           (session.ghosts.is_special(lane) ||
+            fields_.layout(kind).body_bits_max > body_bits_alone(session.budget_bytes));
+}
+
 /// Of whom it may be another answer than in the last tick: who came, whose owner or key changed or
 /// whose kind has an audience of the game's own; all, if the observer is another one to them.
 void ServerData::list_audiences(Session& session) {
@@ -163,8 +171,10 @@ void ServerData::list_audiences(Session& session) {
         if (any_owner_or_key_changed_) again |= ghosts.lanes_in(owner_or_key_changed_, w);
         if (any_asks_always_) {
             for_each_bit(restricted & ~again, 0, [&](std::size_t i) {
-                const KindId kind = ghosts.kind(static_cast<LocalId>(w * bits_per_word + i));
-                again |= std::uint64_t{asks_always_[index_of(kind)]} << i;
+                const auto lane = static_cast<LocalId>(w * bits_per_word + i);
+                const KindId kind = ghosts.kind(lane);
+                const bool asks = asks_always_[index_of(kind)] || may_be_split(session, lane);
+                again |= std::uint64_t{asks} << i;
             });
         }
         for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t lane) {

@@ -329,7 +329,7 @@ bool is_waiting(const Session& session, const OutgoingRpc& call) {
 std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
     auto& first = session.plan->first;
     first.clear();
-    if (!session.calls_out.wants_to_send() || bits <= snapshot_frame_bits) return 0;
+    if (!session.calls_out.wants_to_send()) return 0;
     const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
         const SnapshotItem* item =
             call.ghost == no_local_id ? nullptr : session.plan->item_of(call.ghost);
@@ -342,8 +342,8 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
             [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });
         return is_paid ? 0 : item->bits + 4 + BitWriter::varint_bits(session.ghosts.lane_end());
     };
-    const std::uint64_t own =
-        session.calls_out.choose(*def.schema, bits - snapshot_frame_bits, cost_bits);
+    const std::uint64_t own = session.calls_out.choose(
+        *def.schema, bits - std::min(bits, snapshot_frame_bits), cost_bits);
     session.calls_out.for_each_chosen([&](const OutgoingRpc& call) {
         if (call.ghost != no_local_id) first.push_back(call.ghost);
     });

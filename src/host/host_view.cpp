@@ -118,10 +118,18 @@ void HostViewData::note_references() {
     ServerData& host = server->data();
     FieldStore& fields = host.fields();
     const WorldData& world = host.world.data();
+    const auto events = host.interest.events_of(player.observer);
     const auto name_of = [&](EntityId entity) {
         const bool is_known =
             entity != EntityId::none && host.interest.is_relevant(player.observer, entity);
         return is_known ? entity : EntityId::none;
+    };
+    // Or left in this tick.
+    const auto name_before = [&](EntityId entity) {
+        const auto is_its_leave = [&](const RelevanceEvent& event) {
+            return event.entity == entity && !event.enter;
+        };
+        return std::any_of(events.begin(), events.end(), is_its_leave) ? entity : name_of(entity);
     };
     const auto note = [&](EntityId referrer, auto&& is_told_by) {
         if (!host.world.is_alive(referrer)) return;
@@ -133,10 +141,10 @@ void HostViewData::note_references() {
         if (parts != 0) changes_.push_back({referrer, parts});
     };
     for (const FieldStore::ReferenceChange& change : fields.reference_changes()) {
-        if (name_of(change.before) == name_of(change.now)) continue;
+        if (name_before(change.before) == name_of(change.now)) continue;
         note(change.referrer, [&](const auto& part) { return part.component == change.component; });
     }
-    for (const RelevanceEvent& event : host.interest.events_of(player.observer)) {
+    for (const RelevanceEvent& event : events) {
         referrers_.clear();
         fields.referrers_of(world, event.entity, referrers_);
         for (const EntityId referrer : referrers_) {

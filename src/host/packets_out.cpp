@@ -80,9 +80,15 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const std::uint64_t kept_bits = 1 + snapshot_bits + state_bits;
     const auto fragments = [&] {
         if (out.bits_left() <= kept_bits) return false;
-        // While anything else waits, no more than half.
+        // While anything else waits, no more than half; nothing, where a call needs more than that.
         const std::uint64_t all = out.bits_left() - kept_bits;
-        return session.stream_out.write(sequence, session.plan->has_more() ? all / 2 : all, out);
+        const bool waits = session.plan->has_more() || session.shared.has_sections() ||
+                           session.calls_out.wants_to_send();
+        if (session.calls_out.wants_to_send() && session.calls_out.oldest_lacks_room() &&
+            front_bits == 0) {
+            return false;
+        }
+        return session.stream_out.write(sequence, waits ? all / 2 : all, out);
     };
     const bool has_fragments = fragments();
     out.boolean(false);
@@ -107,6 +113,17 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     session.sent_in(sequence) = {now, tick_number};
     seal(PacketType::data, session.connection_id, buffer.first(out.bytes_written()));
     return {out.bytes_written(), has_fragments || has_calls};
+}
+
+/// Whoever was kept out has his room in the next tick that lists him, and calls have theirs in that
+/// behind it.
+void ServerData::note_passed_over(Session& session) const noexcept {
+    LocalId& passed_over = session.last_plan.passed_over;
+    const bool waits = passed_over != no_local_id && session.plan->kept_for == no_local_id &&
+                       passed_over < session.ghosts.lane_end() &&
+                       session.ghosts.is_pending(passed_over);
+    if (waits) return;
+    passed_over = session.plan->kept_for == no_local_id ? session.plan->left_out() : no_local_id;
 }
 
 void ServerData::encode_session(Session& session, Micros now) {
@@ -140,10 +157,7 @@ void ServerData::encode_session(Session& session, Micros now) {
     }
     if (session.shared.has_sections()) give_up_sections(session);
     session.last_plan.left_some = session.plan->has_more();
-    // Whoever was kept out has his room in the next tick, and calls have theirs in that behind it.
-    const SnapshotItem* urgent = session.plan->most_urgent();
-    session.last_plan.passed_over = session.last_plan.was_over_budget && urgent != nullptr &&
-                                    urgent->packet == 0 && session.plan->kept_for == no_local_id;
+    note_passed_over(session);
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
 

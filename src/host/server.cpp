@@ -129,8 +129,8 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
                 const ComponentDef& component = def.schema->components()[index_of(part.component)];
                 return component.audience.type == AudienceType::unpredicted;
             });
-        asks_always_.push_back(is_custom || takes_turns_.back());
-        any_asks_always_ |= asks_always_.back();
+        asks_always_.push_back(is_custom);
+        any_asks_always_ |= is_custom || takes_turns_.back();
     }
     std::vector<bool> by_bounds;
     for (const KindInterest& kind : def.kinds) {

@@ -185,9 +185,11 @@ class ServerData {
     void list_commanded(Session& session);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
+    bool may_be_split(const Session& session, LocalId lane) const noexcept;
     bool take_turns(Session& session, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
     ReplicationInput replication_input() noexcept;
+    void note_passed_over(Session& session) const noexcept;
     void encode_session(Session& session, Micros now);
     void encode_probe(Session& session);
     struct Written {
@@ -285,7 +287,7 @@ class ServerData {
     bool has_rates_ = false;     ///< some kind has a curve
     bool has_limits_ = false;    ///< or a limit
     bool has_settings_ = false;  ///< some node says how often, how urgent or what becomes of copies
-    std::vector<bool> takes_turns_;  ///< by KindId: it may be more than fits
+    std::vector<bool> takes_turns_;  ///< by KindId: some of its parts may wait for others
     std::uint64_t split_updates_ = 0;
     std::uint64_t limited_updates_ = 0;
 

@@ -134,7 +134,8 @@ void ServerData::prioritise(SessionGroup group) {
         const std::uint64_t budget_bits = std::uint64_t{session->budget_bytes} * 8;
         if (!unlimited) set_paces(*session);
         purview::prioritise(input, session->ghosts,
-                            unlimited ? unlimited_bits : budget_bits - session->shared.bits(),
+                            unlimited ? unlimited_bits
+                                      : budget_bits - std::min(budget_bits, session->shared.bits()),
                             session->last_plan, *session->plan);
         limited_updates_ += session->plan->limited;
     }

@@ -543,8 +543,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         for (std::size_t i = 0; i < plan.items.size(); ++i)
             plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
     }
-    const SnapshotItem* urgent = plan.most_urgent();
-    if (last.passed_over && urgent != nullptr) plan.kept_for = urgent->lane;
+    if (plan.item_of(last.passed_over) != nullptr) plan.kept_for = last.passed_over;
 }
 
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {

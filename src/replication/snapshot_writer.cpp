@@ -272,9 +272,25 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
     return take(plan, at, filling);
 }
 
-/// In the order of sending, until it is full; what was asked for before all.
+/// Whoever was kept room, behind the leaves; of its group as many as fit, if not all do.
+void take_kept(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+               Filling& filling) {
+    const SnapshotItem* kept = plan.item_of(plan.kept_for);
+    if (kept == nullptr || kept->packet != 0) return;
+    for (std::size_t i = plan.next; i < plan.items.size() && plan.items[i].type == ItemType::leave;
+         ++i) {
+        if (plan.items[i].packet == 0) (void)take(plan, i, filling);
+    }
+    const std::size_t at = plan.item_of_lane[plan.kept_for] - 1;
+    if (!choose(input, ghosts, plan, at, filling))
+        (void)choose_one(input, ghosts, plan, at, filling);
+}
+
+/// In the order of sending, until it is full; what was kept room, and what was asked for, before
+/// all.
 void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                     Filling& filling) {
+    take_kept(input, ghosts, plan, filling);
     for (const LocalId lane : plan.first) {
         if (plan.item_of(lane) == nullptr) continue;
         (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);

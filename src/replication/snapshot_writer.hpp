@@ -60,7 +60,9 @@ struct SnapshotItem {
 struct LastPlan {
     bool was_over_budget = false;  ///< not everything fitted, by reckoning
     bool left_some = false;        ///< nor into the packets: calls and fragments have their share
-    bool passed_over = false;      ///< the most urgent found no room beside those
+    /// The most urgent, which found no room beside those, until it has been kept some; or
+    /// no_local_id.
+    LocalId passed_over = no_local_id;
     std::uint32_t item_bits = 64;  ///< an item's
     float likely_priority = 0;     ///< that will be enough; 0: any
     /// Of kinds with a limit by turns, by KindId: the lane that the next turn begins with.
@@ -99,7 +101,7 @@ struct SnapshotPlan {
     std::vector<PlainUpdate> plain;        ///< scratch of one packet: its plain updates
     std::vector<std::uint32_t> distances;  ///< scratch: from a local id to the next
     std::vector<LocalId> first;            ///< lanes whose items the next packet takes first
-    /// The most urgent, where calls and fragments leave it room; else no_local_id.
+    /// The lane that calls and fragments leave its room; or no_local_id.
     LocalId kept_for = no_local_id;
 
     bool is_empty() const noexcept { return items.empty() && run.empty(); }
@@ -117,11 +119,26 @@ struct SnapshotPlan {
         const auto at = std::find_if(items.begin(), items.end(), is_news);
         return at == items.end() ? nullptr : &*at;
     }
-    /// Of the next packet: what may be nothing else's.
+    /// Of the whole list, after its last packet: the lane of the most urgent, if it is still here.
+    LocalId left_out() const noexcept {
+        if (const SnapshotItem* urgent = most_urgent(); urgent != nullptr)
+            return urgent->packet == 0 ? urgent->lane : no_local_id;
+        return run_next == 0 && !run.empty() ? run.front().lane : no_local_id;
+    }
+    /// Of the next packet: what may be nothing else's. Leaves go before it, and parents that it
+    /// cannot come without.
     std::uint64_t kept_bits() const noexcept {
         constexpr std::uint64_t place_bits = 64;  // among the lanes, and of its section; generously
         const SnapshotItem* item = item_of(kept_for);
-        return item == nullptr || item->packet != 0 ? 0 : item->bits + place_bits;
+        if (item == nullptr || item->packet != 0) return 0;
+        std::uint64_t kept = 0;
+        for (std::size_t i = next; i < items.size() && items[i].type == ItemType::leave; ++i)
+            kept += items[i].bits + place_bits / 4;
+        for (; item != nullptr && item->packet == 0; item = item_of(item->parent)) {
+            kept += item->bits + place_bits;
+            if (!item->has_link()) break;
+        }
+        return kept;
     }
 
     /// The motions that are appended from now on are the lane's.

@@ -161,6 +161,14 @@ TEST_CASE("reference: a host's own player is told what a remote one is told (M25
     REQUIRE(stage.world().despawn(other) == Status::ok);
     CHECK(told() == 1);
     CHECK(told() == 0);
+    // In one tick both who is named, and that he is.
+    stage.world().edit(archer, is.aim)->at = seen;
+    CHECK(told() == 1);
+    show_both(seen, false);
+    stage.world().edit(archer, is.aim)->at = hidden;
+    CHECK(told() == 1);
+    show_both(seen, true);
+    CHECK(told() == 0);
     // What changes of one that is hidden is told once, behind `show`.
     stage.world().edit(archer, is.aim)->at = seen;
     CHECK(told() == 1);

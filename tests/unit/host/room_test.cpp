@@ -113,6 +113,80 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
     }
 }
 
+TEST_CASE("budget: a small child does not keep out the parent that it cannot come without") {
+    ScrollSchema is;
+    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId child = is.schema.kind("child", {tag.id});
+    is.schema.edit_kind(child).urgency = 4;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId other = stage.spawn(is.kind);
+    stage.step(3);
+    const EntityId scroll = stage.spawn(is.kind), small = stage.spawn(child);
+    fill(stage, is, scroll);
+    CHECK(stage.world().attach(small, scroll) == Status::ok);
+    Line line;
+    fill(line.text, 'y');
+    std::uint32_t ticks = 0;
+    for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {
+        fill(stage, is, other);  // more than fits, in every tick
+        fill(stage.world()
+                 .edit(other, Component<Scroll>{is.schema.kinds()[0].components[0]})
+                 ->lines[0],
+             static_cast<char>('a' + ticks % 20));
+        for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+        stage.step();
+    }
+    CHECK(ticks < 10);
+    CHECK(stage.ghost(0, scroll) != no_ghost);
+}
+
+TEST_CASE("budget: a large call comes beside messages and changes of every tick") {
+    ScrollSchema is;
+    RpcDesc desc;
+    desc.target = RpcTarget::nobody;
+    const Rpc<Scroll> read = is.schema.rpc<Scroll>("read", desc);
+    for (std::uint16_t i = 0; i < 8; ++i) {
+        FieldDef text;
+        text.name = "line" + std::to_string(i);
+        text.type = FieldType::text;
+        text.size_bytes = 31;
+        text.offset_bytes = static_cast<std::uint16_t>(31 * i);
+        is.schema.add_field(read.id, text);
+    }
+    is.def.budget_bytes_per_tick = 350;
+    for (const bool changes : {false, true}) {
+        CAPTURE(changes);
+        Stage stage(is.schema, 1, is.def);
+        const EntityId scroll = stage.spawn(is.kind);
+        stage.step(3);
+        Scroll args;
+        for (auto& text : args.lines) fill(text, 'z');
+        CHECK(stage.server->call_all(read, args));
+        const std::vector<std::byte> words(400);
+        std::uint32_t ticks = 0, messages = 0;
+        ReceivedRpc call;
+        for (; ticks < 60 && !stage.client().next_rpc(call); ++ticks) {
+            if (changes) fill(stage, is, scroll);
+            if (changes)
+                fill(stage.world()
+                         .edit(scroll, Component<Scroll>{is.schema.kinds()[0].components[0]})
+                         ->lines[0],
+                     static_cast<char>('a' + ticks % 20));
+            (void)stage.server->send_message(stage.observers[0], words);
+            stage.step();
+            std::span<const std::byte> message;
+            while (stage.client().next_message(message)) ++messages;
+        }
+        CHECK(ticks < 10);
+        for (int i = 0; i < 200; ++i) {
+            stage.step();
+            std::span<const std::byte> message;
+            while (stage.client().next_message(message)) ++messages;
+        }
+        CHECK(messages == ticks);
+    }
+}
+
 TEST_CASE("budget: a long message does not stop updates") {
     const ScrollSchema is;
     Stage stage(is.schema, 1, is.def);
