@@ -337,6 +337,7 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
         if (item == nullptr) return is_waiting(session, call) ? RpcOutbox::never : 0;
         // It went in an earlier packet of this tick, which may be lost while this one arrives.
         if (item->packet != 0) return RpcOutbox::never;
+        if (call.ghost == session.plan->kept_for) return 0;  // its room is its own
         bool is_paid = false;
         session.calls_out.for_each_chosen(
             [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });

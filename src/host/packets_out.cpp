@@ -4,6 +4,7 @@
 // What goes to clients: each tick, no more packets than the budget has bytes for.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
@@ -80,14 +81,13 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const std::uint64_t kept_bits = 1 + snapshot_bits + state_bits;
     const auto fragments = [&] {
         if (out.bits_left() <= kept_bits) return false;
-        // While anything else waits, no more than half; nothing, where a call needs more than that.
+        // While anything else waits, no more than half; nothing, where a call found no room beside
+        // those of the last tick.
         const std::uint64_t all = out.bits_left() - kept_bits;
         const bool waits = session.plan->has_more() || session.shared.has_sections() ||
                            session.calls_out.wants_to_send();
-        if (session.calls_out.wants_to_send() && session.calls_out.oldest_lacks_room() &&
-            front_bits == 0) {
+        if (session.calls_go_first && front_bits == 0 && session.calls_out.wants_to_send())
             return false;
-        }
         return session.stream_out.write(sequence, waits ? all / 2 : all, out);
     };
     const bool has_fragments = fragments();
@@ -100,6 +100,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     // Who is in the sections can be told one by one; a call cannot wait for a tick without them.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
         call_bits = choose_calls(session, beside(front_bits));
+    session.sent_fragments |= has_fragments;
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);
@@ -116,14 +117,21 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
 }
 
 /// Whoever was kept out has his room in the next tick that lists him, and calls have theirs in that
-/// behind it.
+/// behind it; a call that fragments kept out goes without them.
 void ServerData::note_passed_over(Session& session) const noexcept {
-    LocalId& passed_over = session.last_plan.passed_over;
-    const bool waits = passed_over != no_local_id && session.plan->kept_for == no_local_id &&
-                       passed_over < session.ghosts.lane_end() &&
-                       session.ghosts.is_pending(passed_over);
-    if (waits) return;
-    passed_over = session.plan->kept_for == no_local_id ? session.plan->left_out() : no_local_id;
+    const LocalId kept = session.plan->kept_for;
+    const bool had_fragments = std::exchange(session.sent_fragments, false);
+    auto& [first, second] = session.last_plan.passed_over;
+    for (LocalId* lane : {&first, &second}) {
+        const bool waits =
+            *lane != kept && *lane < session.ghosts.lane_end() && session.ghosts.is_pending(*lane);
+        if (!waits) *lane = no_local_id;
+    }
+    if (kept != no_local_id) return;
+    session.calls_go_first =
+        had_fragments && session.calls_out.wants_to_send() && session.calls_out.oldest_lacks_room();
+    const LocalId left_out = session.plan->left_out();
+    if (left_out != first) (first == no_local_id ? first : second) = left_out;
 }
 
 void ServerData::encode_session(Session& session, Micros now) {

@@ -73,8 +73,10 @@ struct Session {
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
     /// An operator watches: what the client held after each packet.
     bool keep_held_reports = false;
-    bool owes_cells = false;    ///< the stream had no room for the grids
-    bool has_strength = false;  ///< weights were by strength in the last tick
+    bool owes_cells = false;      ///< the stream had no room for the grids
+    bool has_strength = false;    ///< weights were by strength in the last tick
+    bool calls_go_first = false;  ///< this tick has no fragments where calls wait
+    bool sent_fragments = false;  ///< in this tick
     ObserverId observer = ObserverId::none;
     std::uint32_t budget_bytes = 0;  ///< of a tick
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it

@@ -543,7 +543,9 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         for (std::size_t i = 0; i < plan.items.size(); ++i)
             plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
     }
-    if (plan.item_of(last.passed_over) != nullptr) plan.kept_for = last.passed_over;
+    for (const LocalId lane : last.passed_over) {
+        if (plan.kept_for == no_local_id && plan.item_of(lane) != nullptr) plan.kept_for = lane;
+    }
 }
 
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {

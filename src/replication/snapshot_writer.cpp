@@ -184,10 +184,9 @@ Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
     const Filling beside(capacity_bits, section_bits, lanes);
     if (section_bits == 0 || plan.next == plan.items.size()) return beside;
     const Filling alone(capacity_bits, 0, lanes);
-    const SnapshotItem* urgent = plan.most_urgent();
-    const SnapshotItem& first =
-        urgent != nullptr && urgent->packet == 0 ? *urgent : plan.items[plan.next];
-    const auto fits = [&](Filling filling) { return filling.add(first); };
+    const SnapshotItem* first = plan.item_of(plan.kept_for);
+    if (first == nullptr || first->packet != 0) first = &plan.items[plan.next];
+    const auto fits = [&](Filling filling) { return filling.add(*first); };
     return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
 }
 

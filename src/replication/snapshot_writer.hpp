@@ -60,9 +60,9 @@ struct SnapshotItem {
 struct LastPlan {
     bool was_over_budget = false;  ///< not everything fitted, by reckoning
     bool left_some = false;        ///< nor into the packets: calls and fragments have their share
-    /// The most urgent, which found no room beside those, until it has been kept some; or
-    /// no_local_id.
-    LocalId passed_over = no_local_id;
+    /// Who were the most urgent and found no room beside those, until they have been kept some; the
+    /// second, while the first is not listed. Or no_local_id.
+    std::array<LocalId, 2> passed_over{no_local_id, no_local_id};
     std::uint32_t item_bits = 64;  ///< an item's
     float likely_priority = 0;     ///< that will be enough; 0: any
     /// Of kinds with a limit by turns, by KindId: the lane that the next turn begins with.

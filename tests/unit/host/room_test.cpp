@@ -187,6 +187,51 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
     }
 }
 
+TEST_CASE("budget: messages come though a call waits for more than a packet holds") {
+    struct Four {
+        char lines[4][31] = {};
+    };
+    struct Five {
+        char lines[5][31] = {};
+    };
+    Schema schema;
+    const Component<Five> five = schema.component<Five>("five");
+    const Rpc<Four> four = schema.rpc<Four>("four", {});
+    for (std::uint16_t i = 0; i < 5; ++i) {
+        FieldDef text;
+        text.name = "line" + std::to_string(i);
+        text.type = FieldType::text;
+        text.size_bytes = 31;
+        text.offset_bytes = static_cast<std::uint16_t>(31 * i);
+        schema.add_field(five.id, text);
+        if (i < 4) schema.add_field(four.id, text);
+    }
+    const KindId kind = schema.kind("kind", {five.id});
+    ServerDef def;
+    def.budget_bytes_per_tick = 300;
+    Stage stage(schema, 1, def);
+    const EntityId entity = stage.spawn(kind);
+    stage.step(3);
+    const std::vector<std::byte> words(40);
+    Four args;
+    for (auto& line : args.lines) fill(line, 'z');
+    std::uint32_t messages = 0;
+    for (int tick = 0; tick < 60; ++tick) {
+        for (auto& line : stage.world().edit(entity, five)->lines)
+            fill(line, static_cast<char>('a' + tick % 20));
+        if (tick % 10 == 0) {
+            CHECK(stage.server->call(entity, four, args));
+            CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+        }
+        stage.step();
+        CHECK(stage.client().updated_of(stage.ghost(0, entity)) + 4 >=
+              stage.server->current_tick());
+        std::span<const std::byte> message;
+        while (stage.client().next_message(message)) ++messages;
+    }
+    CHECK(messages >= 5);
+}
+
 TEST_CASE("budget: a long message does not stop updates") {
     const ScrollSchema is;
     Stage stage(is.schema, 1, is.def);
