@@ -100,7 +100,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     // Who is in the sections can be told one by one; a call cannot wait for a tick without them.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
         call_bits = choose_calls(session, beside(front_bits));
-    session.sent_fragments |= has_fragments;
+    session.calls_kept_out |= has_fragments && session.calls_out.oldest_lacks_room();
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);
@@ -120,7 +120,7 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
 /// behind it; a call that fragments kept out goes without them.
 void ServerData::note_passed_over(Session& session) const noexcept {
     const LocalId kept = session.plan->kept_for;
-    const bool had_fragments = std::exchange(session.sent_fragments, false);
+    const bool calls_kept_out = std::exchange(session.calls_kept_out, false);
     auto& [first, second] = session.last_plan.passed_over;
     for (LocalId* lane : {&first, &second}) {
         const bool waits =
@@ -128,8 +128,7 @@ void ServerData::note_passed_over(Session& session) const noexcept {
         if (!waits) *lane = no_local_id;
     }
     if (kept != no_local_id) return;
-    session.calls_go_first =
-        had_fragments && session.calls_out.wants_to_send() && session.calls_out.oldest_lacks_room();
+    session.calls_go_first = calls_kept_out && session.calls_out.wants_to_send();
     const LocalId left_out = session.plan->left_out();
     if (left_out != first) (first == no_local_id ? first : second) = left_out;
 }

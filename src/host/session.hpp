@@ -76,7 +76,7 @@ struct Session {
     bool owes_cells = false;      ///< the stream had no room for the grids
     bool has_strength = false;    ///< weights were by strength in the last tick
     bool calls_go_first = false;  ///< this tick has no fragments where calls wait
-    bool sent_fragments = false;  ///< in this tick
+    bool calls_kept_out = false;  ///< in this tick, by fragments
     ObserverId observer = ObserverId::none;
     std::uint32_t budget_bytes = 0;  ///< of a tick
     std::uint32_t silent_ticks = 0;  ///< ticks without a packet to it
