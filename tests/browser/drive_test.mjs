@@ -17,19 +17,28 @@ const server = await startServer(binary);
 const browser = await openBrowser();
 try {
   const { page, complaints } = await newPage(browser);
-  await enterWorld(page, server.address);
-  await page.click("#tab-drive");
+  const begin = async () => {
+    await enterWorld(page, server.address);
+    await page.click("#tab-drive");
+    await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
+  };
+  await begin();
   const look = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
                                             own: globalThis.purview.drawn.own, counts: globalThis.purview.shots.counts }));
 
   // To the nearest cart that stands free, and onto it: who begins has one in sight, but bots want carts, too.
   // Who no longer comes nearer stands before a wall and takes a way round; while none is in sight, so too.
-  await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
+  // After 40 s of that, from the beginning, elsewhere.
   let tries = 0;
   let away = Infinity;
   let roundUntil = 0;
   while (!(await look()).isDriving) {
     assert.ok(++tries < 100, "a cart is found within a hundred seconds");
+    if (tries % 40 === 0) {
+      await begin();
+      away = Infinity;
+      roundUntil = 0;
+    }
     const before = away;
     const angle = roundUntil * 2.4;  // radians: every way round is another one
     away = await page.evaluate(([angle, isGoingRound]) => {
