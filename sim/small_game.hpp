@@ -7,6 +7,7 @@
 // so that everything else goes on as it did.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <deque>
 #include <functional>
@@ -197,7 +198,8 @@ class SmallGame final : public Game {
     /// Other rules so often; 0: never.
     std::uint32_t ticks_between_rules = 0;
     std::uint64_t rule_changes = 0;
-    /// Somebody has another budget of these bytes, that often; [1] is 0: nobody.
+    /// Now and then somebody has another budget, from the first to less than the second of these
+    /// bytes; zeros: nobody.
     std::array<std::uint32_t, 2> budgets{};
     std::uint64_t budget_changes = 0;
     /// So many things are allowed, denied, hidden or shown by hand, each for a while; 0: none.

@@ -72,23 +72,21 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
     // What is behind the fragments at least: their end, a snapshot, which may have to tell the
-    // tick, no calls, and what became of input.
-    const std::uint64_t front_bits = session.plan->kept_bits();
-    const std::uint64_t snapshot_bits = session.plan->must_tell_tick || front_bits > 0
-                                            ? empty_snapshot_bits(fields_) + front_bits
+    // tick, and whoever is kept room; no calls, and what became of input.
+    const std::uint64_t urgent_bits = session.plan->kept_bits();
+    const std::uint64_t snapshot_bits = session.plan->must_tell_tick || urgent_bits > 0
+                                            ? empty_snapshot_bits(fields_) + urgent_bits
                                             : 1;
     const std::uint64_t state_bits = 1 + input_state_bits(session);
-    const std::uint64_t kept_bits = 1 + snapshot_bits + state_bits;
+    const std::uint64_t behind_bits = 1 + snapshot_bits + state_bits;
     const auto fragments = [&] {
-        if (out.bits_left() <= kept_bits) return false;
+        if (out.bits_left() <= behind_bits) return false;
         // While anything else waits, no more than half; nothing, where a call found no room beside
         // those of the last tick.
-        const std::uint64_t all = out.bits_left() - kept_bits;
-        const bool waits = session.plan->has_more() || session.shared.has_sections() ||
-                           session.calls_out.wants_to_send();
-        if (session.calls_go_first && front_bits == 0 && session.calls_out.wants_to_send())
+        const std::uint64_t all = out.bits_left() - behind_bits;
+        if (session.calls_go_first && urgent_bits == 0 && session.calls_out.wants_to_send())
             return false;
-        return session.stream_out.write(sequence, waits ? all / 2 : all, out);
+        return session.stream_out.write(sequence, has_items ? all / 2 : all, out);
     };
     const bool has_fragments = fragments();
     out.boolean(false);
@@ -96,10 +94,10 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     const std::uint64_t room = out.bits_left() - state_bits;
     const auto beside = [room](std::uint64_t others) { return room - std::min(room, others); };
     const std::uint64_t section_bits = session.shared.bits();
-    std::uint64_t call_bits = choose_calls(session, beside(section_bits + front_bits));
+    std::uint64_t call_bits = choose_calls(session, beside(section_bits + urgent_bits));
     // Who is in the sections can be told one by one; a call cannot wait for a tick without them.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
-        call_bits = choose_calls(session, beside(front_bits));
+        call_bits = choose_calls(session, beside(urgent_bits));
     session.calls_kept_out |= has_fragments && session.calls_out.oldest_lacks_room();
     if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {

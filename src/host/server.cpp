@@ -177,6 +177,15 @@ void ServerData::spoil_leak(Session& session) {
     }
 }
 
+Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
+    Session* const session = find_session(observer);
+    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
+    if (!is_budget(def, bytes)) return Status::bad_argument;
+    if (!has_room_for_all(*def.schema, bytes)) return Status::too_large;
+    session->budget_bytes = bytes;
+    return Status::ok;
+}
+
 Server::Server(std::unique_ptr<ServerData> data) noexcept : data_(std::move(data)) {}
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
@@ -281,15 +290,6 @@ Tick Server::current_tick() const noexcept {
 Status Server::send_message(ObserverId observer, std::span<const std::byte> message) {
     return data_->send_message(observer, message);
 }
-Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
-    Session* const session = find_session(observer);
-    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
-    if (!is_budget(def, bytes)) return Status::bad_argument;
-    if (!has_room_for_all(*def.schema, bytes)) return Status::too_large;
-    session->budget_bytes = bytes;
-    return Status::ok;
-}
-
 Status Server::set_budget(ObserverId observer, std::uint32_t bytes_per_tick) {
     return data_->set_budget(observer, bytes_per_tick);
 }

@@ -519,14 +519,7 @@ struct BookSchema {
         std::vector<ComponentId> parts{team.id};
         for (std::uint32_t p = 0; p < pages_count; ++p) {
             const Component<Page> page = schema.component<Page>("page" + std::to_string(p));
-            for (std::uint16_t line = 0; line < 6; ++line) {
-                FieldDef field;
-                field.name = "line" + std::to_string(line);
-                field.type = FieldType::text;
-                field.offset_bytes = static_cast<std::uint16_t>(line * 32);
-                field.size_bytes = 31;
-                schema.add_field(page.id, field);
-            }
+            add_lines(schema, page.id, 6, 32);
             schema.audience(page.id, {type, KeyDomain::none, nullptr, false});
             pages.push_back({page.id});
             parts.push_back(page.id);

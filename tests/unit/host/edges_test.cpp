@@ -50,28 +50,6 @@ bool is_at(Vec3 place, float x, float y) {
     return std::abs(place.x - x) < 0.1F && std::abs(place.y - y) < 0.1F;
 }
 
-struct Scrolls {
-    char lines[8][31] = {};
-};
-/// Its entities need 2,000 bits at once.
-struct ScrollsDef {
-    ScrollsDef() {
-        const Component<Scrolls> lines = schema.component<Scrolls>("lines");
-        for (std::uint16_t i = 0; i < 8; ++i) {
-            FieldDef line;
-            line.name = "line" + std::to_string(i);
-            line.type = FieldType::text;
-            line.size_bytes = 31;
-            line.offset_bytes = static_cast<std::uint16_t>(31 * i);
-            schema.add_field(lines.id, line);
-        }
-        (void)schema.kind("scrolls", {lines.id});
-        def.budget_bytes_per_tick = 400;
-    }
-    Schema schema;
-    ServerDef def;
-};
-
 }  // namespace
 
 TEST_CASE("edges: a place that is no number is put back, also where somebody is attached to it") {
@@ -237,42 +215,6 @@ TEST_CASE("edges: configurations that cannot be kept are refused when a server i
         is.schema.edit_kind(is.walker).urgency = bad;
         CHECK_FALSE(made_with([](ServerDef&) {}));
     }
-}
-
-TEST_CASE("edges: one client has a budget of his own, if everything fits into it") {
-    EdgeSchema is;
-    Stage stage(is.schema, 2, is.def);
-    Server& server = *stage.server;
-    const std::uint32_t usual = is.def.budget_bytes_per_tick;
-    CHECK(server.set_budget(ObserverId{999}, usual) == Status::stale_id);
-    CHECK(server.set_budget(stage.observers[0], 127) == Status::bad_argument);
-    CHECK(server.set_budget(stage.observers[0], 140) == Status::ok);
-    std::vector<EntityId> walkers;
-    for (int i = 0; i < 200; ++i) walkers.push_back(stage.spawn(is.walker));
-    std::array<std::uint64_t, 2> most{};
-    for (int tick = 0; tick < 60; ++tick) {
-        const std::array<std::uint64_t, 2> before{stage.bytes_to[0], stage.bytes_to[1]};
-        stage.step();
-        for (std::size_t c = 0; c < 2; ++c)
-            most[c] = std::max(most[c], stage.bytes_to[c] - before[c]);
-        if (tick == 1) CHECK(stage.client(1).ghost_count() == 200);
-        if (tick == 1) CHECK(stage.client(0).ghost_count() < 60);
-    }
-    CHECK(most[0] <= 140);
-    CHECK(most[0] > 100);
-    CHECK(most[1] > 500);
-    CHECK(stage.client(0).ghost_count() == 200);
-    std::vector<SessionStats> sessions;
-    server.sessions(sessions);
-    for (const SessionStats& session : sessions) {
-        const bool is_first = session.observer == stage.observers[0];
-        CHECK(session.budget_bytes_per_tick == (is_first ? 140 : usual));
-    }
-    // What has to be told at once of an entity must fit.
-    const ScrollsDef large;
-    Stage other(large.schema, 1, large.def);
-    CHECK(other.server->set_budget(other.observers[0], 250) == Status::too_large);
-    CHECK(other.server->set_budget(other.observers[0], 400) == Status::ok);
 }
 
 TEST_CASE("edges: whose line comes up late is let in, however short a session lives in silence") {

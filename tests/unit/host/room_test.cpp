@@ -18,22 +18,12 @@ struct Line {
 /// A scroll needs most of the smallest budget that it is allowed with.
 struct ScrollSchema {
     explicit ScrollSchema(bool in_turn = false) {
-        const auto add_lines = [&](ComponentId component, std::uint32_t from, std::uint32_t to) {
-            for (std::uint32_t i = from; i < to; ++i) {
-                FieldDef line;
-                line.name = "line" + std::to_string(i);
-                line.type = FieldType::text;
-                line.size_bytes = 31;
-                line.offset_bytes = static_cast<std::uint16_t>(31 * (i - from));
-                schema.add_field(component, line);
-            }
-        };
         std::vector<ComponentId> parts;
         for (std::uint32_t p = 0; p < (in_turn ? 4U : 1U); ++p) {
             const Component<Scroll> part = schema.component<Scroll>("scroll" + std::to_string(p));
             parts.push_back(part.id);
-            add_lines(parts.back(), 0, in_turn ? 7 : 8);
-            if (in_turn) schema.audience(parts.back(), {AudienceType::in_turn});
+            add_lines(schema, part.id, in_turn ? 7 : 8);
+            if (in_turn) schema.audience(part.id, {AudienceType::in_turn});
         }
         RpcDesc desc;
         desc.target = RpcTarget::nobody;
@@ -53,11 +43,21 @@ void fill(char (&text)[31], char with) {
 }
 
 /// All lines of all parts.
-void fill(Stage& stage, const ScrollSchema& is, EntityId scroll) {
+void fill(Stage& stage, const ScrollSchema& is, EntityId scroll, std::uint32_t tick = 0) {
     for (const ComponentId part : is.schema.kinds()[index_of(is.kind)].components) {
         for (auto& line : stage.world().edit(scroll, Component<Scroll>{part})->lines)
-            fill(line, 'x');
+            fill(line, static_cast<char>('a' + tick % 20));
     }
+}
+
+/// What the client's game was sent since it looked last: messages and calls.
+std::uint32_t take_said(Client& client) {
+    std::uint32_t said = 0;
+    std::span<const std::byte> message;
+    while (client.next_message(message)) ++said;
+    ReceivedRpc call;
+    while (client.next_rpc(call)) ++said;
+    return said;
 }
 
 }  // namespace
@@ -94,20 +94,14 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
                 const std::uint64_t before = stage.bytes_to[0];
                 stage.step();
                 CHECK(stage.bytes_to[0] - before <= is.def.budget_bytes_per_tick);
-                std::span<const std::byte> message;
-                while (stage.client().next_message(message)) ++said;
-                ReceivedRpc call;
-                while (stage.client().next_rpc(call)) ++said;
+                said += take_said(stage.client());
             }
             CHECK(has_all());
             CHECK(ticks < (in_turn ? 40U : 10U));
             CHECK(said > 0);
             // And what is said comes, all of it.
             for (int i = 0; i < 100; ++i) stage.step();
-            std::span<const std::byte> message;
-            while (stage.client().next_message(message)) ++said;
-            ReceivedRpc call;
-            while (stage.client().next_rpc(call)) ++said;
+            said += take_said(stage.client());
             CHECK(said == 2 * ticks);
         }
     }
@@ -128,11 +122,7 @@ TEST_CASE("budget: a small child does not keep out the parent that it cannot com
     fill(line.text, 'y');
     std::uint32_t ticks = 0;
     for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {
-        fill(stage, is, other);  // more than fits, in every tick
-        fill(stage.world()
-                 .edit(other, Component<Scroll>{is.schema.kinds()[0].components[0]})
-                 ->lines[0],
-             static_cast<char>('a' + ticks % 20));
+        fill(stage, is, other, ticks);  // more than fits, in every tick
         for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
         stage.step();
     }
@@ -145,14 +135,7 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
     RpcDesc desc;
     desc.target = RpcTarget::nobody;
     const Rpc<Scroll> read = is.schema.rpc<Scroll>("read", desc);
-    for (std::uint16_t i = 0; i < 8; ++i) {
-        FieldDef text;
-        text.name = "line" + std::to_string(i);
-        text.type = FieldType::text;
-        text.size_bytes = 31;
-        text.offset_bytes = static_cast<std::uint16_t>(31 * i);
-        is.schema.add_field(read.id, text);
-    }
+    add_lines(is.schema, read.id, 8);
     is.def.budget_bytes_per_tick = 350;
     for (const bool changes : {false, true}) {
         CAPTURE(changes);
@@ -166,22 +149,16 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
         std::uint32_t ticks = 0, messages = 0;
         ReceivedRpc call;
         for (; ticks < 60 && !stage.client().next_rpc(call); ++ticks) {
-            if (changes) fill(stage, is, scroll);
-            if (changes)
-                fill(stage.world()
-                         .edit(scroll, Component<Scroll>{is.schema.kinds()[0].components[0]})
-                         ->lines[0],
-                     static_cast<char>('a' + ticks % 20));
+            if (changes) fill(stage, is, scroll, ticks);
             (void)stage.server->send_message(stage.observers[0], words);
             stage.step();
-            std::span<const std::byte> message;
+            std::span<const std::byte> message;  // a call ends it
             while (stage.client().next_message(message)) ++messages;
         }
         CHECK(ticks < 10);
         for (int i = 0; i < 200; ++i) {
             stage.step();
-            std::span<const std::byte> message;
-            while (stage.client().next_message(message)) ++messages;
+            messages += take_said(stage.client());
         }
         CHECK(messages == ticks);
     }
@@ -197,15 +174,8 @@ TEST_CASE("budget: messages come though a call waits for more than a packet hold
     Schema schema;
     const Component<Five> five = schema.component<Five>("five");
     const Rpc<Four> four = schema.rpc<Four>("four", {});
-    for (std::uint16_t i = 0; i < 5; ++i) {
-        FieldDef text;
-        text.name = "line" + std::to_string(i);
-        text.type = FieldType::text;
-        text.size_bytes = 31;
-        text.offset_bytes = static_cast<std::uint16_t>(31 * i);
-        schema.add_field(five.id, text);
-        if (i < 4) schema.add_field(four.id, text);
-    }
+    add_lines(schema, five.id, 5);
+    add_lines(schema, four.id, 4);
     const KindId kind = schema.kind("kind", {five.id});
     ServerDef def;
     def.budget_bytes_per_tick = 300;
@@ -226,7 +196,7 @@ TEST_CASE("budget: messages come though a call waits for more than a packet hold
         stage.step();
         CHECK(stage.client().updated_of(stage.ghost(0, entity)) + 4 >=
               stage.server->current_tick());
-        std::span<const std::byte> message;
+        std::span<const std::byte> message;  // the call never comes
         while (stage.client().next_message(message)) ++messages;
     }
     CHECK(messages >= 5);
@@ -257,6 +227,39 @@ TEST_CASE("budget: a long message does not stop updates") {
     CHECK(message.size() == all.size());
     CHECK(ticks < 500);
     CHECK(updates * 2 > ticks);
+}
+
+TEST_CASE("budget: one client has a budget of his own, if everything fits into it") {
+    ScrollSchema is;
+    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId small = is.schema.kind("small", {tag.id});
+    is.def.budget_bytes_per_tick = 4'800;
+    Stage stage(is.schema, 2, is.def);
+    Server& server = *stage.server;
+    CHECK(server.set_budget(ObserverId{999}, 4'800) == Status::stale_id);
+    CHECK(server.set_budget(stage.observers[0], 127) == Status::bad_argument);
+    CHECK(server.set_budget(stage.observers[0], 250) == Status::too_large);  // for a scroll
+    CHECK(server.set_budget(stage.observers[0], 330) == Status::ok);
+    for (int i = 0; i < 300; ++i) (void)stage.spawn(small);
+    std::array<std::uint64_t, 2> most{};
+    for (int tick = 0; tick < 60; ++tick) {
+        const std::array<std::uint64_t, 2> before{stage.bytes_to[0], stage.bytes_to[1]};
+        stage.step();
+        for (std::size_t c = 0; c < 2; ++c)
+            most[c] = std::max(most[c], stage.bytes_to[c] - before[c]);
+        if (tick == 1) CHECK(stage.client(1).ghost_count() == 300);
+        if (tick == 1) CHECK(stage.client(0).ghost_count() < 150);
+    }
+    CHECK(most[0] <= 330);
+    CHECK(most[0] > 250);
+    CHECK(most[1] > 1'000);
+    CHECK(stage.client(0).ghost_count() == 300);
+    std::vector<SessionStats> sessions;
+    server.sessions(sessions);
+    for (const SessionStats& session : sessions) {
+        const bool is_first = session.observer == stage.observers[0];
+        CHECK(session.budget_bytes_per_tick == (is_first ? 330 : 4'800));
+    }
 }
 
 }  // namespace purview::test

@@ -123,6 +123,19 @@ class Stage final : public Game {
     std::uint32_t steps_ = 0;
 };
 
+/// Texts of 31 bytes, `stride_bytes` apart: of a component or a call whose struct begins with them.
+template <class Id>
+void add_lines(Schema& schema, Id owner, std::uint32_t count, std::uint32_t stride_bytes = 31) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        FieldDef line;
+        line.name = "line" + std::to_string(i);
+        line.type = FieldType::text;
+        line.size_bytes = 31;
+        line.offset_bytes = static_cast<std::uint16_t>(i * stride_bytes);
+        schema.add_field(owner, line);
+    }
+}
+
 inline void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true) {
     CHECK(stage.interest().allow(stage.observers[client], entity, value) == Status::ok);
 }
