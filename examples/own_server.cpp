@@ -173,7 +173,7 @@ int main() {
     def.mac = &blake2b;
     randombytes_buf(def.secret.data(), def.secret.size());
     auto made = Server::create(def, game);
-    if (!made) expect(false, to_string(made.error()).data());
+    if (!made) expect(false, problem_of(def).c_str());
     Server& server = made.value();
     const Socket server_socket;
     const Address server_address{Address::Carrier::udp, Socket::loopback(), server_socket.port()};

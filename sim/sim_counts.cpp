@@ -20,6 +20,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     digests += more.digests;
     sets += more.sets;
     ghosts += more.ghosts;
+    named += more.named;
     places += more.places;
     shared += more.shared;
     by_bounds += more.by_bounds;
@@ -59,11 +60,13 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{counts.leaves}, Count{counts.kept}, Count{counts.server_events});
     std::printf(
         "  checked: %llu digests, %llu relevant sets (of %llu seeds in every tick, of %llu in "
-        "every %uth), %llu ghosts against the world, %llu places at rest; %llu updates in shared "
-        "sections, %llu times a train that a client knew by its bounds alone\n",
+        "every %uth), %llu ghosts against the world, %llu named by packets against who may be told "
+        "of, "
+        "%llu places at rest; %llu updates in shared sections, %llu times a train that a client "
+        "knew by its bounds alone\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
-        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
+        Count{counts.named}, Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
     const SeenCounts& seen = counts.seen;
     std::printf(
         "  looked at: %llu components for some only that were told, %llu that were not, %llu "
@@ -128,6 +131,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"client-ticks", counts.client_ticks, client_ticks * 6 / 10},
         {"digests", counts.digests, client_ticks / 4},
         {"relevant sets", counts.sets, client_ticks / (2 * truth_every_usually)},
+        {"ghosts named by packets", counts.named, 10 * client_ticks},
         {"updates in shared sections", counts.shared, client_ticks / 4},
         {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
         {"enters", counts.enters, ticks},

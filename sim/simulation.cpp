@@ -42,6 +42,7 @@ void Simulation::run() {
     counts.digests += world_.proof->counters().digests_checked;
     counts.sets += world_.proof->counters().truth_checked;
     counts.ghosts += world_.proof->counters().ghosts_checked;
+    counts.named += world_.permits.named();
     counts.shared += world_.proof->counters().shared_items;
     counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
     for (auto& client : world_.clients) count_client(*client);
@@ -121,6 +122,7 @@ void Simulation::step() {
     if (tick_ % strangers_every == 0) ask_as_stranger();
     world_.step();
     if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
+    if (!world_.permits.trouble().empty()) fail(world_.permits.trouble());
     if (!world_.ledger->trouble().empty()) fail(world_.ledger->trouble());
     if (!world_.mail->trouble().empty()) fail(world_.mail->trouble());
     check_server_events();

@@ -21,6 +21,7 @@
 #include "core/hash.hpp"
 #include "faulty_network.hpp"
 #include "mail.hpp"
+#include "permits.hpp"
 #include "proof.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
@@ -316,6 +317,7 @@ class SmallWorld {
     std::unique_ptr<Server> server;
     std::unique_ptr<record::Border> border;  ///< of the server
     std::unique_ptr<Proof> proof;
+    Permits permits;
     std::unique_ptr<RpcLedger> ledger;  ///< with make_calls
     std::unique_ptr<Mail> mail;         ///< with send_mail
     std::vector<std::unique_ptr<SmallClient>> clients;

@@ -85,6 +85,7 @@ void SmallWorld::step() {
     }
     border->tick(now);
     proof->check_tick();
+    permits.note_tick(*server);
     if (ledger != nullptr) ledger->check_tick();
     OutgoingDatagram out;
     std::map<std::uint16_t, std::uint64_t> sizes;
@@ -101,7 +102,10 @@ void SmallWorld::step() {
         went_over_budget |= size != sizes.end() && size->second > session->budget_bytes;
     }
     for (auto& c : clients) {
-        while (c->down->receive(bytes, now)) c->client.receive(bytes, now);
+        while (c->down->receive(bytes, now)) {
+            c->client.receive(bytes, now);
+            permits.arrived(c->client, c->nonce);
+        }
         std::span<const std::byte> message;
         while (mail != nullptr && c->client.next_message(message))
             mail->message_arrived(c->nonce, message);

@@ -59,14 +59,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
     def.mac = &net::mac;
     def.clock = &net::now;
     auto made = Server::create(def, *game);
-    if (!made) {
-        const bool is_large = made.error() == Status::too_large;
-        return "the server refuses its configuration: " + std::string(to_string(made.error())) +
-               (is_large
-                    ? ": what an entity, a call or the schema needs is more than the budget of "
-                      "a tick allows (docs/limits.md)"
-                    : "");
-    }
+    if (!made) return "the server refuses its configuration: " + problem_of(def);
     server = std::make_unique<Server>(std::move(made).value());
     game->populate(server->world());
     border = std::make_unique<record::Border>(*server);

@@ -145,6 +145,12 @@ struct InterestDef {
     WindowUpdate window_update = WindowUpdate::automatic;
 };
 
+/// Empty, or why InterestManager::create answers bad_configuration: unsound rules (problem_of); a
+/// step names a flag, key or value at or beyond `flag_count`, `key_count` or `value_count`; a kind
+/// names a node that is not there, has a `range_m` beyond `range_classes_m`, or goes `by_bounds`
+/// without `group_bounds_max_m`; a count above its bound.
+std::string problem_of(const InterestDef& def);
+
 /// How relevant some entities are to one observer: of each its index (index_of), 0 exclusive to 1.
 struct Strengths {
     std::span<const std::uint32_t> entities;  ///< [n]
@@ -204,10 +210,7 @@ class InterestData;  // src/interest
 /// The one place where nodes, explicit pairs and ownership meet (the RFC's InterestManager).
 class InterestManager {
   public:
-    /// bad_configuration: see problem_of(rules); or, of which it says nothing: a step names a flag,
-    /// key or value at or beyond `flag_count`, `key_count` or `value_count`; a kind names a node
-    /// that is not there, has a `range_m` beyond `range_classes_m`, or goes `by_bounds` without
-    /// `group_bounds_max_m`; `areas_max` above 63, or `observers_max` of 2^20 or more.
+    /// bad_configuration: problem_of(def) says why.
     static Result<InterestManager> create(const InterestDef& def);
     InterestManager(InterestManager&&) noexcept;
     InterestManager& operator=(InterestManager&&) noexcept;

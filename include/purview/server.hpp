@@ -215,18 +215,23 @@ struct SessionStats {
 /// parent; or the schema has no place.
 std::string problem_of_sharing(const ServerDef& def);
 
+/// Empty, or why Server::create refuses it: with names of kinds, components, calls and nodes, and
+/// with numbers. For people; the words may change.
+std::string problem_of(const ServerDef& def);
+
 class ServerData;  // src/host
 
 class Server {
   public:
-    /// bad_configuration: schema, rules or kinds unsound (see InterestManager::create and
-    /// problem_of_sharing), no mac, a field of `def` out of its range, an urgency out of range, a
-    /// place or an orientation that is not told to whom it must be (AudienceType::unpredicted),
-    /// rates or buckets that do not ascend or are out of range (SendRate, SendLimit); or a schema
-    /// of more than some 65,000 bytes on the wire. too_large: what an entity of some kind must be
-    /// told at once, or a call to observers, may need more bytes than a datagram or the budget of a
-    /// tick has (see AudienceType::in_turn), or to tell the schema takes more than one tick and
-    /// more than half of `join_timeout_ms` at this budget and rate. `game` is not owned.
+    /// problem_of(def) says in words what is wrong. bad_configuration: schema, rules or kinds
+    /// unsound (see problem_of(InterestDef) and problem_of_sharing), no mac, a field of `def` out
+    /// of its range, an urgency out of range, a place or an orientation that is not told to whom it
+    /// must be (AudienceType::unpredicted), rates or buckets that do not ascend or are out of range
+    /// (SendRate, SendLimit); or a schema of more than some 65,000 bytes on the wire. too_large:
+    /// what an entity of some kind must be told at once, or a call to observers, may need more
+    /// bytes than a datagram or the budget of a tick has (see AudienceType::in_turn), or to tell
+    /// the schema takes more than one tick and more than half of `join_timeout_ms` at this budget
+    /// and rate. `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;

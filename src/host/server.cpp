@@ -3,102 +3,11 @@
 #include "purview/server.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "host/server_data.hpp"
-#include "replication/client_ghosts.hpp"
-#include "replication/schema_codec.hpp"
+#include "host/server_def.hpp"
 
 namespace purview {
-
-namespace {
-
-/// Tick, rate, hash and name of the world, generously (PROTOCOL.md, "Messages").
-constexpr std::size_t welcome_bytes_besides = 128;
-
-/// Strengths ascend, and nobody who is nearer hears less often.
-bool is_sound(const std::vector<SendRate>& curve) {
-    for (std::size_t i = 0; i < curve.size(); ++i) {
-        if (!(curve[i].strength >= 0 && curve[i].strength <= 1) || curve[i].every_ticks == 0 ||
-            curve[i].every_ticks > 10'000) {
-            return false;
-        }
-        if (i > 0 && (curve[i].strength <= curve[i - 1].strength ||
-                      curve[i].every_ticks > curve[i - 1].every_ticks)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// Whoever has more of them hears of a smaller part.
-bool is_sound(const SendLimit& limit) {
-    SendBuckets before;
-    for (const SendBuckets& step : limit.buckets) {
-        if (step.ghosts <= before.ghosts || step.parts <= before.parts || step.parts > 10'000)
-            return false;
-        before = step;
-    }
-    return true;
-}
-
-/// Leaves come before everything, whatever a game makes urgent.
-bool is_weight(float urgency) {
-    return urgency >= 1e-6F && urgency <= 1e6F;
-}
-
-/// What does not wait for its turn goes in one packet with any one component that does.
-bool fits_alone(const KindLayout& layout, std::uint32_t budget_bytes) {
-    std::uint64_t bits = 0, largest_in_turn = 0;
-    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
-        const unsigned its = layout.parts[p].bits_max;
-        const bool in_turn = (layout.in_turn >> p & 1U) != 0;
-        bits += in_turn ? 2 : its;
-        if (in_turn) largest_in_turn = std::max<std::uint64_t>(largest_in_turn, its);
-    }
-    return bits + largest_in_turn <= body_bits_alone(budget_bytes);
-}
-
-/// The call itself; what it is about may have to go along, and waits with it while it does not fit.
-bool fits_alone(const RpcDef& rpc, std::uint32_t budget_bytes) {
-    constexpr std::uint64_t besides = 64;  // type, number, and whom it is about
-    return words_bits(rpc) + besides <= body_bits_alone(budget_bytes);
-}
-
-/// After a line was dead for as long as a session lives without a packet, a packet tells the fate
-/// of all that a client sent meanwhile, 60 a second, and must not be larger than the budget.
-bool is_budget(const ServerDef& def, std::uint32_t budget_bytes) {
-    constexpr std::uint64_t packets_per_s = 60;
-    const std::uint64_t fates = std::min<std::uint64_t>(
-        PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
-    return budget_bytes >= 128 &&
-           packet_bits_min(PacketLink::header_bits_max(fates), input_state_bits_max) <=
-               std::uint64_t{budget_bytes} * 8;
-}
-
-/// What is never told in parts has room: every kind and every call to observers, by itself.
-bool has_room_for_all(const Schema& schema, std::uint32_t budget_bytes) {
-    const std::vector<KindLayout> layouts = layouts_of(schema);
-    return std::all_of(layouts.begin(), layouts.end(),
-                       [&](const KindLayout& kind) { return fits_alone(kind, budget_bytes); }) &&
-           std::all_of(schema.rpcs().begin(), schema.rpcs().end(), [&](const RpcDef& rpc) {
-               return rpc.desc.direction != RpcDirection::to_observers ||
-                      fits_alone(rpc, budget_bytes);
-           });
-}
-
-/// A client is told all that it needs before it can join in one tick, or in half of the time that
-/// it has for that: the rest is for what is lost, and for the way.
-bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
-    const std::uint64_t whole = def.budget_bytes_per_tick / datagram_bytes_max;
-    const auto rest = static_cast<std::uint32_t>(def.budget_bytes_per_tick % datagram_bytes_max);
-    const std::uint64_t bits = whole * body_bits_alone(datagram_bytes_max) + body_bits_alone(rest);
-    const std::uint64_t ticks = (welcome_bytes * 8 + bits - 1) / bits;
-    return ticks == 1 || 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
-}
-
-}  // namespace
 
 ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world,
                        InterestManager made_interest)
@@ -180,8 +89,8 @@ void ServerData::spoil_leak(Session& session) {
 Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
     Session* const session = find_session(observer);
     if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
-    if (!is_budget(def, bytes)) return Status::bad_argument;
-    if (!has_room_for_all(*def.schema, bytes)) return Status::too_large;
+    if (const Refusal refusal = refusal_of_budget(def, bytes); refusal.status != Status::ok)
+        return refusal.status;
     session->budget_bytes = bytes;
     return Status::ok;
 }
@@ -192,62 +101,15 @@ Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
 Result<Server> Server::create(const ServerDef& def, Game& game) {
-    if (def.schema == nullptr || def.mac == nullptr || def.tick_hz == 0 || def.tick_hz > 1000 ||
-        !is_budget(def, def.budget_bytes_per_tick) || !is_weight(def.first_urgency)) {
-        return Status::bad_configuration;
-    }
-    if (def.input.lead_max == 0 || def.input.lead_max > commands_waiting_max ||
-        def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max ||
-        !(def.rewind.cell_m > 0) || def.sessions_max > (1U << observer_index_bits) - 32 ||
-        def.group_depth_max > ClientGhosts::depth_max) {
-        return Status::bad_configuration;
-    }
-    WorldDef world_def;
-    world_def.schema = def.schema;
-    world_def.entities_max = def.entities_max;
-    world_def.group_members_max = def.group_members_max;
-    world_def.group_depth_max = def.group_depth_max;
-    auto world = World::create(world_def);
+    if (const Refusal refusal = refusal_of(def); refusal.status != Status::ok)
+        return refusal.status;
+    auto world = World::create(world_def_of(def));
     if (!world) return world.error();
-    std::vector<std::byte> welcome(message_bytes_max - welcome_bytes_besides);
-    BitWriter schema_bytes(welcome);
-    write_schema(*def.schema, schema_bytes);
-    if (!schema_bytes.ok()) return Status::bad_configuration;
-    if (!is_told_in_time(schema_bytes.bytes_written() + welcome_bytes_besides, def))
-        return Status::too_large;
-    InterestDef interest_def;
-    interest_def.rules = def.rules;
-    interest_def.flag_count = static_cast<std::uint32_t>(def.schema->flags().size());
-    interest_def.key_count = static_cast<std::uint32_t>(def.schema->keys().size());
-    for (const auto& flag : def.schema->flags()) interest_def.flag_names.push_back(flag.name);
-    for (const auto& key : def.schema->keys()) interest_def.key_names.push_back(key.name);
-    interest_def.value_count = static_cast<std::uint32_t>(def.schema->values().size());
-    for (const auto& value : def.schema->values()) interest_def.value_names.push_back(value.name);
-    if (def.kinds.size() > def.schema->kinds().size()) return Status::bad_configuration;
-    ServerDef made = def;
-    made.kinds.resize(def.schema->kinds().size());
-    for (std::size_t k = 0; k < made.kinds.size(); ++k) {
-        for (const NodeId node : made.kinds[k].nodes) {
-            if (index_of(node) >= def.rules.nodes.size()) return Status::bad_configuration;
-        }
-        if (!def.schema->kinds()[k].owner_sees) made.kinds[k].owner_sees = false;
-        const KindDef& kind = def.schema->kinds()[k];
-        if (!is_sound(kind.rates) || !is_sound(kind.limit) || !is_weight(kind.urgency))
-            return Status::bad_configuration;
-    }
-    if (!has_room_for_all(*def.schema, def.budget_bytes_per_tick)) return Status::too_large;
-    if (!all_are_placed(*def.schema) || !problem_of_sharing(made).empty())
-        return Status::bad_configuration;
-    interest_def.kinds = made.kinds;
-    interest_def.level = def.level;
-    interest_def.areas_max = def.areas_max;
-    interest_def.single_area = def.single_area;
-    interest_def.ready_requires_entity = def.ready_requires_entity;
-    interest_def.count_observers = def.count_observers;
-    interest_def.measure_changed = def.measure_changed;
-    interest_def.observers_max = def.sessions_max + 16;
+    const InterestDef interest_def = interest_def_of(def);
     auto interest = InterestManager::create(interest_def);
     if (!interest) return interest.error();
+    ServerDef made = def;
+    made.kinds = interest_def.kinds;
     return Server(std::make_unique<ServerData>(made, game, std::move(world).value(),
                                                std::move(interest).value()));
 }

@@ -131,8 +131,8 @@ struct Sight {
     std::size_t main_places = 0;
 };
 
-/// Rules name only flags, keys and values that are there.
-bool fits(const InterestRules& rules, const InterestDef& def) noexcept;
+/// Empty: sound, and they name only flags, keys and values that are there.
+std::string problem_of(const InterestRules& rules, const InterestDef& def);
 
 struct Case;
 class Judge;

@@ -192,7 +192,7 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     rules.range_classes_m = def_.rules.range_classes_m;
     rules.observer_range_max_m = def_.rules.observer_range_max_m;
     rules.group_bounds_max_m = def_.rules.group_bounds_max_m;
-    if (!problem_of(rules).empty() || !fits(rules, def_)) return Status::bad_configuration;
+    if (!problem_of(rules, def_).empty()) return Status::bad_configuration;
     const auto before = x_outside_windows();
     const InterestRules old_rules = std::move(def_.rules);
     def_.rules = std::move(rules);
@@ -250,9 +250,7 @@ void InterestData::detach() {
 RuleTrial InterestData::try_rules(const InterestRules& wanted,
                                   const InterestManager& manager) const {
     RuleTrial trial;
-    trial.problem = problem_of(wanted);
-    if (trial.problem.empty() && !fits(wanted, def_))
-        trial.problem = "a step names a flag, key or value that is not there";
+    trial.problem = problem_of(wanted, def_);
     if (!trial.problem.empty()) return trial;
     InterestData with(*this), without(*this);
     with.detach();
@@ -280,19 +278,21 @@ RuleTrial InterestData::try_rules(const InterestRules& wanted,
     return trial;
 }
 
-bool fits(const InterestRules& rules, const InterestDef& def) noexcept {
+std::string problem_of(const InterestRules& rules, const InterestDef& def) {
+    if (std::string wrong = problem_of(rules); !wrong.empty()) return wrong;
     for (const NodeDesc& node : rules.nodes) {
+        const std::string who = "node '" + node.name + "', a step names a ";
         for (const StepDesc& step : node.steps) {
             const KernelDesc& kernel = step.kernel;
             if (kernel.type == KernelType::flag && index_of(kernel.flag) >= def.flag_count)
-                return false;
+                return who + "flag that is not there";
             if (kernel.type == KernelType::same_group && index_of(kernel.domain) >= def.key_count)
-                return false;
+                return who + "key that is not there";
             if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_count)
-                return false;
+                return who + "value that is not there";
         }
     }
-    return true;
+    return {};
 }
 
 }  // namespace purview

@@ -34,20 +34,35 @@ InterestManager::InterestManager(InterestManager&&) noexcept = default;
 InterestManager& InterestManager::operator=(InterestManager&&) noexcept = default;
 InterestManager::~InterestManager() = default;
 
-Result<InterestManager> InterestManager::create(const InterestDef& def) {
-    bool sound = problem_of(def.rules).empty() && def.flag_count <= Schema::flags_max &&
-                 def.key_count <= Schema::keys_max && def.value_count <= Schema::values_max &&
-                 fits(def.rules, def) && def.observers_max < (1U << observer_index_bits) &&
-                 def.areas_max <= observer_areas_max;
+std::string problem_of(const InterestDef& def) {
+    if (std::string wrong = problem_of(def.rules, def); !wrong.empty()) return wrong;
+    const auto at_most = [](const char* what, std::uint64_t most) {
+        return std::string(what) + " is at most " + std::to_string(most);
+    };
+    constexpr std::uint32_t observers_most = (1U << observer_index_bits) - 1;
+    if (def.flag_count > Schema::flags_max) return at_most("flag_count", Schema::flags_max);
+    if (def.key_count > Schema::keys_max) return at_most("key_count", Schema::keys_max);
+    if (def.value_count > Schema::values_max) return at_most("value_count", Schema::values_max);
+    if (def.observers_max > observers_most) return at_most("observers_max", observers_most);
+    if (def.areas_max > observer_areas_max) return at_most("areas_max", observer_areas_max);
     const auto& classes = def.rules.range_classes_m;
-    for (const KindInterest& kind : def.kinds) {
-        sound =
-            sound && kind.range_m >= 0 && kind.range_m <= (classes.empty() ? 0 : classes.back());
-        sound = sound && (!kind.by_bounds || def.rules.group_bounds_max_m > 0);
-        for (const NodeId node : kind.nodes)
-            sound = sound && index_of(node) < def.rules.nodes.size();
+    for (std::size_t k = 0; k < def.kinds.size(); ++k) {
+        const KindInterest& kind = def.kinds[k];
+        const std::string who = "kind " + std::to_string(k) + ", ";
+        if (!(kind.range_m >= 0 && kind.range_m <= (classes.empty() ? 0 : classes.back())))
+            return who + "range_m is 0 to the largest of range_classes_m";
+        if (kind.by_bounds && !(def.rules.group_bounds_max_m > 0))
+            return who + "by_bounds needs a group_bounds_max_m";
+        for (const NodeId node : kind.nodes) {
+            if (index_of(node) >= def.rules.nodes.size())
+                return who + "is bound to a node that is not there";
+        }
     }
-    if (!sound) return Status::bad_configuration;
+    return {};
+}
+
+Result<InterestManager> InterestManager::create(const InterestDef& def) {
+    if (!problem_of(def).empty()) return Status::bad_configuration;
     return InterestManager(std::make_unique<InterestData>(def));
 }
 

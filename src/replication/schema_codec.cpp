@@ -200,18 +200,19 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
 
 }  // namespace
 
-bool all_are_placed(const Schema& schema) {
+ComponentId told_to_too_few(const Schema& schema) {
     const auto& kinds = schema.kinds();
     const bool is_relative = std::any_of(kinds.begin(), kinds.end(),
                                          [](const KindDef& kind) { return kind.relative_place; });
-    const auto is_placed = [&](ComponentId component) {
+    const auto is_told = [&](ComponentId component) {
         if (component == ComponentId::none) return true;
         const ComponentDef& def = schema.components()[index_of(component)];
         return def.audience.type == AudienceType::everyone || (def.is_predicted && !is_relative);
     };
-    return is_placed(schema.place()) &&
-           std::all_of(kinds.begin(), kinds.end(),
-                       [&](const KindDef& kind) { return is_placed(kind.orientation.component); });
+    if (!is_told(schema.place())) return schema.place();
+    for (const KindDef& kind : kinds)
+        if (!is_told(kind.orientation.component)) return kind.orientation.component;
+    return ComponentId::none;
 }
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
@@ -289,7 +290,7 @@ Result<Schema> read_schema(BitReader& in) {
     }
     read_rpcs(in, schema);
     read_inputs(in, schema);
-    if (in.ok() && !all_are_placed(schema)) in.fail();
+    if (in.ok() && told_to_too_few(schema) != ComponentId::none) in.fail();
     if (!in.ok() || schema.status() != Status::ok) return Status::malformed;
     return schema;
 }

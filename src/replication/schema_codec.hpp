@@ -13,9 +13,9 @@ namespace purview {
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept;
 
-/// A place or an orientation is told everybody, but for owners who predict it; everybody where
-/// somebody is told as seen from his parent.
-bool all_are_placed(const Schema& schema);
+/// A place or an orientation that is not told everybody, or none. Owners who predict it may do
+/// without, but where somebody is told as seen from his parent.
+ComponentId told_to_too_few(const Schema& schema);
 
 /// malformed for anything that a sound schema would not write.
 Result<Schema> read_schema(BitReader& in);

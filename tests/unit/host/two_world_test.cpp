@@ -4,8 +4,9 @@
 // The same run twice; the second changes only what one client may not see: positions, values,
 // counts, names, spawns and despawns of entities that are cloaked, too far away, explicit only, out
 // of sight or denied to it, many of them in the cells of what it sees, also in those whose updates
-// are shared, and in half of the runs under the cart that it drives and predicts. Every datagram to
-// that client, its length and its tick must be the same.
+// are shared, and in half of the runs under the cart that it drives and predicts; and of some that
+// it knew and has been denied, whose copies it may keep. Every datagram to that client, its length
+// and its tick must be the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -66,6 +67,9 @@ class TwoWorldGame final : public Game {
     std::uint64_t hidden_calls = 0;
     std::uint64_t in_huts = 0;  ///< hidden ones that came, by nothing else
     std::uint64_t mules = 0;    ///< and under the cart of the watched one
+    std::uint64_t lost = 0;     ///< that the watched one knew, and were denied to him
+    /// Of these, that died while he had a copy: kept, or not known yet to have left.
+    std::uint64_t died_as_copies = 0;
     std::uint64_t hidden_end() { return hidden_random_.next(); }
     Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
 
@@ -127,6 +131,7 @@ class TwoWorldGame final : public Game {
                 (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
             }
         }
+        lose_one(server, random_of(3'000, tick));
         if (cart_ != EntityId::none) {
             SplitMix random = random_of(2'000, tick);
             wander(world, cart_, random, 2, true);
@@ -267,6 +272,21 @@ class TwoWorldGame final : public Game {
         if (!goes_along && world.children_of(cart_).size() < along_max)
             (void)world.attach(mule, cart_, OwnerPolicy::keep);
     }
+    /// He may have a copy of it; what becomes of it from now on is not his business.
+    void lose_one(Server& server, SplitMix random) {
+        if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
+        session_ = server.data().find_session(observers_.front());
+        const std::uint32_t who = random.below(seen_count);
+        const EntityId one = seen_[who];
+        (void)server.interest().deny(observers_.front(), one, true);
+        lost += session_->ghosts.find(one) != no_local_id ? 1 : 0;
+        hidden_.push_back({one, Hidden::denied, EntityId::none});
+        seen_[who] = spawn_seen(server.world(), who, random);
+    }
+    bool has_copy(EntityId entity) const {
+        return session_ != nullptr && (session_->ghosts.find(entity) != no_local_id ||
+                                       session_->ghosts.is_lingering(entity));
+    }
     /// Any number of hidden ones come, go, move and change.
     void edit_hidden(World& world) {
         SplitMix& random = hidden_random_;
@@ -300,6 +320,7 @@ class TwoWorldGame final : public Game {
             const std::size_t at = random.below(static_cast<std::uint32_t>(hidden_.size()));
             if (random.chance(0.3F)) {
                 if (hidden_[at].crate != EntityId::none) (void)world.despawn(hidden_[at].crate);
+                died_as_copies += has_copy(hidden_[at].id) ? 1 : 0;
                 (void)world.despawn(hidden_[at].id);
                 hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
             } else if (random.chance(0.5F) && world.kind_of(hidden_[at].id) != schema_->mule) {
@@ -331,8 +352,9 @@ class TwoWorldGame final : public Game {
     std::array<EntityId, clients> players_{};  ///< by name
     std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
                                                ObserverId::none};
-    EntityId cart_ = EntityId::none;  ///< the watched one's
-    EntityId mule_ = EntityId::none;  ///< that he knows of; his, too
+    EntityId cart_ = EntityId::none;    ///< the watched one's
+    EntityId mule_ = EntityId::none;    ///< that he knows of; his, too
+    const Session* session_ = nullptr;  ///< of the watched one
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
 };
@@ -350,6 +372,8 @@ struct Run {
     std::uint64_t hidden_calls = 0;
     std::uint64_t in_huts = 0;
     std::uint64_t mules = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t died_as_copies = 0;
     std::uint64_t corrections = 0;  ///< of what the watched one predicted
     std::uint64_t hidden_end = 0;   ///< differs where what was hidden differed
     std::uint64_t calls_got = 0;
@@ -471,6 +495,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.hidden_calls = game.hidden_calls;
     out.in_huts = game.in_huts;
     out.mules = game.mules;
+    out.lost = game.lost;
+    out.died_as_copies = game.died_as_copies;
     if (has_carts(seed)) out.corrections = peers.front()->driver->corrections();
     out.hidden_end = game.hidden_end();
     out.calls_refused = server.rpc_counters().refused_ghost;
@@ -513,7 +539,7 @@ TEST_CASE(
     const std::uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
-    std::uint64_t mules = 0, corrections = 0;
+    std::uint64_t mules = 0, corrections = 0, lost = 0, died_as_copies = 0;
     // One in which a packet was full beside updates that another observer had been told as well.
     CHECK(difference(run(2'744, 0), run(2'744, 1)) == "");
     for (std::uint64_t seed = from; seed < from + seeds; ++seed) {
@@ -529,6 +555,8 @@ TEST_CASE(
         in_huts += one.in_huts + other.in_huts;
         mules += one.mules + other.mules;
         corrections += one.corrections;
+        lost += one.lost + other.lost;
+        died_as_copies += one.died_as_copies + other.died_as_copies;
         got += one.calls_got;
         refused += one.calls_refused;
         sections += one.sections;
@@ -538,13 +566,16 @@ TEST_CASE(
     MESSAGE(seeds << " seeds, " << datagrams << " datagrams and " << bytes
                   << " bytes the same while hidden entities were changed " << edits
                   << " times and called about " << calls << " times; " << ghosts / (seeds * ticks)
-                  << " ghosts each, the budget bound in " << bound);
+                  << " ghosts each, the budget bound in " << bound << "; of " << lost
+                  << " that were known and denied " << died_as_copies << " died as copies");
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
     CHECK(in_huts > seeds * ticks);
     CHECK(mules > seeds * ticks);
     CHECK(corrections > seeds);
+    CHECK(lost > seeds);
+    CHECK(died_as_copies > seeds / 10);
     CHECK(got > seeds * 50);
     CHECK(refused > seeds * 5);
     CHECK(bytes > seeds * 5'000);

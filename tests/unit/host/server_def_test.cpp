@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What cannot be a server is refused, and in words that name what is wrong.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "idle_game.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct ScrollSchema {
+    struct Scroll {
+        char a[31] = {}, b[31] = {}, c[31] = {}, d[31] = {};
+        float x = 0, y = 0;
+        bool is_open = false;
+    };
+    ScrollSchema() {
+        scroll = schema.component<Scroll>("scroll")
+                     .text("a", &Scroll::a)
+                     .text("b", &Scroll::b)
+                     .text("c", &Scroll::c)
+                     .text("d", &Scroll::d)
+                     .boolean("open", &Scroll::is_open)
+                     .id();
+        shelf = schema.kind("shelf", {scroll});
+        RpcDesc to_all;
+        to_all.target = RpcTarget::nobody;
+        letter =
+            schema.rpc<Scroll>("letter", to_all).text("a", &Scroll::a).text("b", &Scroll::b).id();
+        open = schema.flag("open", scroll, "open");
+    }
+    Schema schema;
+    ComponentId scroll{};
+    KindId shelf{};
+    RpcId letter{};
+    FlagId open{};
+};
+
+}  // namespace
+
+TEST_CASE("host: whatever cannot be a server is refused in words that name what is wrong") {
+    const struct {
+        std::function<void(ServerDef&, Schema&)> spoil;
+        Status status;
+        const char* why;
+    } all[] = {
+        {[](auto& def, auto&) { def.schema = nullptr; }, Status::bad_configuration, "no schema"},
+        {[](auto&, auto& schema) { (void)schema.kind("shelf", {}); }, Status::bad_configuration,
+         "schema: "},
+        {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
+        {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
+        {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
+         "budget_bytes_per_tick must be 128 or more"},
+        {[](auto& def, auto&) { def.first_urgency = 0; }, Status::bad_configuration,
+         "first_urgency"},
+        {[](auto& def, auto&) { def.sessions_max = 1U << 20; }, Status::bad_configuration,
+         "sessions_max is at most 1048544"},
+        {[](auto& def, auto&) { def.entities_max = 0; }, Status::bad_configuration, "entities_max"},
+        {[](auto& def, auto&) { def.group_members_max = 0; }, Status::bad_configuration,
+         "group_members_max"},
+        {[](auto& def, auto&) { def.group_depth_max = 65; }, Status::bad_configuration,
+         "group_depth_max is at most 64"},
+        {[](auto& def, auto&) { def.input.lead_max = 0; }, Status::bad_configuration,
+         "input.lead_max"},
+        {[](auto& def, auto&) { def.input.waiting_target = def.input.lead_max + 1; },
+         Status::bad_configuration, "input.waiting_target"},
+        {[](auto& def, auto&) { def.rewind.cell_m = 0; }, Status::bad_configuration,
+         "rewind.cell_m"},
+        {[](auto& def, auto&) { def.kinds.resize(2); }, Status::bad_configuration,
+         "settings of 2 kinds, and the schema has 1"},
+        {[](auto&, auto& schema) {
+             schema.edit_kind(KindId{0}).rates = {{0.5F, 2}, {0.25F, 1}};
+         },
+         Status::bad_configuration, "kind 'shelf', rates: strengths must ascend"},
+        {[](auto&, auto& schema) {
+             schema.edit_kind(KindId{0}).limit.buckets = {{4, 2}, {8, 2}};
+         },
+         Status::bad_configuration, "kind 'shelf', limit: parts must ascend"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).urgency = 1e7F; },
+         Status::bad_configuration, "kind 'shelf', urgency"},
+        {[](auto& def, auto&) { def.budget_bytes_per_tick = 150; }, Status::too_large,
+         "kind 'shelf' may need 1"},
+        {[](auto& def, auto& schema) {
+             for (int k = 0; k < 200; ++k)
+                 (void)schema.kind("kind " + std::to_string(k) + std::string(50, 'x'), {});
+             def.join_timeout_ms = 1'000;
+             def.budget_bytes_per_tick = 300;
+         },
+         Status::too_large, "the schema takes 1"},
+        {[](auto& def, auto&) { def.areas_max = 64; }, Status::bad_configuration,
+         "areas_max is at most 63"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].nodes = {NodeId{1}};
+         },
+         Status::bad_configuration, "kind 0, is bound to a node that is not there"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].range_m = 10;
+         },
+         Status::bad_configuration, "kind 0, range_m"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].by_bounds = true;
+         },
+         Status::bad_configuration, "kind 0, by_bounds"},
+        {[](auto& def, auto&) {
+             def.rules.nodes = {{.name = "open ones", .steps = {add(flagged(FlagId{1}))}}};
+         },
+         Status::bad_configuration, "node 'open ones', a step names a flag that is not there"},
+        {[](auto& def, auto&) {
+             def.rules.nodes = {
+                 {.name = "near", .type = NodeType::grid, .steps = {add(within(9, 3))}}};
+         },
+         Status::bad_configuration, "node 'near', "},
+    };
+    IdleGame game;
+    for (const auto& one : all) {
+        ScrollSchema is;
+        ServerDef def;
+        def.schema = &is.schema;
+        def.mac = &test_mac;
+        CHECK(problem_of(def) == "");
+        CHECK(Server::create(def, game));
+        one.spoil(def, is.schema);
+        CAPTURE(one.why);
+        const std::string why = problem_of(def);
+        CAPTURE(why);
+        CHECK(why.find(one.why) != std::string::npos);
+        const auto made = Server::create(def, game);
+        REQUIRE_FALSE(made);
+        CHECK(made.error() == one.status);
+    }
+}
+
+TEST_CASE("host: the smallest budget that holds all is the one that is named") {
+    ScrollSchema is;
+    ServerDef def;
+    def.schema = &is.schema;
+    def.mac = &test_mac;
+    def.budget_bytes_per_tick = 128;
+    IdleGame game;
+    std::uint32_t refused = 0;
+    for (; !problem_of(def).empty(); ++def.budget_bytes_per_tick, ++refused)
+        CHECK(Server::create(def, game).error() == Status::too_large);
+    CHECK(refused > 0);
+    CHECK(Server::create(def, game));
+}
+
+}  // namespace purview::test
