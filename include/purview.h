@@ -57,12 +57,21 @@ typedef struct pv_relation {
     uint32_t old_parent, new_parent;
 } pv_relation;
 
-/* A call of the server. 16 bytes. */
+/* A ghost that is not as it was when events were taken before; one that came stands there with all
+ * that it is told. 12 bytes. */
+typedef struct pv_change {
+    uint32_t ghost;
+    uint32_t components; /* bit c: some value of component c, or whether it is told */
+    uint32_t owner;      /* 1: whether it is ours */
+} pv_change;
+
+/* A call of the server. 20 bytes. */
 typedef struct pv_call {
-    uint32_t rpc;   /* index into the schema's calls */
-    uint32_t ghost; /* what it is about, or PV_NO_GHOST */
-    uint32_t first; /* its first argument in pv_client_call_values */
-    uint32_t count; /* of arguments */
+    uint32_t rpc;        /* index into the schema's calls */
+    uint32_t ghost;      /* what it is about, or PV_NO_GHOST */
+    uint32_t first;      /* its first argument in pv_client_call_values */
+    uint32_t count;      /* of arguments */
+    uint32_t ghost_left; /* 1: it came in time, but the ghost has gone since: `ghost` names none */
 } pv_call;
 
 /* Counters since the client was made. */
@@ -103,13 +112,17 @@ PV_API uint32_t pv_client_ghost_count(const pv_client* client);
 /* Fills an array with all ghosts as of a tick that may lie between two; returns their number. */
 PV_API uint32_t pv_client_collect(pv_client* client, double tick);
 PV_API const pv_instance* pv_client_instances(const pv_client* client);
-/* Events since the last call; returns their number. */
+/* Events since the last call; returns their number. What they say has left can be read as it was
+ * last until the next call, unless another has come under its id since. */
 PV_API uint32_t pv_client_take_events(pv_client* client);
 PV_API const pv_event* pv_client_events(const pv_client* client);
 /* Of the same time as the events taken last: one for each ghost and snapshot, to be looked at
  * behind them. */
 PV_API uint32_t pv_client_relation_count(const pv_client* client);
 PV_API const pv_relation* pv_client_relations(const pv_client* client);
+/* Of the same time: each ghost that is there once, in no order. */
+PV_API uint32_t pv_client_change_count(const pv_client* client);
+PV_API const pv_change* pv_client_changes(const pv_client* client);
 /* Of its group, itself for a root; PV_NO_GHOST for one that is not held. */
 PV_API uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost);
 /* Grids of nodes in a shared mode (docs/shared.md), and the cell of a ghost by its last place: the

@@ -105,6 +105,7 @@ void SmallWorld::step() {
         while (c->down->receive(bytes, now)) {
             c->client.receive(bytes, now);
             permits.arrived(c->client, c->nonce);
+            if (received) received(*c);
         }
         std::span<const std::byte> message;
         while (mail != nullptr && c->client.next_message(message))

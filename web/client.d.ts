@@ -60,12 +60,23 @@ export interface RelationEvent {
   newParent: number;
 }
 
+/** A ghost that is not as it was after the datagram before. One that came stands there with all that it is told. */
+export interface ChangeEvent {
+  ghost: number;
+  /** Indices into `schema.components`: some value of it, or whether it is told. */
+  components: number[];
+  /** Whether it is ours. */
+  owner: boolean;
+}
+
 /** A call of the server, after the property changes that came with it. */
 export interface RemoteCall {
   /** Of `schema.calls`. */
   name: string;
   /** What it is about, or NO_GHOST. */
   ghost: number;
+  /** It came in time, but the ghost has gone since: `ghost` names none. */
+  ghostLeft: boolean;
   /** Arguments by name; 0 for texts and rotations, which this client does not read. */
   values: Record<string, number>;
 }
@@ -95,10 +106,12 @@ export class PurviewClient {
   nonce: string;
   /** A listener that throws keeps nothing from the others; its error is reported as an uncaught one. */
   on(name: "state", listener: (state: ClientState) => void): () => void;
-  /** "drop": a copy that was kept ends. */
+  /** "drop": a copy that was kept ends. What has left can be read as it was last while this is told. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
   /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
+  /** Once for each such ghost and datagram, after all that came and went with it. Costs nothing without listeners. */
+  on(name: "change", listener: (event: ChangeEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** What the server's game has sent with `Server::send_message`, in order. */
   on(name: "message", listener: (bytes: Uint8Array) => void): () => void;

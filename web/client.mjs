@@ -24,6 +24,8 @@ const TURN_MS_MAX = 1000;
 const CONNECT_WITHIN_MS = 10_000;
 const EVENT_WORDS = 5;
 const RELATION_WORDS = 5;
+const CHANGE_WORDS = 3;
+const CALL_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
 const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 
@@ -55,7 +57,7 @@ export class PurviewClient {
     this.#options = { role: "player", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "call", "message", "turn". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "call", "message", "turn". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -313,7 +315,17 @@ export class PurviewClient {
       }),
       ...relations.map(([ghost, oldRoot, newRoot, oldParent, newParent]) =>
         ["relation", { ghost, oldRoot, newRoot, oldParent, newParent }]),
+      ...this.#takeChanges(),
     ];
+  }
+
+  #takeChanges() {
+    if (!this.#listeners.get("change")?.size) return [];
+    return this.#rows("pv_client_change_count", "pv_client_changes", CHANGE_WORDS).map(([ghost, mask, owner]) => {
+      const components = [];
+      for (let c = 0; c < 32; ++c) if (mask >>> c & 1) components.push(c);
+      return ["change", { ghost, components, owner: owner === 1 }];
+    });
   }
 
   /** An array of the module, copied: a listener may call anything. */
@@ -325,17 +337,15 @@ export class PurviewClient {
   }
 
   #takeCalls() {
-    const count = this.#exports.pv_client_take_calls(this.#handle);
-    if (count === 0) return [];
-    const buffer = this.#exports.memory.buffer;
-    const words = new Uint32Array(buffer, this.#exports.pv_client_calls(this.#handle), count * 4).slice();
-    const all = new Float64Array(buffer, this.#exports.pv_client_call_values(this.#handle),
-                                 words[count * 4 - 2] + words[count * 4 - 1]).slice();
+    const rows = this.#rows("pv_client_take_calls", "pv_client_calls", CALL_WORDS);
+    if (rows.length === 0) return [];
+    const [, , last, count] = rows.at(-1);
+    const all = new Float64Array(this.#exports.memory.buffer, this.#exports.pv_client_call_values(this.#handle),
+                                 last + count).slice();
     const { calls } = this.schema;
-    return Array.from({ length: count }, (_, i) => {
-      const [rpc, ghost, first] = words.subarray(i * 4, i * 4 + 4);
+    return rows.map(([rpc, ghost, first, , left]) => {
       const values = Object.fromEntries(calls[rpc].arguments.map((name, a) => [name, all[first + a]]));
-      return ["call", { name: calls[rpc].name, ghost, values }];
+      return ["call", { name: calls[rpc].name, ghost, ghostLeft: left === 1, values }];
     });
   }
 

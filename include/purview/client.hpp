@@ -77,6 +77,17 @@ struct ClientRelation {
     GhostId old_parent, new_parent;
 };
 
+/// What of a ghost is another than the program has read (Client::changes).
+struct ClientChange {
+    GhostId ghost;
+    std::uint32_t components = 0;  ///< bit index_of(component): some value of it, or whether it is
+                                   ///< told
+    bool owner = false;            ///< whether it is ours
+    bool has(ComponentId component) const noexcept {
+        return (components >> index_of(component) & 1U) != 0;
+    }
+};
+
 /// A call of the server, after the property changes of the packet that carried it.
 struct ReceivedRpc {
     RpcId rpc = RpcId::none;
@@ -225,7 +236,16 @@ class Client {
     /// 65,536 the older half is dropped and counted (ClientStats::events_dropped): what is there is
     /// then asked of the ghosts themselves.
     std::span<const ClientEvent> events() const noexcept;
+    /// And changes(). What came between reading these and this call is cleared, too: read them
+    /// after receive, and clear them at once.
     void clear_events() noexcept;
+    /// Ghosts of which a value, what is told, or the owner is another than at the last
+    /// clear_events(); in no order, each once, at most as many as there are. One that came or came
+    /// back stands there with all that it is told; one that has left does not. A reference changes
+    /// also when the ghost that it names comes or goes, and what is extrapolated without a word
+    /// (Schema::extrapolate). Values are those of the newest snapshot: read them. Valid until the
+    /// next receive or clear_events.
+    std::span<const ClientChange> changes() const noexcept;
     /// PROTOCOL.md, "Digest".
     std::uint64_t digest() const noexcept;
     ClientStats stats() const noexcept;

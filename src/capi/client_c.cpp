@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/client_data.hpp"
 #include "purview.h"
 #include "purview/c_client.hpp"
 
@@ -20,6 +21,9 @@ struct pv_client {
     std::vector<pv_instance> instances;
     std::vector<pv_event> events;
     std::vector<pv_relation> relations;
+    std::vector<pv_change> changes;
+    /// Taken so far, since it was made.
+    std::uint64_t events_taken = 0, relations_taken = 0;
     std::vector<pv_call> calls;
     std::vector<double> call_values;
     pv_stats stats{};
@@ -152,6 +156,7 @@ const pv_instance* pv_client_instances(const pv_client* client) {
 
 uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
+    client->client.data().drop_taken(client->events_taken, client->relations_taken);
     client->events.clear();
     for (const ClientEvent& event : client->client.events()) {
         client->events.push_back({event.ghost, index_of(event.kind), event.is_enter() ? 1U : 0U,
@@ -163,7 +168,12 @@ uint32_t pv_client_take_events(pv_client* client) {
         client->relations.push_back(
             {its.ghost, its.old_root, its.new_root, its.old_parent, its.new_parent});
     }
-    client->client.clear_events();
+    client->changes.clear();
+    for (const ClientChange& its : client->client.changes())
+        client->changes.push_back({its.ghost, its.components, its.owner ? 1U : 0U});
+    client->client.data().clear_changes();
+    client->events_taken = client->client.data().events_end();
+    client->relations_taken = client->client.data().relations_end();
     return static_cast<uint32_t>(client->events.size());
 }
 
@@ -177,6 +187,14 @@ uint32_t pv_client_relation_count(const pv_client* client) {
 
 const pv_relation* pv_client_relations(const pv_client* client) {
     return client == nullptr ? nullptr : client->relations.data();
+}
+
+uint32_t pv_client_change_count(const pv_client* client) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->changes.size());
+}
+
+const pv_change* pv_client_changes(const pv_client* client) {
+    return client == nullptr ? nullptr : client->changes.data();
 }
 
 uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost) {
@@ -199,7 +217,8 @@ uint32_t pv_client_take_calls(pv_client* client) {
     while (client->client.next_rpc(received)) {
         client->calls.push_back({index_of(received.rpc), received.ghost,
                                  static_cast<uint32_t>(client->call_values.size()),
-                                 static_cast<uint32_t>(received.values.size())});
+                                 static_cast<uint32_t>(received.values.size()),
+                                 received.ghost_left ? 1U : 0U});
         client->call_values.insert(client->call_values.end(), received.values.begin(),
                                    received.values.end());
     }

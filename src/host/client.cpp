@@ -17,12 +17,28 @@ ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId compone
 
 void ClientData::drop_events(std::size_t events_count, std::size_t relations_count) {
     const auto end = events.begin() + static_cast<std::ptrdiff_t>(events_count);
+    // Who left under the same id and has not been read of yet: his values stay.
+    Bitset unread(events_count > 0 && end != events.end() ? ghosts->lane_end() : 0);
+    for (auto event = end; unread.size() > 0 && event != events.end(); ++event) {
+        if (!event->is_enter()) unread.set(event->ghost);
+    }
     for (auto event = events.begin(); event != end; ++event) {
-        if (!event->is_enter()) ghosts->forget_left(event->ghost);
+        if (!event->is_enter() && (unread.size() == 0 || !unread.test(event->ghost)))
+            ghosts->forget_left(event->ghost);
     }
     events.erase(events.begin(), end);
+    events_dropped_ += events_count;
+    relations_dropped_ += relations_count;
     relations.erase(relations.begin(),
                     relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
+}
+
+void ClientData::drop_taken(std::uint64_t events_taken, std::uint64_t relations_taken) {
+    const auto still_here = [](std::uint64_t taken, std::uint64_t dropped) {
+        return static_cast<std::size_t>(taken > dropped ? taken - dropped : 0);
+    };
+    drop_events(still_here(events_taken, events_dropped_),
+                still_here(relations_taken, relations_dropped_));
 }
 
 Client::Client(const ClientDef& def) : data_(std::make_unique<ClientData>(def)) {}
@@ -198,6 +214,10 @@ std::span<const ClientEvent> Client::events() const noexcept {
 }
 void Client::clear_events() noexcept {
     data_->drop_events(data_->events.size(), data_->relations.size());
+    data_->clear_changes();
+}
+std::span<const ClientChange> Client::changes() const noexcept {
+    return data_->ghosts ? data_->ghosts->changes() : std::span<const ClientChange>();
 }
 std::uint64_t Client::digest() const noexcept {
     return data_->ghosts ? data_->ghosts->digest() : 0;

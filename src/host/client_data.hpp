@@ -40,6 +40,13 @@ class ClientData {
     }
     /// The first ones: the game has read them, or they are too many.
     void drop_events(std::size_t events_count, std::size_t relations_count);
+    /// Those before these numbers, counted since the client was made.
+    void drop_taken(std::uint64_t events_taken, std::uint64_t relations_taken);
+    std::uint64_t events_end() const noexcept { return events_dropped_ + events.size(); }
+    std::uint64_t relations_end() const noexcept { return relations_dropped_ + relations.size(); }
+    void clear_changes() noexcept {
+        if (ghosts) ghosts->clear_changes();
+    }
     struct FoundField {
         const FieldDef* def = nullptr;
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
@@ -115,6 +122,7 @@ class ClientData {
     bool digest_due_ = false;
     std::deque<std::vector<std::byte>> messages_;
     std::size_t message_bytes_ = 0;
+    std::uint64_t events_dropped_ = 0, relations_dropped_ = 0;
     bool has_joined_ = false;  ///< also when it is closed since
     std::vector<std::byte> message_;
     std::array<Micros, PacketLink::under_way_max> sent_at_{};

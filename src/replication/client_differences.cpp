@@ -121,8 +121,10 @@ void ClientGhosts::go_on(Tick tick) {
                 const KindField& field = its.fields[f];
                 std::uint32_t& word = *words_of(ghost, f);
                 const std::uint32_t now = extrapolated_value(*motion++, tick - of, field.largest);
-                moved |= word != now && says_pose(field, kind(ghost));
+                if (word == now) return;
                 word = now;
+                moved |= says_pose(field, kind(ghost));
+                note_field(ghost, field);
             });
             if (moved) note_place(ghost, tick, false);
         });

@@ -243,7 +243,9 @@ void ClientGhosts::forget_references() {
         if (!has_copy(ghost) && !has_left(ghost)) return;
         for_each_bit(layout(kind(ghost)).references, 0, [&](std::size_t f) {
             std::uint32_t& named = *words_of(ghost, f);
-            if (named != 0 && is_leaving(named - 1)) named = 0;
+            if (named == 0 || !is_leaving(named - 1)) return;
+            if (is_shown(named - 1)) note_field(ghost, layout(kind(ghost)).fields[f]);
+            named = 0;
         });
     });
 }
@@ -286,6 +288,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
                               : was_shown ? CopyChange::removed
                                           : CopyChange::dropped;
     const bool was_kept = its.known && its.waits;
+    forget_change(ghost);
     end_motions(ghost);  // a copy stays as it was shown last
     its.held = its.waits = false;
     // The server counts on a copy, also of what waited for its group and was never shown.
@@ -360,7 +363,10 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     const KindLayout& its = layout(ghost.kind);
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
         const KindField& field = its.fields[f];
-        std::copy_n(staged_words_.data() + at, field.def->words, words_of(edit.ghost, f));
+        const std::uint32_t* told = staged_words_.data() + at;
+        std::uint32_t* words = words_of(edit.ghost, f);
+        if (differ(field, told, words)) note_field(edit.ghost, field);
+        std::copy_n(told, field.def->words, words);
         at += field.def->words;
         moved |= says_pose(field, ghost.kind);
     });
@@ -387,6 +393,7 @@ void ClientGhosts::change_told(const Edit& edit) {
                         ghosts_.words(edit.ghost) + at);
         }
         const bool begins = ((edit.told & ~ghost.told) >> p & 1U) != 0;
+        if (begins || ends) note_change(edit.ghost, 1U << index_of(part.component));
         if (begins && (part.component == schema_.place() || part.component == turn.component))
             ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;
@@ -454,6 +461,7 @@ void ClientGhosts::apply(Tick tick) {
         // The packet has told of it alone, with all that the section can say.
         if (edit->shared && ghosts_[edit->ghost].packet == packets_) continue;
         if (edit->relink) {
+            if (ghosts_[edit->ghost].owned != edit->owned) note_change(edit->ghost, 0, true);
             ghosts_[edit->ghost].owned = edit->owned;
             set_parent(edit->ghost, edit->parent, tick);
             change_told(*edit);
@@ -462,6 +470,7 @@ void ClientGhosts::apply(Tick tick) {
         apply_values(*edit, tick);
     }
     show_waiting(tick);
+    note_new_references();
     tell_relations();
 }
 

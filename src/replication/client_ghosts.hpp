@@ -148,6 +148,9 @@ class ClientGhosts {
         events_.clear();
         relations_.clear();
     }
+    /// Since the last clear_changes(), of those that are shown.
+    std::span<const ClientChange> changes() const noexcept { return changes_; }
+    void clear_changes() noexcept;
     /// Leaves of the snapshot applied last for ghosts that were not held: they will never come.
     std::span<const LocalId> ignored_leaves() const noexcept { return ignored_leaves_; }
 
@@ -209,6 +212,15 @@ class ClientGhosts {
         return ghost < leaving_.size() && leaving_.test(ghost);
     }
     void forget_references();
+    // client_changes.cpp: what is another than the game has read
+    void note_change(LocalId ghost, std::uint32_t components, bool owner = false);
+    void note_all(LocalId ghost);
+    void note_new_references();
+    void forget_change(LocalId ghost);
+    bool differ(const KindField& field, const std::uint32_t* a, const std::uint32_t* b) const;
+    void note_field(LocalId ghost, const KindField& field) {
+        note_change(ghost, 1U << index_of(field.component));
+    }
     void find_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
@@ -265,6 +277,7 @@ class ClientGhosts {
     std::vector<GhostRelation> relations_;
     bool are_links_new_ = false;
     std::vector<GhostEvent> events_;
+    std::vector<ClientChange> changes_;
     std::vector<LocalId> ignored_leaves_;
     Bitset leaving_;                                    ///< scratch of apply
     std::vector<std::pair<LocalId, LocalId>> orphans_;  ///< scratch: {who leaves, child}, ascending

@@ -52,6 +52,7 @@ void ClientGhosts::show(LocalId ghost) {
     events_.push_back(
         {ghost, its.kind, its.reason, its.known ? CopyChange::resumed : CopyChange::made});
     its.known = true;
+    note_all(ghost);
 }
 
 /// Groups that are whole now, by what this packet says; and those that have waited too long.

@@ -36,6 +36,8 @@ struct ClientGhost {
     bool reframed = false;  ///< its place is told as seen from another parent
     bool known = false;     ///< to the game: it was shown, and its copy has not ended since
     bool has_left = false;  ///< it was known, and the game has not read that it has gone
+    static constexpr std::uint32_t no_change = ~std::uint32_t{0};
+    std::uint32_t change = no_change;  ///< where it stands in the list of changes
     LocalId parent = no_local_id;
     LocalId told_parent = no_local_id;  ///< as of the last relation event
     LocalId told_root = no_local_id;

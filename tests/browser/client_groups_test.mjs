@@ -17,7 +17,7 @@ const memory = new WebAssembly.Memory({ initial: 1 });
 const words = new Uint32Array(memory.buffer);
 /** Rows of words at an address; what the module would have there. */
 const put = (at, rows) => { words.set(rows.flat(), at / 4); return rows.length; };
-let [events, relations] = [0, 0];
+let [events, relations, changes] = [0, 0, 0];
 const called = new Set();
 const answers = {
   pv_client_create: () => 8,
@@ -27,6 +27,8 @@ const answers = {
   pv_client_events: () => 4096,
   pv_client_relation_count: () => relations,
   pv_client_relations: () => 8192,
+  pv_client_change_count: () => changes,
+  pv_client_changes: () => 12288,
   pv_client_root_of: (_, ghost) => (ghost === 3 ? 1 : -1),  // as wasm gives them: signed
   pv_client_orientation: () => 512,
   pv_client_cell_grid_count: () => 2,
@@ -82,6 +84,16 @@ events = 0;
 relations = put(8192, [[3, 1, 3, 4, NO_GHOST]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told[3], { ghost: 3, oldRoot: 1, newRoot: 3, oldParent: 4, newParent: NO_GHOST });
+
+// What is another is told behind them, and to nobody who did not ask; components by number, the last one too.
+changes = put(12288, [[3, 0x80000005, 0], [4, 0, 1]]);
+relations = 0;
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+assert.equal(told.length, 4);
+assert.ok(!called.has("pv_client_change_count"));
+client.on("change", (change) => told.push(change));
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], owner: false }, { ghost: 4, components: [], owner: true }]);
 client.leave();
 
 WebAssembly.instantiate = instantiate;

@@ -56,12 +56,26 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     CHECK(pv_client_events(client)[0].copy == 0);
     CHECK(pv_client_events(client)[0].reason == 3);  // by hand
     const std::uint32_t its = index_of(schema.mind.id);
+    REQUIRE(pv_client_change_count(client) == 2);  // with all that they are told
+    CHECK((pv_client_changes(client)[0].components >> its & 1U) == 1);
+    CHECK(pv_client_changes(client)[0].owner == 1);
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     CHECK(pv_client_reference(client, 0, its, 1) == 1);
     CHECK(pv_client_reference(client, 1, its, 1) == PV_NO_GHOST);
     CHECK(pv_client_rotation(client, 0, its, 2)[2] == 1);
     CHECK(pv_client_rotation(client, 1, its, 2)[3] == 1);
     CHECK(pv_client_is_told(client, 0, its) == 1);
+    // What is another from then on, and nothing else.
+    CHECK(pv_client_take_events(client) == 0);
+    CHECK(pv_client_change_count(client) == 0);
+    stage.world().edit(deer, schema.mind)->target = wolf;
+    step(4);
+    CHECK(pv_client_take_events(client) == 0);
+    REQUIRE(pv_client_change_count(client) == 1);
+    CHECK(pv_client_changes(client)[0].ghost == 1);
+    CHECK(pv_client_changes(client)[0].components == 1U << its);
+    CHECK(pv_client_changes(client)[0].owner == 0);
+    CHECK(pv_client_change_count(nullptr) == 0);
     // None of it for what is not there.
     CHECK(std::string(pv_client_text(client, 7, its, 0)).empty());
     CHECK(std::string(pv_client_text(client, 0, 99, 0)).empty());
@@ -78,10 +92,17 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     REQUIRE(pv_client_take_events(client) == 1);
     CHECK(pv_client_events(client)[0].copy == 2);
+    REQUIRE(pv_client_change_count(client) == 1);  // who named it names nobody now
+    CHECK(pv_client_changes(client)[0].ghost == 1);
     step(40);
     CHECK(pv_client_kept_as(client, 0) == 0);
     REQUIRE(pv_client_take_events(client) == 1);
     CHECK(pv_client_events(client)[0].copy == 4);
+    CHECK(pv_client_change_count(client) == 0);
+    // As it was last, until events are taken again.
+    CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
+    CHECK(pv_client_take_events(client) == 0);
+    CHECK(std::string(pv_client_text(client, 0, its, 0)).empty());
     pv_client_destroy(client);
 }
 

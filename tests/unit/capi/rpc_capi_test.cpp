@@ -93,6 +93,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(calls[0].rpc == index_of(schema.pings[6].id));
     CHECK(calls[0].ghost == 0);
     CHECK(calls[0].count == 2);
+    CHECK(calls[0].ghost_left == 0);
     CHECK(values[calls[0].first] == 3);
     CHECK(values[calls[0].first + 1] == 4e9);
     CHECK(calls[1].ghost == PV_NO_GHOST);
@@ -127,6 +128,14 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(pv_client_next_message(nullptr) == 0);
     CHECK(pv_client_message(nullptr) == nullptr);
     CHECK(pv_client_message_size(nullptr) == 0);
+    // Whom it is about has gone before anybody takes it.
+    CHECK(server.call(game.player, schema.pings[6], Ping{1, 2}).has_value());
+    for (int i = 0; i < 3; ++i) step();
+    CHECK(server.world().despawn(game.player) == Status::ok);
+    for (int i = 0; i < 3; ++i) step();
+    REQUIRE(pv_client_take_calls(client) == 1);
+    CHECK(pv_client_calls(client)[0].ghost == PV_NO_GHOST);
+    CHECK(pv_client_calls(client)[0].ghost_left == 1);
     pv_client_destroy(client);
 }
 
