@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "example.hpp"
@@ -53,6 +54,24 @@ struct Shared {
     Component<Place> place;
     Component<Health> health;
     KindId person{};
+};
+
+// -- what a player is shown ---------------------------------------------------------------------
+
+struct Screen {
+    std::set<GhostId> figures;
+    int walked = 0;
+
+    void follow(Client& client, const Shared& shared) {
+        for (const ClientEvent& event : client.events()) {
+            if (event.is_enter()) figures.insert(event.ghost);
+            if (event.is_leave()) figures.erase(event.ghost);
+        }
+        for (const ClientChange& change : client.changes()) {
+            if (change.has(shared.place.id)) ++walked;
+        }
+        client.clear_events();
+    }
 };
 
 // -- the game -----------------------------------------------------------------------------------
@@ -182,6 +201,7 @@ int main() {
     struct Player {
         Socket socket;
         Client client;
+        Screen screen = {};
     };
     const auto client_def = [&] {
         ClientDef client;
@@ -196,6 +216,7 @@ int main() {
         for (Player& player : players) {
             player.socket.receive([&](std::span<const std::byte> bytes, const Address&) {
                 player.client.receive(bytes, now());
+                player.screen.follow(player.client, shared);
             });
             if (player.client.state() == ClientState::joined && turn > 50 && &player == players) {
                 const std::byte step{5};
@@ -230,5 +251,7 @@ int main() {
         expect(other.is_owned(ghost) || other.place_of(ghost, other.newest_tick()).x > 505,
                "the other one has walked");
     }
+    expect(players[1].screen.figures.size() == 2, "two are drawn");
+    expect(players[1].screen.walked > 10, "and one of them walks");
     for (Player& player : players) player.client.leave();
 }

@@ -7,6 +7,7 @@
 // loses his session or gets more than his budget, and a client's ghosts stay in order.
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "link/packet_link.hpp"
@@ -74,6 +75,11 @@ void check_ghosts(const Client& client) {
         (void)client.place_of(ghost, client.newest_tick());
     }
     require(held == client.ghost_count(), "ghosts are counted wrong");
+    std::set<GhostId> changed;
+    for (const ClientChange& change : client.changes()) {
+        require(client.is_held(change.ghost), "what has left has changed");
+        require(changed.insert(change.ghost).second, "a ghost has changed twice");
+    }
 }
 
 }  // namespace

@@ -61,8 +61,8 @@ typedef struct pv_relation {
  * that it is told. 12 bytes. */
 typedef struct pv_change {
     uint32_t ghost;
-    uint32_t components; /* bit c: some value of component c, or whether it is told */
-    uint32_t owner;      /* 1: whether it is ours */
+    uint32_t components;    /* bit c: some value of component c, or whether it is told */
+    uint32_t owner_changed; /* 1: it may be ours since, or not any more, or is new */
 } pv_change;
 
 /* A call of the server. 20 bytes. */

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "host/client_data.hpp"
 #include "host/server_data.hpp"
 
 namespace purview::test {
@@ -34,7 +35,7 @@ void Permits::note_tick(const Server& server) {
     }
 }
 
-void Permits::arrived(const Client& client, std::uint64_t nonce) {
+void Permits::arrived(Client& client, std::uint64_t nonce) {
     const auto line = lines_.find(nonce);
     if (line == lines_.end() || client.newest_packet() == line->second.packet) return;
     line->second.packet = client.newest_packet();
@@ -43,14 +44,15 @@ void Permits::arrived(const Client& client, std::uint64_t nonce) {
     const auto then = std::find_if(ticks.begin(), ticks.end(),
                                    [&](const Permitted& one) { return one.tick == tick; });
     if (then == ticks.end()) return;
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
-        if (!client.is_held(ghost) || client.updated_of(ghost) != tick) continue;
+    const ClientGhosts& ghosts = *client.data().ghosts;
+    ghosts.for_each_held([&](LocalId ghost) {
+        if (ghosts.updated(ghost) != tick) return;
         ++named_;
         const bool is_permitted = ghost < then->lanes.size() && then->lanes[ghost];
-        if (is_permitted || !trouble_.empty()) continue;
+        if (is_permitted || !trouble_.empty()) return;
         trouble_ = "a client was told of ghost " + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + " and may not know of it";
-    }
+    });
 }
 
 }  // namespace purview::test

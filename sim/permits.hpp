@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What each client may have been told of in each tick, held against what it decodes: by the ids
-// that a packet names, whatever the server believes that it wrote.
+// What each client may have been told of in each tick, held against what it decodes: the ghosts
+// that a packet made or updated, shown or not yet, whatever the server believes that it wrote.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Permits {
     /// be told of; that it is relevant is for others to check.
     void note_tick(const Server& server);
     /// After every datagram that reached the client with this nonce.
-    void arrived(const Client& client, std::uint64_t nonce);
+    void arrived(Client& client, std::uint64_t nonce);
 
     const std::string& trouble() const noexcept { return trouble_; }
     /// Ghosts that packets named so far.

@@ -65,8 +65,8 @@ export interface ChangeEvent {
   ghost: number;
   /** Indices into `schema.components`: some value of it, or whether it is told. */
   components: number[];
-  /** Whether it is ours. */
-  owner: boolean;
+  /** It may be ours since, or not any more, or is new: see `owned` of `INSTANCE`. */
+  ownerChanged: boolean;
 }
 
 /** A call of the server, after the property changes that came with it. */
@@ -110,7 +110,7 @@ export class PurviewClient {
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
   /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
-  /** Once for each such ghost and datagram, after all that came and went with it. Costs nothing without listeners. */
+  /** Once for each such ghost and datagram, after all that came and went with it. Costs little without listeners. */
   on(name: "change", listener: (event: ChangeEvent) => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** What the server's game has sent with `Server::send_message`, in order. */

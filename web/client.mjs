@@ -321,10 +321,10 @@ export class PurviewClient {
 
   #takeChanges() {
     if (!this.#listeners.get("change")?.size) return [];
-    return this.#rows("pv_client_change_count", "pv_client_changes", CHANGE_WORDS).map(([ghost, mask, owner]) => {
+    return this.#rows("pv_client_change_count", "pv_client_changes", CHANGE_WORDS).map(([ghost, mask, ownerChanged]) => {
       const components = [];
       for (let c = 0; c < 32; ++c) if (mask >>> c & 1) components.push(c);
-      return ["change", { ghost, components, owner: owner === 1 }];
+      return ["change", { ghost, components, ownerChanged: ownerChanged === 1 }];
     });
   }
 

@@ -82,9 +82,10 @@ struct ClientChange {
     GhostId ghost;
     std::uint32_t components = 0;  ///< bit index_of(component): some value of it, or whether it is
                                    ///< told
-    bool owner = false;            ///< whether it is ours
+    bool owner_changed = false;    ///< ask Client::is_owned
+    /// None has not.
     bool has(ComponentId component) const noexcept {
-        return (components >> index_of(component) & 1U) != 0;
+        return index_of(component) < 32 && (components >> index_of(component) & 1U) != 0;
     }
 };
 
@@ -239,12 +240,14 @@ class Client {
     /// And changes(). What came between reading these and this call is cleared, too: read them
     /// after receive, and clear them at once.
     void clear_events() noexcept;
-    /// Ghosts of which a value, what is told, or the owner is another than at the last
-    /// clear_events(); in no order, each once, at most as many as there are. One that came or came
-    /// back stands there with all that it is told; one that has left does not. A reference changes
-    /// also when the ghost that it names comes or goes, and what is extrapolated without a word
-    /// (Schema::extrapolate). Values are those of the newest snapshot: read them. Valid until the
-    /// next receive or clear_events.
+    /// Ghosts of which a value, what is told, or the owner has changed since the last
+    /// clear_events(), if only for a while; in no order, each once, at most as many as there are.
+    /// One that came stands there with all that it is told, one that came back with all that it
+    /// has; one that has left does not. A reference changes also when the ghost that it names comes
+    /// or goes, and what is extrapolated without a word (Schema::extrapolate). Values are those of
+    /// the newest snapshot: read them. To draw, ask place_of of all in every frame: whoever is told
+    /// relative to a parent moves with it without a change. Valid until the next receive or
+    /// clear_events.
     std::span<const ClientChange> changes() const noexcept;
     /// PROTOCOL.md, "Digest".
     std::uint64_t digest() const noexcept;

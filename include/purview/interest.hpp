@@ -127,7 +127,8 @@ struct InterestDef {
     std::vector<std::string> flag_names;
     std::vector<std::string> key_names;
     std::vector<std::string> value_names;
-    std::vector<KindInterest> kinds;  ///< by KindId
+    std::vector<KindInterest> kinds;      ///< by KindId
+    std::vector<std::string> kind_names;  ///< for problem_of; those that are missing have numbers
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most
     /// observer_areas_max.

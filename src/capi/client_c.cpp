@@ -22,8 +22,6 @@ struct pv_client {
     std::vector<pv_event> events;
     std::vector<pv_relation> relations;
     std::vector<pv_change> changes;
-    /// Taken so far, since it was made.
-    std::uint64_t events_taken = 0, relations_taken = 0;
     std::vector<pv_call> calls;
     std::vector<double> call_values;
     pv_stats stats{};
@@ -156,7 +154,8 @@ const pv_instance* pv_client_instances(const pv_client* client) {
 
 uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
-    client->client.data().drop_taken(client->events_taken, client->relations_taken);
+    ClientData& data = client->client.data();
+    data.drop_taken();
     client->events.clear();
     for (const ClientEvent& event : client->client.events()) {
         client->events.push_back({event.ghost, index_of(event.kind), event.is_enter() ? 1U : 0U,
@@ -170,10 +169,9 @@ uint32_t pv_client_take_events(pv_client* client) {
     }
     client->changes.clear();
     for (const ClientChange& its : client->client.changes())
-        client->changes.push_back({its.ghost, its.components, its.owner ? 1U : 0U});
-    client->client.data().clear_changes();
-    client->events_taken = client->client.data().events_end();
-    client->relations_taken = client->client.data().relations_end();
+        client->changes.push_back({its.ghost, its.components, its.owner_changed ? 1U : 0U});
+    data.clear_changes();
+    data.note_taken();
     return static_cast<uint32_t>(client->events.size());
 }
 

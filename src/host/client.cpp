@@ -27,18 +27,10 @@ void ClientData::drop_events(std::size_t events_count, std::size_t relations_cou
             ghosts->forget_left(event->ghost);
     }
     events.erase(events.begin(), end);
-    events_dropped_ += events_count;
-    relations_dropped_ += relations_count;
+    events_taken_ -= std::min(events_taken_, events_count);
+    relations_taken_ -= std::min(relations_taken_, relations_count);
     relations.erase(relations.begin(),
                     relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
-}
-
-void ClientData::drop_taken(std::uint64_t events_taken, std::uint64_t relations_taken) {
-    const auto still_here = [](std::uint64_t taken, std::uint64_t dropped) {
-        return static_cast<std::size_t>(taken > dropped ? taken - dropped : 0);
-    };
-    drop_events(still_here(events_taken, events_dropped_),
-                still_here(relations_taken, relations_dropped_));
 }
 
 Client::Client(const ClientDef& def) : data_(std::make_unique<ClientData>(def)) {}

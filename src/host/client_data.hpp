@@ -40,10 +40,13 @@ class ClientData {
     }
     /// The first ones: the game has read them, or they are too many.
     void drop_events(std::size_t events_count, std::size_t relations_count);
-    /// Those before these numbers, counted since the client was made.
-    void drop_taken(std::uint64_t events_taken, std::uint64_t relations_taken);
-    std::uint64_t events_end() const noexcept { return events_dropped_ + events.size(); }
-    std::uint64_t relations_end() const noexcept { return relations_dropped_ + relations.size(); }
+    /// The program has read all there is, and may still ask for the values of what has left.
+    void note_taken() noexcept {
+        events_taken_ = events.size();
+        relations_taken_ = relations.size();
+    }
+    /// Not any more.
+    void drop_taken() { drop_events(events_taken_, relations_taken_); }
     void clear_changes() noexcept {
         if (ghosts) ghosts->clear_changes();
     }
@@ -122,8 +125,8 @@ class ClientData {
     bool digest_due_ = false;
     std::deque<std::vector<std::byte>> messages_;
     std::size_t message_bytes_ = 0;
-    std::uint64_t events_dropped_ = 0, relations_dropped_ = 0;
-    bool has_joined_ = false;  ///< also when it is closed since
+    std::size_t events_taken_ = 0, relations_taken_ = 0;  ///< the first ones
+    bool has_joined_ = false;                             ///< also when it is closed since
     std::vector<std::byte> message_;
     std::array<Micros, PacketLink::under_way_max> sent_at_{};
     std::vector<DeliveryNotice> notices_;

@@ -169,6 +169,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
             relations.push_back(
                 {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
         }
+        if (too_many(events.size()) + too_many(relations.size()) > 0) drop_taken();
         stats.events_dropped += too_many(events.size()) + too_many(relations.size());
         drop_events(too_many(events.size()), too_many(relations.size()));
         stats.group_waits_ended = ghosts->counters().waits_ended;

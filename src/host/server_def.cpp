@@ -222,6 +222,7 @@ InterestDef interest_def_of(const ServerDef& def) {
     for (const AttributeDef& flag : schema.flags()) interest.flag_names.push_back(flag.name);
     for (const AttributeDef& key : schema.keys()) interest.key_names.push_back(key.name);
     for (const AttributeDef& value : schema.values()) interest.value_names.push_back(value.name);
+    for (const KindDef& kind : schema.kinds()) interest.kind_names.push_back(kind.name);
     interest.kinds = def.kinds;
     interest.kinds.resize(schema.kinds().size());
     for (std::size_t k = 0; k < interest.kinds.size(); ++k)

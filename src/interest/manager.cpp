@@ -48,14 +48,16 @@ std::string problem_of(const InterestDef& def) {
     const auto& classes = def.rules.range_classes_m;
     for (std::size_t k = 0; k < def.kinds.size(); ++k) {
         const KindInterest& kind = def.kinds[k];
-        const std::string who = "kind " + std::to_string(k) + ", ";
+        const std::string who =
+            "kind " +
+            (k < def.kind_names.size() ? "'" + def.kind_names[k] + "'" : std::to_string(k)) + ", ";
         if (!(kind.range_m >= 0 && kind.range_m <= (classes.empty() ? 0 : classes.back())))
             return who + "range_m is 0 to the largest of range_classes_m";
         if (kind.by_bounds && !(def.rules.group_bounds_max_m > 0))
             return who + "by_bounds needs a group_bounds_max_m";
         for (const NodeId node : kind.nodes) {
             if (index_of(node) >= def.rules.nodes.size())
-                return who + "is bound to a node that is not there";
+                return who + "node " + std::to_string(index_of(node)) + " is not there";
         }
     }
     return {};

@@ -9,53 +9,70 @@
 
 namespace purview {
 
-/// To whoever reads them: a reference names only whom he is shown.
-bool ClientGhosts::differ(const KindField& field, const std::uint32_t* a,
-                          const std::uint32_t* b) const {
-    if (std::equal(a, a + field.def->words, b)) return false;
-    const auto names = [&](std::uint32_t word) { return word != 0 && is_shown(word - 1); };
-    return field.def->type != FieldType::reference || names(*a) || names(*b);
+namespace {
+
+std::uint32_t bit_of(ComponentId component) noexcept {
+    return 1U << index_of(component);
+}
+
+}  // namespace
+
+/// To whoever reads them: a reference names only who was shown before this packet;
+/// note_new_references finds who comes with it.
+bool ClientGhosts::differ(const KindField& field, const std::uint32_t* before,
+                          const std::uint32_t* now) {
+    if (field.def->type != FieldType::reference)
+        return !std::equal(now, now + field.def->words, before);
+    if (*before == *now) return false;
+    const auto names = [&](std::uint32_t word) {
+        return word != 0 && is_shown(word - 1) && ghosts_[word - 1].shown_in != packets_;
+    };
+    names_unshown_ |= *now != 0 && !names(*now);
+    return names(*before) || names(*now);
 }
 
 void ClientGhosts::note_change(LocalId ghost, std::uint32_t components, bool owner) {
-    if (!is_shown(ghost)) return;
+    if ((components == 0 && !owner) || !is_shown(ghost)) return;
     ClientGhost& its = ghosts_[ghost];
     if (its.change == ClientGhost::no_change) {
         its.change = static_cast<std::uint32_t>(changes_.size());
         changes_.push_back({ghost});
     }
     changes_[its.change].components |= components;
-    changes_[its.change].owner |= owner;
+    changes_[its.change].owner_changed |= owner;
 }
 
-/// It came, or came back.
-void ClientGhosts::note_all(LocalId ghost) {
+/// Of whoever comes back, also what he is not told any more: it may be reset.
+void ClientGhosts::note_shown(LocalId ghost, bool resumed) {
+    ghosts_[ghost].shown_in = packets_;
     std::uint32_t components = 0;
     const auto& parts = layout(kind(ghost)).parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        if ((told(ghost) >> p & 1U) != 0) components |= 1U << index_of(parts[p].component);
+        if (resumed || (told(ghost) >> p & 1U) != 0) components |= bit_of(parts[p].component);
     }
     note_change(ghost, components, true);
 }
 
-/// Whoever was named before he came.
+/// Whoever was named before he was shown.
 void ClientGhosts::note_new_references() {
-    if (!has_references_) return;
-    Bitset new_ones(ghosts_.end());
-    bool is_any = false;
-    for (const GhostEvent& event : events_) {
-        if (!is_shown(event.ghost)) continue;
-        new_ones.set(event.ghost);
-        is_any = true;
-    }
-    if (!is_any) return;
+    const auto is_new = [&](LocalId ghost) {
+        return is_shown(ghost) && ghosts_[ghost].shown_in == packets_;
+    };
+    if (!names_unshown_ ||
+        std::none_of(events_.begin(), events_.end(),
+                     [&](const GhostEvent& event) { return is_new(event.ghost); }))
+        return;
+    names_unshown_ = false;
     for_each_held([&](LocalId ghost) {
         const KindLayout& its = layout(kind(ghost));
+        std::uint32_t components = 0;
         for_each_bit(its.references, 0, [&](std::size_t f) {
             const std::uint32_t named = *words_of(ghost, f);
-            if (named != 0 && named - 1 < new_ones.size() && new_ones.test(named - 1))
-                note_field(ghost, its.fields[f]);
+            if (named == 0) return;
+            names_unshown_ |= !is_shown(named - 1);
+            if (is_new(named - 1)) components |= bit_of(its.fields[f].component);
         });
+        note_change(ghost, components);
     });
 }
 

@@ -117,6 +117,7 @@ void ClientGhosts::go_on(Tick tick) {
             const Motion* motion = motions_.newest(ghosts_[ghost].motions, of);
             if (motion == nullptr || of >= tick) return;
             bool moved = false;
+            std::uint32_t changed = 0;  // components
             for_each_bit(its.extrapolated, 0, [&](std::size_t f) {
                 const KindField& field = its.fields[f];
                 std::uint32_t& word = *words_of(ghost, f);
@@ -124,8 +125,9 @@ void ClientGhosts::go_on(Tick tick) {
                 if (word == now) return;
                 word = now;
                 moved |= says_pose(field, kind(ghost));
-                note_field(ghost, field);
+                changed |= 1U << index_of(field.component);
             });
+            note_change(ghost, changed);
             if (moved) note_place(ghost, tick, false);
         });
     }

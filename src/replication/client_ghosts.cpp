@@ -244,7 +244,8 @@ void ClientGhosts::forget_references() {
         for_each_bit(layout(kind(ghost)).references, 0, [&](std::size_t f) {
             std::uint32_t& named = *words_of(ghost, f);
             if (named == 0 || !is_leaving(named - 1)) return;
-            if (is_shown(named - 1)) note_field(ghost, layout(kind(ghost)).fields[f]);
+            if (is_shown(named - 1))
+                note_change(ghost, 1U << index_of(layout(kind(ghost)).fields[f].component));
             named = 0;
         });
     });
@@ -302,6 +303,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
 void ClientGhosts::resume(const Edit& edit, Tick tick) {
     ClientGhost& its = ghosts_[edit.ghost];
     its.held = true;
+    names_unshown_ |= layout(its.kind).references != 0;
     its.reason = edit.reason;
     its.samples = 0;  // wherever it was in the meantime
     if (layout(its.kind).extrapolated != 0) its.motions = motions_.take();
@@ -361,15 +363,17 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     bool moved = ghost.samples == 0 || ghost.reframed;
     ghost.reframed = false;
     const KindLayout& its = layout(ghost.kind);
+    std::uint32_t changed = 0;  // components
     for_each_bit(edit.mask, 0, [&](std::size_t f) {
         const KindField& field = its.fields[f];
         const std::uint32_t* told = staged_words_.data() + at;
         std::uint32_t* words = words_of(edit.ghost, f);
-        if (differ(field, told, words)) note_field(edit.ghost, field);
+        if (differ(field, words, told)) changed |= 1U << index_of(field.component);
         std::copy_n(told, field.def->words, words);
         at += field.def->words;
         moved |= says_pose(field, ghost.kind);
     });
+    note_change(edit.ghost, changed);
     // It stood still as of the snapshot before: interpolation must not smear the pause.
     const bool rested = !is_moving(edit.ghost) && ghost.updated < before_;
     if (its.extrapolated != 0) apply_motions(edit, tick);

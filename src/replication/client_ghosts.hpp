@@ -214,13 +214,10 @@ class ClientGhosts {
     void forget_references();
     // client_changes.cpp: what is another than the game has read
     void note_change(LocalId ghost, std::uint32_t components, bool owner = false);
-    void note_all(LocalId ghost);
+    void note_shown(LocalId ghost, bool resumed);
     void note_new_references();
     void forget_change(LocalId ghost);
-    bool differ(const KindField& field, const std::uint32_t* a, const std::uint32_t* b) const;
-    void note_field(LocalId ghost, const KindField& field) {
-        note_change(ghost, 1U << index_of(field.component));
-    }
+    bool differ(const KindField& field, const std::uint32_t* before, const std::uint32_t* now);
     void find_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
@@ -257,6 +254,7 @@ class ClientGhosts {
     std::vector<std::vector<std::uint32_t>> defaults_;  ///< by kind: the words of what is all zeros
     std::vector<std::vector<std::uint16_t>> word_at_;   ///< by kind and field: its first word
     bool has_references_ = false;
+    bool names_unshown_ = false;  ///< a reference may name somebody who is not shown
     bool has_extrapolated_ = false;
     unsigned kind_bits_;
     GhostPages ghosts_;

@@ -49,10 +49,10 @@ void ClientGhosts::show(LocalId ghost) {
     its.kept = LeavePolicy::despawn;
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
     ++count_;
+    const bool resumed = std::exchange(its.known, true);
     events_.push_back(
-        {ghost, its.kind, its.reason, its.known ? CopyChange::resumed : CopyChange::made});
-    its.known = true;
-    note_all(ghost);
+        {ghost, its.kind, its.reason, resumed ? CopyChange::resumed : CopyChange::made});
+    note_shown(ghost, resumed);
 }
 
 /// Groups that are whole now, by what this packet says; and those that have waited too long.

@@ -32,10 +32,11 @@ struct ClientGhost {
     Reason reason = Reason::entered;          ///< of its enter, or its return
     LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
     KindId kind{};
-    bool waits = false;     ///< for the rest of its group
-    bool reframed = false;  ///< its place is told as seen from another parent
-    bool known = false;     ///< to the game: it was shown, and its copy has not ended since
-    bool has_left = false;  ///< it was known, and the game has not read that it has gone
+    bool waits = false;          ///< for the rest of its group
+    bool reframed = false;       ///< its place is told as seen from another parent
+    bool known = false;          ///< to the game: it was shown, and its copy has not ended since
+    bool has_left = false;       ///< it was known, and the game has not read that it has gone
+    std::uint32_t shown_in = 0;  ///< the packet in which it came or came back, by our own count
     static constexpr std::uint32_t no_change = ~std::uint32_t{0};
     std::uint32_t change = no_change;  ///< where it stands in the list of changes
     LocalId parent = no_local_id;

@@ -93,7 +93,7 @@ assert.equal(told.length, 4);
 assert.ok(!called.has("pv_client_change_count"));
 client.on("change", (change) => told.push(change));
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], owner: false }, { ghost: 4, components: [], owner: true }]);
+assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
 client.leave();
 
 WebAssembly.instantiate = instantiate;

@@ -58,7 +58,7 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     const std::uint32_t its = index_of(schema.mind.id);
     REQUIRE(pv_client_change_count(client) == 2);  // with all that they are told
     CHECK((pv_client_changes(client)[0].components >> its & 1U) == 1);
-    CHECK(pv_client_changes(client)[0].owner == 1);
+    CHECK(pv_client_changes(client)[0].owner_changed == 1);
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     CHECK(pv_client_reference(client, 0, its, 1) == 1);
     CHECK(pv_client_reference(client, 1, its, 1) == PV_NO_GHOST);
@@ -74,7 +74,7 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     REQUIRE(pv_client_change_count(client) == 1);
     CHECK(pv_client_changes(client)[0].ghost == 1);
     CHECK(pv_client_changes(client)[0].components == 1U << its);
-    CHECK(pv_client_changes(client)[0].owner == 0);
+    CHECK(pv_client_changes(client)[0].owner_changed == 0);
     CHECK(pv_client_change_count(nullptr) == 0);
     // None of it for what is not there.
     CHECK(std::string(pv_client_text(client, 7, its, 0)).empty());

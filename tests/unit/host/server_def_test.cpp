@@ -99,17 +99,17 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
              def.kinds.resize(1);
              def.kinds[0].nodes = {NodeId{1}};
          },
-         Status::bad_configuration, "kind 0, is bound to a node that is not there"},
+         Status::bad_configuration, "kind 'shelf', node 1 is not there"},
         {[](auto& def, auto&) {
              def.kinds.resize(1);
              def.kinds[0].range_m = 10;
          },
-         Status::bad_configuration, "kind 0, range_m"},
+         Status::bad_configuration, "kind 'shelf', range_m"},
         {[](auto& def, auto&) {
              def.kinds.resize(1);
              def.kinds[0].by_bounds = true;
          },
-         Status::bad_configuration, "kind 0, by_bounds"},
+         Status::bad_configuration, "kind 'shelf', by_bounds"},
         {[](auto& def, auto&) {
              def.rules.nodes = {{.name = "open ones", .steps = {add(flagged(FlagId{1}))}}};
          },
@@ -139,18 +139,24 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
     }
 }
 
-TEST_CASE("host: the smallest budget that holds all is the one that is named") {
+TEST_CASE("host: what is too large is so until a packet has the room that is named") {
     ScrollSchema is;
     ServerDef def;
     def.schema = &is.schema;
     def.mac = &test_mac;
     def.budget_bytes_per_tick = 128;
     IdleGame game;
-    std::uint32_t refused = 0;
-    for (; !problem_of(def).empty(); ++def.budget_bytes_per_tick, ++refused)
-        CHECK(Server::create(def, game).error() == Status::too_large);
-    CHECK(refused > 0);
-    CHECK(Server::create(def, game));
+    unsigned refused = 0, needs = 0, has = 0;
+    for (; !Server::create(def, game); ++def.budget_bytes_per_tick, ++refused) {
+        const std::string why = problem_of(def);
+        const std::size_t need = why.find("need "), room = why.find("has ");
+        REQUIRE(room != std::string::npos);
+        needs = static_cast<unsigned>(std::stoul(why.substr(need + 5)));
+        has = static_cast<unsigned>(std::stoul(why.substr(room + 4)));
+        CHECK(has < needs);
+    }
+    CHECK(refused > 10);
+    CHECK(has + 1 == needs);
 }
 
 }  // namespace purview::test

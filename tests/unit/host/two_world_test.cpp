@@ -275,17 +275,19 @@ class TwoWorldGame final : public Game {
     /// He may have a copy of it; what becomes of it from now on is not his business.
     void lose_one(Server& server, SplitMix random) {
         if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
-        session_ = server.data().find_session(observers_.front());
+        server_ = &server;
         const std::uint32_t who = random.below(seen_count);
         const EntityId one = seen_[who];
         (void)server.interest().deny(observers_.front(), one, true);
-        lost += session_->ghosts.find(one) != no_local_id ? 1 : 0;
+        lost += has_copy(one) ? 1 : 0;
         hidden_.push_back({one, Hidden::denied, EntityId::none});
         seen_[who] = spawn_seen(server.world(), who, random);
     }
     bool has_copy(EntityId entity) const {
-        return session_ != nullptr && (session_->ghosts.find(entity) != no_local_id ||
-                                       session_->ghosts.is_lingering(entity));
+        const Session* session =
+            server_ == nullptr ? nullptr : server_->data().find_session(observers_.front());
+        return session != nullptr && (session->ghosts.find(entity) != no_local_id ||
+                                      session->ghosts.is_lingering(entity));
     }
     /// Any number of hidden ones come, go, move and change.
     void edit_hidden(World& world) {
@@ -352,9 +354,9 @@ class TwoWorldGame final : public Game {
     std::array<EntityId, clients> players_{};  ///< by name
     std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
                                                ObserverId::none};
-    EntityId cart_ = EntityId::none;    ///< the watched one's
-    EntityId mule_ = EntityId::none;    ///< that he knows of; his, too
-    const Session* session_ = nullptr;  ///< of the watched one
+    EntityId cart_ = EntityId::none;  ///< the watched one's
+    EntityId mule_ = EntityId::none;  ///< that he knows of; his, too
+    Server* server_ = nullptr;        ///< once one was lost
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
 };
