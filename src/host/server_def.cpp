@@ -3,6 +3,7 @@
 #include "host/server_def.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "host/server_data.hpp"
@@ -177,17 +178,20 @@ Refusal refusal_of_schema(const ServerDef& def) {
 }  // namespace
 
 Refusal refusal_of(const ServerDef& def) {
-    const auto bad = [](std::string why) { return Refusal{Status::bad_configuration, why}; };
+    const auto bad = [](std::string why) {
+        return Refusal{Status::bad_configuration, std::move(why)};
+    };
     if (def.schema == nullptr) return bad("there is no schema");
     if (def.schema->status() != Status::ok) return bad("schema: " + def.schema->problem());
-    if (std::string wrong = problem_of_settings(def); !wrong.empty()) return bad(wrong);
-    if (std::string wrong = problem_of_kinds(def); !wrong.empty()) return bad(wrong);
+    if (std::string wrong = problem_of_settings(def); !wrong.empty()) return bad(std::move(wrong));
+    if (std::string wrong = problem_of_kinds(def); !wrong.empty()) return bad(std::move(wrong));
     if (Refusal refusal = refusal_of_schema(def); refusal.status != Status::ok) return refusal;
     if (Refusal refusal = refusal_of_budget(def, def.budget_bytes_per_tick);
         refusal.status != Status::ok)
         return refusal;
-    if (std::string wrong = problem_of(interest_def_of(def)); !wrong.empty()) return bad(wrong);
-    if (std::string wrong = problem_of_sharing(def); !wrong.empty()) return bad(wrong);
+    if (std::string wrong = problem_of(interest_def_of(def)); !wrong.empty())
+        return bad(std::move(wrong));
+    if (std::string wrong = problem_of_sharing(def); !wrong.empty()) return bad(std::move(wrong));
     return {};
 }
 
