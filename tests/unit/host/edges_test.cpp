@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "host/client_data.hpp"
 #include "idle_game.hpp"
 #include "stage.hpp"
 
@@ -373,7 +374,7 @@ TEST_CASE("edges: a hole in the line in which both sides use up their packets en
 
 TEST_CASE("edges: events and relations that nobody takes are bounded, and counted") {
     const EdgeSchema is;
-    Stage stage(is.schema, 2, is.def);
+    Stage stage(is.schema, 3, is.def);
     constexpr std::size_t bound = 65'536;
     constexpr int count = 400;
     std::vector<EntityId> fleet;
@@ -388,6 +389,7 @@ TEST_CASE("edges: events and relations that nobody takes are bounded, and counte
         stage.step(2);
         came += stage.client(1).events().size() + stage.client(1).relation_events().size();
         stage.client(1).clear_events();
+        if (i == 149) stage.client(2).data().note_taken();  // as C takes them
         CHECK(stage.client(0).events().size() <= bound);
         CHECK(stage.client(0).relation_events().size() <= bound);
     }
@@ -396,6 +398,9 @@ TEST_CASE("edges: events and relations that nobody takes are bounded, and counte
     CHECK(lazy.stats().events_dropped + lazy.events().size() + lazy.relation_events().size() ==
           came);
     CHECK(stage.client(1).stats().events_dropped == 0);
+    // What was taken and is kept for a while makes room for what was not.
+    CHECK(stage.client(2).stats().events_dropped == 0);
+    CHECK(stage.client(2).events().size() < bound / 2);
     // The newest are there.
     REQUIRE(!lazy.events().empty());
     CHECK(!lazy.events().back().is_enter());
