@@ -62,7 +62,7 @@ set(browser ${CMAKE_CURRENT_SOURCE_DIR}/browser)
 set(browser_page "browser: the page shows what its client holds, and survives a restart")
 set(browser_rules "browser: half the radius on a slider is half the bytes, and revert brings them back")
 set(browser_why "browser: why one knows of another is told, for the seen, the far and the cloaked")
-set(browser_drive "browser: a cart is driven on a bad line without a visible correction, and shots hit what was seen")
+set(browser_drive "browser: a cart is driven on a bad line, hardly ever visibly corrected, and its shots are told")
 foreach(case page rules why drive)
   add_test(NAME "${browser_${case}}"
     COMMAND node ${browser}/${case}_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
