@@ -144,26 +144,25 @@ TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fres
 }
 
 TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
-    PaceSchema is;
-    const KindId alarm = is.schema.kind("alarm", {is.place.id, is.body.id});
-    is.schema.edit_kind(alarm).urgency = 8;
-    is.def.rules.nodes = {is.near(200)};
-    is.def.budget_bytes_per_tick = 160;
-    Stage stage(is.schema, 1, is.def);
-    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
-    stage.step(10);
+    // In the very first packet, also where nothing is asked about strengths and nodes.
+    Schema schema;
+    const Component<Body> body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
+    const KindId walker = schema.kind("walker", {body.id}), alarm = schema.kind("alarm", {body.id});
+    schema.edit_kind(alarm).urgency = 8;
+    ServerDef def;
+    def.budget_bytes_per_tick = 160;
+    Stage stage(schema, 1, def);
     const auto spawn = [&](KindId kind, int count) {
         std::vector<EntityId> list;
-        for (int i = 0; i < count; ++i) list.push_back(stage.spawn(kind, {510, 0, 0}));
+        for (int i = 0; i < count; ++i) list.push_back(stage.spawn(kind));
         return list;
     };
-    const std::vector<EntityId> walkers = spawn(is.walker, 300), alarms = spawn(alarm, 5);
+    const std::vector<EntityId> walkers = spawn(walker, 300), alarms = spawn(alarm, 5);
     const auto there = [&](const std::vector<EntityId>& list) {
         return std::count_if(list.begin(), list.end(),
                              [&](EntityId entity) { return stage.ghost(0, entity) != no_ghost; });
     };
-    stage.step(2);
+    stage.step(1);
     CHECK(there(alarms) == 5);
     CHECK(there(walkers) < 150);
     stage.step(200);
