@@ -319,8 +319,8 @@ class SmallWorld {
     std::unique_ptr<Proof> proof;
     Permits permits;
     std::function<void(SmallClient&)> received;  ///< after every datagram that reached a client
-    std::unique_ptr<RpcLedger> ledger;  ///< with make_calls
-    std::unique_ptr<Mail> mail;         ///< with send_mail
+    std::unique_ptr<RpcLedger> ledger;           ///< with make_calls
+    std::unique_ptr<Mail> mail;                  ///< with send_mail
     std::vector<std::unique_ptr<SmallClient>> clients;
     Micros now = 1'000'000;
     Faults faults;
