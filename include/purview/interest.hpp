@@ -123,12 +123,12 @@ struct InterestDef {
     std::uint32_t flag_count = 0;   ///< at most 16
     std::uint32_t key_count = 0;    ///< at most 8
     std::uint32_t value_count = 0;  ///< at most 8
-    /// For explanations; those that are missing are called by number.
+    /// For explanations and problem_of; those that are missing are called by number.
     std::vector<std::string> flag_names;
     std::vector<std::string> key_names;
     std::vector<std::string> value_names;
-    std::vector<KindInterest> kinds;      ///< by KindId
-    std::vector<std::string> kind_names;  ///< for problem_of; those that are missing have numbers
+    std::vector<std::string> kind_names;
+    std::vector<KindInterest> kinds;  ///< by KindId
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most
     /// observer_areas_max.

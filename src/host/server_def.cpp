@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "host/server_data.hpp"
+#include "host/session.hpp"
+#include "link/stream.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/rpc_args.hpp"
 #include "replication/schema_codec.hpp"
+#include "replication/snapshot_writer.hpp"
 
 namespace purview {
 
@@ -119,10 +122,6 @@ bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
 std::string problem_of_settings(const ServerDef& def) {
     if (def.mac == nullptr) return "there is no mac";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";
-    if (def.budget_bytes_per_tick < least_budget_bytes(def)) {
-        return "budget_bytes_per_tick must be " + std::to_string(least_budget_bytes(def)) +
-               " or more with this session_timeout_ms";
-    }
     if (!is_weight(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
     if (def.sessions_max > sessions_most)
         return "sessions_max is at most " + std::to_string(sessions_most);
@@ -185,10 +184,10 @@ Refusal refusal_of(const ServerDef& def) {
     if (def.schema->status() != Status::ok) return bad("schema: " + def.schema->problem());
     if (std::string wrong = problem_of_settings(def); !wrong.empty()) return bad(std::move(wrong));
     if (std::string wrong = problem_of_kinds(def); !wrong.empty()) return bad(std::move(wrong));
-    if (Refusal refusal = refusal_of_schema(def); refusal.status != Status::ok) return refusal;
-    if (Refusal refusal = refusal_of_budget(def, def.budget_bytes_per_tick);
-        refusal.status != Status::ok)
-        return refusal;
+    Refusal refusal = refusal_of_budget(def, def.budget_bytes_per_tick);
+    if (refusal.status == Status::bad_argument) refusal.status = Status::bad_configuration;
+    if (refusal.status == Status::ok) refusal = refusal_of_schema(def);
+    if (refusal.status != Status::ok) return refusal;
     if (std::string wrong = problem_of(interest_def_of(def)); !wrong.empty())
         return bad(std::move(wrong));
     if (std::string wrong = problem_of_sharing(def); !wrong.empty()) return bad(std::move(wrong));
@@ -197,7 +196,8 @@ Refusal refusal_of(const ServerDef& def) {
 
 Refusal refusal_of_budget(const ServerDef& def, std::uint32_t budget_bytes) {
     if (const std::uint32_t least = least_budget_bytes(def); budget_bytes < least)
-        return {Status::bad_argument, "a budget must be " + std::to_string(least) + " or more"};
+        return {Status::bad_argument, "budget_bytes_per_tick must be " + std::to_string(least) +
+                                          " or more with this session_timeout_ms"};
     std::string wrong = problem_of_room(*def.schema, budget_bytes);
     if (!wrong.empty()) return {Status::too_large, std::move(wrong)};
     return {};

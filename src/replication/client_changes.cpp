@@ -9,14 +9,6 @@
 
 namespace purview {
 
-namespace {
-
-std::uint32_t bit_of(ComponentId component) noexcept {
-    return 1U << index_of(component);
-}
-
-}  // namespace
-
 /// To whoever reads them: a reference names only who was shown before this packet;
 /// note_new_references finds who comes with it.
 bool ClientGhosts::differ(const KindField& field, const std::uint32_t* before,
@@ -48,7 +40,8 @@ void ClientGhosts::note_shown(LocalId ghost, bool resumed) {
     std::uint32_t components = 0;
     const auto& parts = layout(kind(ghost)).parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        if (resumed || (told(ghost) >> p & 1U) != 0) components |= bit_of(parts[p].component);
+        if (resumed || (told(ghost) >> p & 1U) != 0)
+            components |= component_bit(parts[p].component);
     }
     note_change(ghost, components, true);
 }
@@ -70,7 +63,7 @@ void ClientGhosts::note_new_references() {
             const std::uint32_t named = *words_of(ghost, f);
             if (named == 0) return;
             names_unshown_ |= !is_shown(named - 1);
-            if (is_new(named - 1)) components |= bit_of(its.fields[f].component);
+            if (is_new(named - 1)) components |= component_bit(its.fields[f].component);
         });
         note_change(ghost, components);
     });

@@ -125,7 +125,7 @@ void ClientGhosts::go_on(Tick tick) {
                 if (word == now) return;
                 word = now;
                 moved |= says_pose(field, kind(ghost));
-                changed |= 1U << index_of(field.component);
+                changed |= component_bit(field.component);
             });
             note_change(ghost, changed);
             if (moved) note_place(ghost, tick, false);

@@ -245,7 +245,7 @@ void ClientGhosts::forget_references() {
             std::uint32_t& named = *words_of(ghost, f);
             if (named == 0 || !is_leaving(named - 1)) return;
             if (is_shown(named - 1))
-                note_change(ghost, 1U << index_of(layout(kind(ghost)).fields[f].component));
+                note_change(ghost, component_bit(layout(kind(ghost)).fields[f].component));
             named = 0;
         });
     });
@@ -368,7 +368,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         const KindField& field = its.fields[f];
         const std::uint32_t* told = staged_words_.data() + at;
         std::uint32_t* words = words_of(edit.ghost, f);
-        if (differ(field, words, told)) changed |= 1U << index_of(field.component);
+        if (differ(field, words, told)) changed |= component_bit(field.component);
         std::copy_n(told, field.def->words, words);
         at += field.def->words;
         moved |= says_pose(field, ghost.kind);
@@ -397,7 +397,7 @@ void ClientGhosts::change_told(const Edit& edit) {
                         ghosts_.words(edit.ghost) + at);
         }
         const bool begins = ((edit.told & ~ghost.told) >> p & 1U) != 0;
-        if (begins || ends) note_change(edit.ghost, 1U << index_of(part.component));
+        if (begins || ends) note_change(edit.ghost, component_bit(part.component));
         if (begins && (part.component == schema_.place() || part.component == turn.component))
             ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;

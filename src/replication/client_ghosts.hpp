@@ -49,6 +49,11 @@ struct ClientGhostCounters {
         0;  ///< a child without its parent: the server broke its promise
 };
 
+/// In ClientChange::components.
+constexpr std::uint32_t component_bit(ComponentId component) noexcept {
+    return 1U << index_of(component);
+}
+
 class ClientGhosts {
   public:
     static constexpr std::size_t samples_max = ClientGhost::samples_max;
