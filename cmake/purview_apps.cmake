@@ -73,12 +73,13 @@ if(PURVIEW_SANITIZE)  # players' frames pass it: fast in what is shipped
   purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp)
 endif()
 
-# What the program has in common with the one that can be spoilt (tests/programs.cmake).
-set(app_switched main.cpp demo.cpp)
+# What the program has in common with the one that can be spoilt (tests/programs.cmake): all but a file.
+set(app_heavy main.cpp demo.cpp)
 set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
-list(TRANSFORM app_switched PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
+list(TRANSFORM app_heavy PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 list(TRANSFORM app_common PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
-add_library(purview_program_common OBJECT ${app_common})
+purview_heavy(${app_heavy})
+add_library(purview_program_common OBJECT ${app_heavy} ${app_common})
 target_include_directories(purview_program_common PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
 target_compile_definitions(purview_program_common PUBLIC PURVIEW_VERSION="${PROJECT_VERSION}")
 target_link_libraries(purview_program_common PUBLIC purview_proof purview_scene purview_admin
@@ -86,8 +87,7 @@ target_link_libraries(purview_program_common PUBLIC purview_proof purview_scene 
   nlohmann_json::nlohmann_json Threads::Threads PRIVATE purview_options)
 purview_unity(purview_program_common)
 function(purview_program name)
-  purview_heavy(${app_switched})
-  add_executable(${name} ${app_switched})
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/apps/purview/spoil.cpp)
   target_link_libraries(${name} PRIVATE purview_options purview_program_common)
 endfunction()
 purview_program(purview_program)

@@ -17,6 +17,7 @@
 #include "output.hpp"
 #include "proof.hpp"
 #include "replay_command.hpp"
+#include "spoil.hpp"
 
 namespace purview::app {
 
@@ -62,14 +63,6 @@ bool is_met(const std::vector<FailCondition>& conditions, const BotReport& bots)
 /// More than once a second.
 std::uint32_t truth_every_ticks(std::uint32_t tick_hz) {
     return std::max(1U, tick_hz * 3 / 4);
-}
-
-Spoil spoil_of(const std::string& mode) {
-    if (mode == "leak") return Spoil::leak;
-    if (mode == "stale") return Spoil::stale;
-    if (mode == "field") return Spoil::field;
-    if (mode == "order") return Spoil::order;
-    return Spoil::none;
 }
 
 check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
@@ -465,11 +458,7 @@ int run_demo(DemoOptions options) {
         return 1;
     }
     announce(*app);
-#ifdef PURVIEW_BREAKABLE
-    app->server->data().set_spoil(spoil_of(options.break_mode));
-#else
-    (void)spoil_of;
-#endif
+    spoil(*app->server, options.break_mode);
     fmt::print(stderr, "\n  Open  {}\n  Ctrl-C stops.\n\n", app->page_address());
     net::stop_on_signals(&stop_requested);
     ServerApp::watch_reload();

@@ -20,7 +20,7 @@ struct DemoOptions {
     bool judge_pace = true;
     std::string json_path;  ///< report; "-": standard output
     std::vector<FailCondition> fail_if;
-    std::string break_mode;  ///< test builds: leak, stale, field, order
+    std::string break_mode;  ///< test builds: one of spoil_modes()
     std::string command;     ///< as typed, for the report
 };
 

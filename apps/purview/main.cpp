@@ -16,6 +16,7 @@
 #include "net/web_server.hpp"
 #include "replay_command.hpp"
 #include "rules_command.hpp"
+#include "spoil.hpp"
 
 namespace {
 
@@ -317,10 +318,11 @@ int main(int argc, char** argv) {
         "report of the bots and of --check, to a file or - for standard output");
     BotChoice demo_choice;
     add_bots(*demo_command, demo.bots, demo_choice);
-#ifdef PURVIEW_BREAKABLE
-    demo_command->add_option("--break", demo.break_mode, "spoil the server: the check must notice")
-        ->check(CLI::IsMember({"leak", "stale", "field", "order"}));
-#endif
+    if (const auto modes = spoil_modes(); !modes.empty()) {
+        demo_command
+            ->add_option("--break", demo.break_mode, "spoil the server: the check must notice")
+            ->check(CLI::IsMember(modes));
+    }
 
     try {
         app.parse(argc, argv);
