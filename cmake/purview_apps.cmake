@@ -20,6 +20,7 @@ file(GLOB admin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/admin/*.cpp
 add_library(purview_admin STATIC ${admin_sources})
 target_include_directories(purview_admin PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(purview_admin PUBLIC purview purview_scene PRIVATE purview_options nlohmann_json::nlohmann_json)
+purview_unity(purview_admin)
 
 file(GLOB net_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/*.cpp")
 add_library(purview_net STATIC ${net_sources})
