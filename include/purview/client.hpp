@@ -40,7 +40,9 @@ enum class ClientState : std::uint8_t {
 struct ClientDef {
     /// Random and different for every connection.
     std::uint64_t nonce = 1;
-    /// Hash of the schema that the program was built for; 0: whatever the server has.
+    /// Hash of the schema that the program was built for; 0: whatever the server has. Equal hashes
+    /// are no proof against a server that means harm: whatever indexes the program's own schema
+    /// compares all of it.
     std::uint64_t schema_hash = 0;
     Role role = Role::player;
     std::string name;

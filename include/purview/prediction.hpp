@@ -28,7 +28,8 @@
 namespace purview {
 
 struct PredictionDef {
-    /// The program's own, which must be the server's (Schema::hash). Not owned.
+    /// The program's own, which must be what the server tells of its own: nothing is predicted
+    /// otherwise. It does not change any more. Not owned.
     const Schema* schema = nullptr;
     /// Null: commands are sent, and nothing is predicted. Not owned.
     GroupStep* step = nullptr;

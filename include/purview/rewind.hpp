@@ -15,8 +15,11 @@
 namespace purview {
 
 /// How much of the past a server keeps, and how it finds things there; part of ServerDef.
+inline constexpr std::uint32_t rewind_ticks_most = 1U << 16;
+
 struct RewindSettings {
-    /// Of history; 0: a second. Only kept where the schema marks a component.
+    /// Of history; 0: a second; at most rewind_ticks_most. Only kept where the schema marks a
+    /// component.
     std::uint32_t ticks = 0;
     /// Of the index over past places: some two to four times what an entity moves in a fifth of a
     /// second, or the radius of a typical query.

@@ -170,6 +170,7 @@ struct ServerStats {
     std::uint64_t leaves = 0;
     std::uint64_t bytes_sent = 0;  ///< UDP or frame payload
     std::uint64_t bytes_received = 0;
+    std::uint64_t probe_bytes = 0;    ///< that probes would have been sent; in nothing else
     std::uint64_t encodings = 0;      ///< entity bodies encoded
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
     /// Of everything that waited in any tick. Reading it looks through what waits for every
@@ -331,7 +332,8 @@ class Server {
     const RpcCounters& rpc_counters() const noexcept;
 
     /// An observer of everything, without a budget, whose packets go nowhere and count as
-    /// delivered: what one client of a world without interest would cost, with the same encoder.
+    /// delivered: what one client of a world without interest would cost, with the same encoder
+    /// (ServerStats::probe_bytes).
     Result<ObserverId> add_probe();
 
     /// Who came to know of what with the last tick, and who does not any more; first of those that

@@ -25,11 +25,18 @@ inline std::string_view to_string(LeavePolicy policy) noexcept {
     return names[static_cast<std::size_t>(policy)];
 }
 
+/// How urgent something may be. All weights together neither vanish nor go before leaves, whatever a
+/// game makes of them.
+inline constexpr float urgency_least = 1e-6F, urgency_most = 1e6F;
+constexpr bool is_urgency(float urgency) noexcept {
+    return urgency >= urgency_least && urgency <= urgency_most;
+}
+
 /// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,
 /// the last of the policies (N43).
 struct NodeSettings {
     std::uint32_t every_ticks = 1;  ///< state is sent no more often than this
-    float urgency = 1;              ///< weight in the send order
+    float urgency = 1;              ///< weight in the send order; 1e-6 to 1e6
     LeavePolicy leave = LeavePolicy::despawn;
 };
 

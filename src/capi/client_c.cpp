@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -33,7 +34,8 @@ struct pv_client {
 namespace {
 
 Micros micros_of(double ms) {
-    return ms > 0 ? static_cast<Micros>(ms * 1000) : 0;
+    constexpr double most = 1e15;  // beyond any clock; and an infinity is one
+    return ms > 0 ? static_cast<Micros>(std::min(ms, most) * 1000) : 0;
 }
 
 const Schema* schema_of(const pv_client* client) {

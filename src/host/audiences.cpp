@@ -185,16 +185,17 @@ void ServerData::list_audiences(Session& session) {
 }
 
 void ServerData::decide_audiences(Session& session) {
-    if (!has_audiences_ || session.observer == ObserverId::none ||
-        session.state == Session::State::probe) {
-        return;
-    }
+    if (!has_audiences_ || session.observer == ObserverId::none) return;
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = audience_;
     list_audiences(session);
     if (room.lanes.empty()) return;
     room.told.resize(room.lanes.size());
-    decide_told(session.observer, room.indices, room.told);
+    if (session.state == Session::State::probe) {  // who is told everything
+        std::fill(room.told.begin(), room.told.end(), ~std::uint32_t{0});
+    } else {
+        decide_told(session.observer, room.indices, room.told);
+    }
     for (std::size_t i = 0; i < room.lanes.size(); ++i) {
         const LocalId lane = room.lanes[i];
         if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(session, lane, room.told[i]))
@@ -245,7 +246,7 @@ bool ServerData::take_turns(Session& session, LocalId lane, std::uint32_t& told)
         }
     }
     next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
-    split_updates_ += next == none ? 0 : 1;
+    split_updates_ += next == none || session.state == Session::State::probe ? 0 : 1;
     return true;
 }
 

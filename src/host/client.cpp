@@ -74,7 +74,7 @@ Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
 }
 Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
     if (schema() == nullptr) return Status::not_ready;
-    if (index_of(rpc) >= own.rpcs().size() || own.hash() != data_->schema_hash ||
+    if (index_of(rpc) >= own.rpcs().size() || !data_->is_own(own, own.hash()) ||
         args.size() != own.rpcs()[index_of(rpc)].args.size_bytes) {
         return Status::bad_argument;
     }

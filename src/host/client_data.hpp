@@ -67,6 +67,8 @@ class ClientData {
     CloseReason close_reason = CloseReason::none;
     std::optional<ClientGhosts> ghosts;
     std::uint64_t schema_hash = 0;  ///< of their schema
+    /// What is numbered in the program's own schema is numbered so in theirs. `own_hash`: of `own`.
+    bool is_own(const Schema& own, std::uint64_t own_hash) const;
     std::string world_name;
     std::uint32_t tick_hz = 0;
     Tick newest_tick = 0;
@@ -115,6 +117,8 @@ class ClientData {
     StreamSender stream_out_;
     StreamReceiver stream_in_;
     std::optional<Answer> answer_;
+    mutable const Schema* compared_ = nullptr;  ///< with theirs, by is_own
+    mutable bool is_compared_same_ = false;
     std::uint64_t connection_id_ = 0;
     std::optional<Micros> started_;
     Micros last_handshake_ = 0;

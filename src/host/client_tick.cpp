@@ -194,11 +194,22 @@ bool ClientData::read_welcome(std::span<const std::byte> message) {
     world_name.assign(reinterpret_cast<const char*>(name.data()), name.size());
     auto schema = read_schema(in);
     if (!schema || hz == 0 || !in.exhausted() || schema->hash() != hash) return false;
+    if (def.schema_hash != 0 && hash != def.schema_hash) return false;
     tick_hz = hz;
     newest_tick = tick;
     ghosts.emplace(std::move(schema).value());
     schema_hash = hash;
     return true;
+}
+
+/// By what was sent, not by its hash, which whoever makes up a schema can make up as well.
+bool ClientData::is_own(const Schema& own, std::uint64_t own_hash) const {
+    if (!ghosts.has_value() || own_hash != schema_hash) return false;
+    if (compared_ != &own) {
+        compared_ = &own;
+        is_compared_same_ = are_same_on_the_wire(own, ghosts->schema());
+    }
+    return is_compared_same_;
 }
 
 bool ClientData::read_cells(std::span<const std::byte> message) {

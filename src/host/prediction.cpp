@@ -34,9 +34,9 @@ PredictionData::PredictionData(ClientData& made_client, const PredictionDef& mad
     past.go_on_from(client->inputs.outbox.newest());
 }
 
-bool PredictionData::is_ready() const noexcept {
+bool PredictionData::is_ready() const {
     return client->state == ClientState::joined && client->ghosts.has_value() &&
-           client->schema_hash == schema_hash_ && !def.schema->inputs().empty();
+           client->is_own(*def.schema, schema_hash_) && !def.schema->inputs().empty();
 }
 
 // -- groups -------------------------------------------------------------------------------------
@@ -287,8 +287,10 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             }
             member.data_at = frame.before.add(past.layout().bytes(member.kind));
             const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
-            if (member.is_owned && before != nullptr && before->is_owned &&
-                before->kind == member.kind && before->since == member.since) {
+            if (before != nullptr && (before->kind != member.kind || before->since != member.since))
+                before = nullptr;  // another, which had its id
+            member.first = before == nullptr ? frame.tick : before->first;
+            if (member.is_owned && before != nullptr && before->is_owned) {
                 std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
                             frame.before.at(member.data_at));
             } else {

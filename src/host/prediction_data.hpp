@@ -25,7 +25,7 @@ class PredictionData {
     unsigned ticks_due(Micros now);
     Status set_part(GhostId member, InputId input, std::span<const std::byte> part);
     Status run_tick();
-    bool is_ready() const noexcept;
+    bool is_ready() const;
     /// Null: not predicted.
     const PredictedMember* newest_member(GhostId member) const noexcept;
     const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;

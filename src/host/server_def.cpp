@@ -52,11 +52,6 @@ std::string problem_of(const SendLimit& limit) {
     return {};
 }
 
-/// Leaves come before everything, whatever a game makes urgent.
-bool is_weight(float urgency) {
-    return urgency >= 1e-6F && urgency <= 1e6F;
-}
-
 /// What does not wait for its turn goes in one packet with any one component that does.
 std::uint64_t bits_at_once(const KindLayout& layout) {
     std::uint64_t bits = 0, largest_in_turn = 0;
@@ -122,7 +117,7 @@ bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
 std::string problem_of_settings(const ServerDef& def) {
     if (def.mac == nullptr) return "there is no mac";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";
-    if (!is_weight(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
+    if (!is_urgency(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
     if (def.sessions_max > sessions_most)
         return "sessions_max is at most " + std::to_string(sessions_most);
     if (def.entities_max == 0) return "entities_max is 0";
@@ -134,6 +129,8 @@ std::string problem_of_settings(const ServerDef& def) {
     if (def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max)
         return "input.waiting_target is 1 to input.lead_max";
     if (!(def.rewind.cell_m > 0)) return "rewind.cell_m must be above 0";
+    if (def.rewind.ticks > rewind_ticks_most)
+        return "rewind.ticks is at most " + std::to_string(rewind_ticks_most);
     return {};
 }
 
@@ -149,7 +146,7 @@ std::string problem_of_kinds(const ServerDef& def) {
             return who + "rates: " + wrong;
         if (const std::string wrong = problem_of(kind.limit); !wrong.empty())
             return who + "limit: " + wrong;
-        if (!is_weight(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
+        if (!is_urgency(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
     }
     const ComponentId unplaced = told_to_too_few(*def.schema);
     if (unplaced == ComponentId::none) return {};

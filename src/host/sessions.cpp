@@ -431,7 +431,10 @@ ServerStats ServerData::stats() const {
     ServerStats stats;
     stats.backlog_age_ticks_max = backlog_age_ticks_max_;
     for (const auto& session : sessions) {
-        if (session->state == Session::State::probe) continue;
+        if (session->state == Session::State::probe) {
+            stats.probe_bytes += session->bytes_sent;
+            continue;
+        }
         stats.backlog_age_ticks_max =
             std::max(stats.backlog_age_ticks_max, longest_wait_ticks(*session));
         ++stats.sessions;

@@ -96,6 +96,7 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
         const PredictedMember* member = frame.find(its.ghost);
         if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
             continue;
+        if (correction.tick < member->first) continue;  // too late: perhaps of who had its id before
         const bool is_root =
             std::any_of(frame.groups.begin(), frame.groups.end(),
                         [&](const PredictedGroup& group) { return group.root == its.ghost; });
@@ -133,7 +134,7 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
             const std::byte* start = before.after.at(then->data_at);
             if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
                 start = present.data() + newest->find(member.ghost)->data_at;
-            std::memcpy(next.before.at(member.data_at), start, layout_.bytes(member.kind));
+            std::copy_n(start, layout_.bytes(member.kind), next.before.at(member.data_at));
         }
         this->step(next, step, true);
         ++outcome.replayed;

@@ -26,6 +26,7 @@ struct PredictedMember {
     std::uint16_t parent = GroupMember::none;  ///< index in its group
     bool is_owned = false;
     Tick since = 0;             ///< it came: another ghost may have its id later
+    CommandTick first = 0;      ///< of its ticks, without a gap up to this one
     std::uint32_t data_at = 0;  ///< in before and after
     InputId part = InputId::none;
     std::uint32_t part_at = 0;  ///< in parts

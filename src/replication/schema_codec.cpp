@@ -3,7 +3,9 @@
 #include "replication/schema_codec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <vector>
 
 #include "wire/difference.hpp"
 #include "wire/quantise.hpp"
@@ -31,6 +33,8 @@ std::string read_name(BitReader& in) {
 /// A varint of a local id.
 constexpr unsigned ghost_name_bits_max = 30;
 
+/// More than any message that tells one.
+constexpr std::size_t schema_bytes_max = std::size_t{1} << 17;
 constexpr unsigned type_bits = 3;
 /// Which coordinate a field of the place is: 0, 1, 2, or 3 for none.
 constexpr unsigned axis_bits = 2;
@@ -249,6 +253,19 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
     }
     write_rpcs(schema, out);
     write_inputs(schema, out);
+}
+
+bool are_same_on_the_wire(const Schema& left, const Schema& right) {
+    std::array<std::vector<std::byte>, 2> written;
+    for (const bool is_left : {true, false}) {
+        std::vector<std::byte>& bytes = written[is_left ? 0 : 1];
+        bytes.resize(schema_bytes_max);
+        BitWriter out(bytes);
+        write_schema(is_left ? left : right, out);
+        if (!out.ok()) return false;
+        bytes.resize(out.bytes_written());
+    }
+    return written[0] == written[1];
 }
 
 Result<Schema> read_schema(BitReader& in) {

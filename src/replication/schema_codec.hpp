@@ -13,6 +13,9 @@ namespace purview {
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept;
 
+/// Of both the same is written. What equal hashes cannot say of a schema that a stranger made up.
+bool are_same_on_the_wire(const Schema& left, const Schema& right);
+
 /// A place or an orientation that is not told everybody, or none. Owners who predict it may do
 /// without, but where somebody is told as seen from his parent.
 ComponentId told_to_too_few(const Schema& schema);

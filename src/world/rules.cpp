@@ -101,10 +101,8 @@ std::string problem_of(const NodeDesc& node) {
         return "it must be refreshed every 1 tick or more";
     if (!std::isfinite(node.refresh.widen_m) || node.refresh.widen_m < 0)
         return "widening must be 0 m or more";
-    if (!(node.settings.urgency > 0) || !std::isfinite(node.settings.urgency) ||
-        node.settings.every_ticks == 0) {
-        return "urgency must be above 0, and state sent every 1 tick or more";
-    }
+    if (!is_urgency(node.settings.urgency)) return "urgency is 1e-6 to 1e6";
+    if (node.settings.every_ticks == 0) return "state must be sent every 1 tick or more";
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
         const std::string wrong = problem_of(node.steps[s].kernel, node);
         if (!wrong.empty()) return "step " + std::to_string(s + 1) + ": " + wrong;

@@ -46,7 +46,8 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
     for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
     for (const auto& value : schema().values())
         attribute_components_ |= 1U << index_of(value.component);
-    has_relative_places_ = std::any_of(schema().kinds().begin(), schema().kinds().end(),
+    has_relative_places_ = schema().place() != ComponentId::none &&
+                           std::any_of(schema().kinds().begin(), schema().kinds().end(),
                                        [](const KindDef& kind) { return kind.relative_place; });
     for (const KindDef& kind : schema().kinds()) {
         if (has_relative_places_ && kind.orientation.component != ComponentId::none)

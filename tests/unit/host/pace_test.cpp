@@ -506,6 +506,17 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
     CHECK(is_refused({}, 1e9F));  // nothing comes before leaves
     CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
     CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
+    const auto is_node_refused = [](float urgency) {
+        PaceSchema is;
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        is.def.rules.nodes = {is.near(100)};
+        is.def.rules.nodes[0].settings.urgency = urgency;
+        return problem_of(is.def).find("urgency") != std::string::npos;
+    };
+    for (const float urgency : {1e-6F, 1.0F, 1e6F}) CHECK_FALSE(is_node_refused(urgency));
+    for (const float urgency : {0.0F, 1e-44F, 2e6F, 3e38F, std::numeric_limits<float>::quiet_NaN()})
+        CHECK(is_node_refused(urgency));
 }
 
 TEST_CASE("pace: a curve that makes no sense is refused") {

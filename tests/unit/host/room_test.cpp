@@ -17,9 +17,9 @@ struct Line {
 
 /// A scroll needs most of the smallest budget that it is allowed with.
 struct ScrollSchema {
-    explicit ScrollSchema(bool in_turn = false) {
+    explicit ScrollSchema(bool in_turn = false, std::uint32_t parts_in_turn = 4) {
         std::vector<ComponentId> parts;
-        for (std::uint32_t p = 0; p < (in_turn ? 4U : 1U); ++p) {
+        for (std::uint32_t p = 0; p < (in_turn ? parts_in_turn : 1U); ++p) {
             const Component<Scroll> part = schema.component<Scroll>("scroll" + std::to_string(p));
             parts.push_back(part.id);
             add_lines(schema, part.id, in_turn ? 7 : 8);
@@ -105,6 +105,24 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
             CHECK(said == 2 * ticks);
         }
     }
+}
+
+TEST_CASE("budget: a probe counts what is told in turn, too, though no packet holds it whole") {
+    const ScrollSchema is(true, 8);
+    Stage stage(is.schema, 1, is.def);
+    REQUIRE(stage.server->add_probe());
+    const auto bytes = [&] { return stage.server->stats().probe_bytes; };
+    stage.step();
+    const std::uint64_t before = bytes();
+    const EntityId scroll = stage.spawn(is.kind);
+    fill(stage, is, scroll);
+    stage.step(40);
+    const std::uint64_t told = bytes() - before;
+    constexpr std::uint64_t texts = 8 * 7 * 31;
+    CHECK(told > texts);
+    CHECK(told < texts + 600);
+    stage.step(10);
+    CHECK(bytes() - before == told);  // and then nothing waits
 }
 
 TEST_CASE("budget: a small child does not keep out the parent that it cannot come without") {

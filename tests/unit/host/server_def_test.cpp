@@ -72,6 +72,8 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
          Status::bad_configuration, "input.waiting_target"},
         {[](auto& def, auto&) { def.rewind.cell_m = 0; }, Status::bad_configuration,
          "rewind.cell_m"},
+        {[](auto& def, auto&) { def.rewind.ticks = 0xfffffffe; }, Status::bad_configuration,
+         "rewind.ticks is at most 65536"},
         {[](auto& def, auto&) { def.kinds.resize(2); }, Status::bad_configuration,
          "settings of 2 kinds, and the schema has 1"},
         {[](auto&, auto& schema) {

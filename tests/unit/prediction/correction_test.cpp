@@ -137,6 +137,35 @@ TEST_CASE(
     CHECK_FALSE(look(random_correction(s, layout, 1, random), 0));
 }
 
+TEST_CASE("prediction: a schema with the hash of the program's own is not taken for it") {
+    DriveWorld world(1);
+    Client& client = world.player().client;
+    const std::uint64_t joined = world.player().prediction->newest_command();
+    world.run(30);
+    CHECK(world.player().prediction->newest_command() > joined);
+    // As if somebody had made one up that has this hash: all of it is compared.
+    Schema other;
+    const Component<Vec3> tag = other.component<Vec3>("tag").real("x", &Vec3::x);
+    for (int k = 0; k < 3; ++k) other.kind("kind" + std::to_string(k), {tag.id});
+    other.take_input(KindId{0}, other.input<Vec3>("drive").real("x", &Vec3::x).id());
+    RpcDesc desc;
+    desc.direction = RpcDirection::to_server;
+    desc.target = RpcTarget::nobody;
+    const Rpc<Vec3> call = other.rpc<Vec3>("call", desc).real("x", &Vec3::x);
+    REQUIRE(other.status() == Status::ok);
+    client.data().schema_hash = other.hash();
+    auto made = Prediction::create(client, {.schema = &other});
+    REQUIRE(made);
+    CHECK(made->ticks_due(world.now) == 0);
+    CHECK(made->run_tick() == Status::not_ready);
+    CHECK(client.call(other, call, no_ghost, Vec3{}) == Status::bad_argument);
+    CHECK_FALSE(client.data().is_own(other, other.hash()));
+    client.data().schema_hash = world.schema.schema.hash();
+    CHECK(client.data().is_own(world.schema.schema, world.schema.schema.hash()));
+    DriveSchema again;
+    CHECK(client.data().is_own(again.schema, again.schema.hash()));
+}
+
 TEST_CASE("correction: one that is none is counted, and changes nothing that its player sees") {
     DriveWorld world(1, Faults{.delay_us = 30'000});
     const ObserverId owner = world.player().observer;

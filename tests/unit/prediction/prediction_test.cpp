@@ -501,6 +501,34 @@ struct Crowded {
 
 }  // namespace
 
+TEST_CASE("prediction: a correction that comes too late is not taken for another ghost's") {
+    ServerDef def;
+    def.budget_bytes_per_tick = 300;
+    DriveWorld world(1, {}, 60, {}, def);
+    const ObserverId owner = world.player().observer;
+    const EntityId before = world.spawn(world.schema.vehicle, {-500, 0, 0}, owner);
+    world.run(60);
+    const GhostId id = world.ghost(0, before);
+    REQUIRE(id != no_ghost);
+    // What corrects it waits behind a message of three seconds.
+    const std::vector<std::byte> message(60'000);
+    CHECK(world.server->send_message(owner, message) == Status::ok);
+    world.run(2);
+    CHECK(world.world().move(before, {-400, 0, 0}) == Status::ok);
+    world.run(4);
+    CHECK(world.world().despawn(before) == Status::ok);
+    world.run(30);
+    const EntityId after = world.spawn(world.schema.vehicle, {300, 0, 0}, owner);
+    const std::uint64_t too_late = world.player().prediction->stats().too_late;
+    for (int i = 0; i < 600; ++i) {
+        world.tick();
+        if (world.ghost(0, after) == no_ghost) continue;
+        CHECK(world.ghost(0, after) == id);
+        CHECK(world.player().prediction->place_of(id, world.now).x == doctest::Approx(300));
+    }
+    CHECK(world.player().prediction->stats().too_late > too_late);
+}
+
 TEST_CASE("prediction: a member that waits for its enter makes no correction before it was sent") {
     Crowded crowded;
     DriveWorld& world = crowded.world;

@@ -50,6 +50,21 @@ struct Build {
 
 }  // namespace
 
+TEST_CASE("world: where there are no places, none is relative to a parent") {
+    Schema schema;
+    const Component<Vec3> tag = schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId kind = schema.kind("thing", {tag.id});
+    schema.edit_kind(kind).relative_place = true;
+    WorldDef def;
+    def.schema = &schema;
+    World world = std::move(World::create(def)).value();
+    const EntityId above = *world.spawn(kind), below = *world.spawn(kind);
+    CHECK(world.attach(below, above) == Status::ok);
+    CHECK(world.parent_of(below) == above);
+    CHECK(world.detach(below) == Status::ok);
+    CHECK(world.parent_of(below) == EntityId::none);
+}
+
 TEST_CASE("world: groups of every form are built and taken apart like O3DE's (O4 O7 O8 O36)") {
     const std::vector<Build> builds{
         {"simple", {{2, 1}, {3, 1}}, {{1, 1}, {2, 1}, {3, 1}}, {2}, {{2, 2}, {3, 1}}},
