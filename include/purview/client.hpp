@@ -51,6 +51,10 @@ struct ClientDef {
     /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0:
     /// never.
     std::uint32_t digest_every = 0;
+    /// Memory that ghosts may take, whatever a server tells of: packets beyond that are malformed,
+    /// and counted. Some 300 bytes a ghost, 4 for each word of the kind with the most, and 400 for
+    /// each extrapolated field.
+    std::size_t ghost_bytes_max = std::size_t{512} << 20;
 };
 
 /// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an

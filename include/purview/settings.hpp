@@ -25,8 +25,8 @@ inline std::string_view to_string(LeavePolicy policy) noexcept {
     return names[static_cast<std::size_t>(policy)];
 }
 
-/// How urgent something may be. All weights together neither vanish nor go before leaves, whatever a
-/// game makes of them.
+/// How urgent something may be. All weights together neither vanish nor go before leaves, whatever
+/// a game makes of them.
 inline constexpr float urgency_least = 1e-6F, urgency_most = 1e6F;
 constexpr bool is_urgency(float urgency) noexcept {
     return urgency >= urgency_least && urgency <= urgency_most;

@@ -198,6 +198,7 @@ bool ClientData::read_welcome(std::span<const std::byte> message) {
     tick_hz = hz;
     newest_tick = tick;
     ghosts.emplace(std::move(schema).value());
+    ghosts->bytes_max = def.ghost_bytes_max;
     schema_hash = hash;
     return true;
 }

@@ -96,7 +96,8 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
         const PredictedMember* member = frame.find(its.ghost);
         if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
             continue;
-        if (correction.tick < member->first) continue;  // too late: perhaps of who had its id before
+        if (correction.tick < member->first)
+            continue;  // too late: perhaps of who had its id before
         const bool is_root =
             std::any_of(frame.groups.begin(), frame.groups.end(),
                         [&](const PredictedGroup& group) { return group.root == its.ghost; });

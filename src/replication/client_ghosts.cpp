@@ -179,7 +179,23 @@ bool ClientGhosts::decode(BitReader& in) {
         true);
     sections_.begin();
     if (in.boolean()) decode_sections(in);
-    return in.ok();
+    return in.ok() && PURVIEW_GUARD(client_room, has_room_for_edits());
+}
+
+/// Of what comes, or comes back. One bit may be enough of a server for kilobytes here.
+bool ClientGhosts::has_room_for_edits() const noexcept {
+    std::size_t pages = 0, slots = 0, page_before = ~std::size_t{0};
+    for (const Edit& edit : edits_) {
+        if (edit.type == Edit::Type::leave || is_held(edit.ghost)) continue;
+        const std::size_t page = GhostPages::page_of(edit.ghost);
+        const bool is_new = edit.type == Edit::Type::enter && !ghosts_.has_room(edit.ghost);
+        if (is_new && page != page_before) {  // enters ascend
+            page_before = page;
+            ++pages;
+        }
+        if (layout(edit.kind).extrapolated != 0) ++slots;
+    }
+    return bytes() + pages * ghosts_.page_bytes() + motions_.bytes_of(slots) <= bytes_max;
 }
 
 /// Ghosts by their rank in the roster of a slot. Of those that are not held the kind is known, so

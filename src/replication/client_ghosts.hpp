@@ -63,6 +63,9 @@ class ClientGhosts {
     static constexpr Tick wait_ticks_max = 300;
 
     explicit ClientGhosts(Schema schema);
+    /// That ghosts may take: a packet that would need more is none.
+    std::size_t bytes_max = ~std::size_t{0};
+    std::size_t bytes() const noexcept { return ghosts_.bytes() + motions_.bytes(); }
 
     const Schema& schema() const noexcept { return schema_; }
 
@@ -252,6 +255,7 @@ class ClientGhosts {
     void apply_values(const Edit& edit, Tick tick);
     void enter(const Edit& edit, Tick tick);
     bool is_ready(const Edit& edit) const noexcept;
+    bool has_room_for_edits() const noexcept;
     Vec3 decode_place(LocalId ghost) const noexcept;
 
     Schema schema_;

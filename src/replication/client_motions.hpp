@@ -6,6 +6,7 @@
 // it is held, so what is kept is bounded by what was told.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,14 @@ class ClientMotions {
     void set_fields(std::size_t fields) noexcept { stride_ = fields; }
 
     Slot take();
+    /// Of so many slots more, those that nobody has given back yet.
+    std::size_t bytes_of(std::size_t slots) const noexcept {
+        const std::size_t made = slots - std::min(slots, free_.size());
+        return made * (sizeof(Kept) + kept_max * stride_ * sizeof(Motion));
+    }
+    std::size_t bytes() const noexcept {
+        return slots_.size() * (sizeof(Kept) + kept_max * stride_ * sizeof(Motion));
+    }
     void release(Slot slot);
     /// Room for the motions of a packet of this tick; the oldest are forgotten.
     Motion* push(Slot slot, Tick tick);

@@ -52,7 +52,7 @@ struct ClientGhost {
 
 class GhostPages {
   public:
-    /// Some 10 KB a page, and a table of 256 KB for all ids.
+    /// 5 to 45 KB a page, and a table of 256 KB for all ids.
     static constexpr std::size_t page_ghosts = 32;
 
     /// Of every ghost; before the first comes.
@@ -69,6 +69,13 @@ class GhostPages {
         return ghost < end() && pages_[ghost / page_ghosts] != nullptr;
     }
     void make_room(LocalId ghost);
+    static constexpr std::size_t page_of(LocalId ghost) noexcept { return ghost / page_ghosts; }
+    std::size_t page_bytes() const noexcept {
+        return sizeof(Page) + page_ghosts * stride_ * sizeof(std::uint32_t) +
+               (has_turns_ ? page_ghosts * ClientGhost::samples_max * sizeof(Rotation) : 0);
+    }
+    /// Of all pages that are there.
+    std::size_t bytes() const noexcept { return made_ * page_bytes(); }
     ClientGhost& operator[](LocalId ghost) noexcept { return page(ghost).ghosts[row(ghost)]; }
     const ClientGhost& operator[](LocalId ghost) const noexcept {
         return page(ghost).ghosts[row(ghost)];
@@ -112,14 +119,16 @@ class GhostPages {
 
     std::size_t stride_ = 1;
     bool has_turns_ = false;
+    std::size_t made_ = 0;  ///< of the pages
     std::vector<std::unique_ptr<Page>> pages_;
 };
 
 inline void GhostPages::make_room(LocalId ghost) {
-    const std::size_t p = ghost / page_ghosts;
+    const std::size_t p = page_of(ghost);
     if (p >= pages_.size()) pages_.resize(p + 1);
     if (pages_[p] != nullptr) return;
     pages_[p] = std::make_unique<Page>();
+    ++made_;
     pages_[p]->words.resize(page_ghosts * stride_);
     if (has_turns_) pages_[p]->turns.resize(page_ghosts * ClientGhost::samples_max);
 }

@@ -4,11 +4,13 @@
 // Guards that no other test would miss (docs/guards.md).
 #include <doctest/doctest.h>
 
+#include "host/client_data.hpp"
 #include "host/server_data.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "replication/client_ghosts.hpp"
 #include "small_game.hpp"
+#include "stage.hpp"
 
 namespace purview::test {
 
@@ -257,6 +259,40 @@ TEST_CASE(
     CHECK(takes(false, 2));
     CHECK_FALSE(takes(false, 1));
     CHECK(ghosts.count() == 2);
+}
+
+TEST_CASE("liars: ghosts take no more of a client's memory than they may, whatever it is told of") {
+    struct Numbers {
+        std::int32_t at[16] = {};
+    };
+    for (const bool is_extrapolated : {false, true}) {
+        CAPTURE(is_extrapolated);
+        Schema schema;
+        const Component<Numbers> numbers = schema.component<Numbers>("numbers");
+        for (std::uint16_t f = 0; f < 16; ++f) {
+            FieldDef field{"f" + std::to_string(f), FieldType::integer, 0, 4, true, 0, 1'000, 0, 0};
+            field.offset_bytes = static_cast<std::uint16_t>(4 * f);
+            schema.add_field(numbers.id, field);
+            if (is_extrapolated) schema.extrapolate(numbers.id, field.name);
+        }
+        const KindId kind = schema.kind("one", {numbers.id});
+        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        Stage stage(schema, 1);
+        ClientGhosts& ghosts = *stage.client().data().ghosts;
+        CHECK(ghosts.bytes_max == ClientDef{}.ghost_bytes_max);
+        constexpr std::size_t some = 60'000;
+        ghosts.bytes_max = some;
+        for (int i = 0; i < 400; ++i) stage.spawn(kind);
+        stage.step(60);
+        CHECK(ghosts.bytes() <= some);
+        CHECK(ghosts.count() > 0);
+        CHECK(ghosts.count() < 400);
+        CHECK(stage.client().stats().packets_malformed > 0);
+        ghosts.bytes_max = ClientDef{}.ghost_bytes_max;  // and then the rest comes
+        stage.step(100);
+        CHECK(ghosts.count() == 400);
+        CHECK(ghosts.bytes() > some);
+    }
 }
 
 }  // namespace purview::test
