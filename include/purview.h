@@ -4,7 +4,8 @@
  * The client for other languages, first of all as WebAssembly in a browser. Plain C99: opaque
  * handle, numbers that fit a double, buffers that the library owns. Pointers returned are valid
  * until the next call with the same handle. One thread per handle. No call fails by aborting: a
- * null or finished client answers 0.
+ * null or finished client answers 0; its state is closed, ids are all ones, texts are empty and
+ * other pointers null.
  */
 #ifndef PURVIEW_H
 #define PURVIEW_H

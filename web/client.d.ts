@@ -117,7 +117,10 @@ export class PurviewClient {
   on(name: "message", listener: (bytes: Uint8Array) => void): () => void;
   /** Before what is due is sent. */
   on(name: "turn", listener: () => void): () => void;
-  /** A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts. */
+  /**
+   * A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts.
+   * Rejects where the module or the socket cannot be made; then the state is "closed".
+   */
   connect(): Promise<void>;
   /** Ends the connection, or a `connect` that is under way. Nothing that came is told any more. */
   leave(): void;

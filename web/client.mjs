@@ -80,7 +80,13 @@ export class PurviewClient {
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
                                                   this.#options.digestEvery);
     this.#names = null;
-    const socket = new this.#options.WebSocket(this.#options.url);
+    let socket;
+    try {
+      socket = new this.#options.WebSocket(this.#options.url);
+    } catch (error) {
+      this.#end("closed");
+      throw error;
+    }
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     this.#triedAt = performance.now();

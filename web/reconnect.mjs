@@ -52,5 +52,5 @@ export class Reconnect {
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
 
-  #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect(), ms); }
+  #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms); }  // its state tells
 }

@@ -45,7 +45,7 @@ struct ClientDef {
     /// compares all of it.
     std::uint64_t schema_hash = 0;
     Role role = Role::player;
-    std::string name;
+    std::string name;  ///< of which the game is told 32 bytes at most (JoinRequest::name)
     std::uint32_t connect_timeout_ms = 10'000;
     std::uint32_t session_timeout_ms = 10'000;
     /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0:

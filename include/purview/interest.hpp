@@ -301,8 +301,8 @@ class InterestManager {
     Status remove_observer(ObserverId observer);
     /// Readiness starts false. Twice the same costs nothing (M32).
     Status set_ready(ObserverId observer, bool ready);
-    /// The entity that stands for the observer: it looks from there and has its keys. none:
-    /// nowhere.
+    /// The entity that stands for the observer: it looks from there and has its keys; as a member
+    /// of a group, from the root's place and with the root's keys. none: nowhere.
     Status set_main_entity(ObserverId observer, EntityId entity);
     /// none: it has none, or the observer is not there.
     EntityId main_entity(ObserverId observer) const noexcept;

@@ -105,7 +105,7 @@ enum class CullReason : std::uint8_t {
     denied = 2,        ///< an explicit pair says never
     out_of_reach = 3,  ///< no area of it covers the place
     capacity = 4,      ///< too many calls wait for it, or are held about this entity
-    expired = 5,       ///< held, and its time is over
+    expired = 5,       ///< held, and its time is over, or its entity despawned
     left = 6,          ///< the entity was relevant, and is no more: not known as delivered by then
     no_room = 7,       ///< unreliable, and not in the packets of its tick
 };

@@ -111,7 +111,8 @@ struct ServerDef {
     std::uint32_t malformed_max = 32;           ///< packets of one session before it is closed
     InputSettings input;
     RewindSettings rewind;
-    /// Random, secret, new for each process; signs challenges.
+    /// Random, secret, new for each process; signs challenges. Left as it is, anybody can sign
+    /// them.
     std::array<std::byte, 32> secret{};
     /// Required.
     MacFunction mac = nullptr;
@@ -247,8 +248,9 @@ class Server {
 
     World& world() noexcept;
     /// Knows every entity spawned so far. Of its calls a game makes those about observers, explicit
-    /// pairs and marks, and set_velocity and set_lookahead where lines of sight predict; entities
-    /// themselves follow from the world, and rules from set_rules of this class.
+    /// pairs and what marks an entity by hand (set_mode, force_hide, set_place_override), and
+    /// set_velocity and set_lookahead where lines of sight predict; entities themselves follow from
+    /// the world, and rules from set_rules of this class.
     InterestManager& interest() noexcept;
     Tick current_tick() const noexcept;
 

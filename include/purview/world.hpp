@@ -71,7 +71,8 @@ class World {
     /// Sets the place. bad_position: NaN or infinite, the old place stays. bad_argument: the kind
     /// has no place.
     Status move(EntityId entity, Vec3 place);
-    /// {0, 0, 0} for an entity without a place or a stale id.
+    /// {0, 0, 0} for an entity without a place or a stale id. Of what is relative to a parent,
+    /// where that has taken it by now; its component (get) is brought along at the end of the tick.
     Vec3 place_of(EntityId entity) const noexcept;
 
     /// Null for a stale id or a kind without the component. Valid until the entity is despawned.
@@ -124,7 +125,8 @@ class World {
     std::span<const RelationEvent> relation_events() const noexcept;
 
     /// Where it stands as seen from its parent: its own place while it has none, or is of a kind
-    /// without relative places (KindDef::relative_place).
+    /// without relative places (KindDef::relative_place). What `move` makes of it counts from the
+    /// end of the tick on.
     Vec3 local_place_of(EntityId entity) const noexcept;
     /// Moves it within its parent. bad_position; bad_argument: it has no place relative to a
     /// parent.

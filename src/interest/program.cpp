@@ -102,6 +102,8 @@ class Compiler {
             if (out_.is_pipeline) out_.nodes.emplace_back().combine = node.combine;
             return;
         }
+        for (std::size_t s = 0; s < steps.size() && steps[s].op != StepOp::add; ++s)
+            warn(node, s - implied, "nothing has been added before it: it has no effect");
         NodeProgram program;
         program.combine = node.combine;
         program.refresh = node.refresh;

@@ -41,11 +41,16 @@ void WorldData::settle_place(std::uint32_t index) {
     }
 }
 
-Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
-    if (!has_orientation(index)) return {};
+/// As its field says: within its parent, where it is relative.
+Rotation WorldData::own_orientation(std::uint32_t index) const noexcept {
     const OrientationDef& turn = kind_def_at(index).orientation;
     const FieldDef& field = schema().components()[index_of(turn.component)].fields[turn.field];
-    const Rotation own = orientation_in(turn, field, component_at(index, turn.component));
+    return orientation_in(turn, field, component_at(index, turn.component));
+}
+
+Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
+    if (!has_orientation(index)) return {};
+    const Rotation own = own_orientation(index);
     if (frames_.empty() || !is_relative(index)) return own;
     return composed(frames_[index_of(entities_[index].parent)], own);
 }
@@ -128,6 +133,29 @@ bool WorldData::is_written(std::uint32_t index) const noexcept {
     if (columns_[index_of(schema().place())].dirty.test(index)) return true;
     const ComponentId turn = kind_def_at(index).orientation.component;
     return turn != ComponentId::none && columns_[index_of(turn)].dirty.test(index);
+}
+
+/// The end of the tick finds its place from that of its parent: something above it was written, or
+/// its own local place.
+bool WorldData::is_taken_along(std::uint32_t index) const noexcept {
+    if (!is_relative(index)) return false;
+    if (columns_[index_of(schema().place())].dirty.test(index))
+        return entities_[index].keeps_local;  // or else it was moved by itself
+    const std::uint32_t above = index_of(entities_[index].parent);
+    return is_written(above) || is_taken_along(above);
+}
+
+Vec3 WorldData::place_now(std::uint32_t index) const noexcept {
+    if (!has_relative_places_ || !is_taken_along(index)) return place_at(index);
+    const std::uint32_t above = index_of(entities_[index].parent);
+    const Vec3 local = locals_[index];
+    return sum(place_now(above), frames_.empty() ? local : rotated(orientation_now(above), local));
+}
+
+Rotation WorldData::orientation_now(std::uint32_t index) const noexcept {
+    if (frames_.empty() || !is_relative(index)) return orientation_at(index);
+    const Rotation above = orientation_now(index_of(entities_[index].parent));
+    return has_orientation(index) ? composed(above, own_orientation(index)) : Rotation{};
 }
 
 /// Whoever was moved by itself has another local place; whoever was not goes with its parent, and

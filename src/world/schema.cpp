@@ -124,6 +124,12 @@ bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexc
            owner.audience.type == AudienceType::everyone;
 }
 
+static_assert(Schema::extrapolated_bits_max == 24);
+constexpr const char* cannot_be_extrapolated =
+    " cannot be extrapolated: it must be an integer or quantised, of at most 24 bits, in a "
+    "component "
+    "for everyone";
+
 /// Flags and values read it as one number.
 bool is_number(const FieldDef& field) noexcept {
     return field.type <= FieldType::ranged;
@@ -181,7 +187,7 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
     if (!PURVIEW_GUARD(schema_words, words <= component_words_max))
         return fail(where + ": more than 320 bytes of fields");
     if (field.extrapolated && !can_be_extrapolated(field, owner))
-        return fail(where + " cannot be extrapolated");
+        return fail(where + cannot_be_extrapolated);
     owner.fields.push_back(std::move(field));
 }
 
@@ -191,8 +197,8 @@ void Schema::extrapolate(ComponentId component, std::string_view field) {
         return fail("extrapolation of '" + std::string(field) + "': unknown field");
     ComponentDef& owner = components_[index_of(component)];
     if (!can_be_extrapolated(owner.fields[at], owner)) {
-        return fail("field '" + owner.fields[at].name + "' of component '" + owner.name +
-                    "' cannot be extrapolated");
+        return fail("field '" + owner.fields[at].name + "' of component '" + owner.name + "'" +
+                    cannot_be_extrapolated);
     }
     owner.fields[at].extrapolated = true;
 }
@@ -326,6 +332,13 @@ void Schema::set_place(ComponentId component) {
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
         return fail("place: the struct must begin with a Vec3");
     }
+    for (const FieldDef& field : components_[index_of(component)].fields) {
+        const bool is_float = field.type == FieldType::real || field.type == FieldType::quantised ||
+                              field.type == FieldType::ranged;
+        if (field.offset_bytes < sizeof(Vec3) && (!is_float || field.size_bytes != sizeof(float)))
+            return fail("place: field '" + field.name +
+                        "' lies where the Vec3 does, and is no float");
+    }
     place_ = component;
 }
 
@@ -393,7 +406,8 @@ FlagId Schema::flag(std::string_view name, ComponentId component, std::string_vi
     if (!good_name(name, "flag")) return FlagId::none;
     if (flags_.size() == flags_max || at == fields_max || find_flag(name) != FlagId::none ||
         !is_number(components_[index_of(component)].fields[at])) {
-        fail("flag '" + std::string(name) + "': unknown field, name used twice, or more than 16");
+        fail("flag '" + std::string(name) +
+             "': unknown field, one that is no number, name used twice, or more than 16");
         return FlagId::none;
     }
     flags_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
@@ -421,7 +435,8 @@ ValueId Schema::value(std::string_view name, ComponentId component, std::string_
     if (!good_name(name, "value")) return ValueId::none;
     if (values_.size() == values_max || at == fields_max || find_value(name) != ValueId::none ||
         !is_number(components_[index_of(component)].fields[at])) {
-        fail("value '" + std::string(name) + "': unknown field, name used twice, or more than 8");
+        fail("value '" + std::string(name) +
+             "': unknown field, one that is no number, name used twice, or more than 8");
         return ValueId::none;
     }
     values_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});

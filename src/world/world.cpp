@@ -45,7 +45,7 @@ Status World::move(EntityId entity, Vec3 place) {
 }
 
 Vec3 World::place_of(EntityId entity) const noexcept {
-    return is_alive(entity) ? data_->place_at(index_of(entity)) : Vec3{};
+    return is_alive(entity) ? data_->place_now(index_of(entity)) : Vec3{};
 }
 
 const void* World::read(EntityId entity, ComponentId component) const noexcept {
@@ -92,7 +92,7 @@ Vec3 World::local_place_of(EntityId entity) const noexcept {
 }
 
 Rotation World::orientation_of(EntityId entity) const noexcept {
-    return is_alive(entity) ? data_->orientation_at(index_of(entity)) : Rotation{};
+    return is_alive(entity) ? data_->orientation_now(index_of(entity)) : Rotation{};
 }
 
 Status World::set_local_place(EntityId entity, Vec3 place) {

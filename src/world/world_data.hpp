@@ -182,6 +182,9 @@ class WorldData {
         return kind_def_at(index).relative_place && is_linked(index) && is_placed(index) &&
                is_placed(index_of(entities_[index].parent));
     }
+    /// Where the tick will find it, as edits are until now: place_at is brought along at its end.
+    Vec3 place_now(std::uint32_t index) const noexcept;
+    Rotation orientation_now(std::uint32_t index) const noexcept;
     Vec3 local_place_at(std::uint32_t index) const noexcept {
         return is_relative(index) ? locals_[index] : place_at(index);
     }
@@ -263,6 +266,8 @@ class WorldData {
     void keep_orientation(std::uint32_t index);
     void settle_relative_places();
     bool is_written(std::uint32_t index) const noexcept;
+    bool is_taken_along(std::uint32_t index) const noexcept;
+    Rotation own_orientation(std::uint32_t index) const noexcept;
     void settle_places();
     void settle_place(std::uint32_t index);
     bool has_bounds(std::uint32_t root) const noexcept {

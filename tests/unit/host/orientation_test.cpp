@@ -221,6 +221,73 @@ bool can_tilt(const FleetSchema& is, const World& world, EntityId entity) {
 
 }  // namespace
 
+TEST_CASE("world: where something is carried is known at once, and is where the tick ends") {
+    for (const bool turns : {true, false}) {
+        CAPTURE(turns);
+        const FleetSchema is(turns);
+        WorldDef def;
+        def.schema = &is.schema;
+        World world = std::move(World::create(def)).value();
+        SplitMix random(41);
+        std::vector<EntityId> all;
+        const auto somewhere = [&](float far) {
+            return Vec3{random.between(0, far), random.between(0, far), random.between(0, far)};
+        };
+        for (const KindId kind : {is.ship, is.car, is.pod, is.man, is.raft, is.man})
+            for (int i = 0; i < 4; ++i) all.push_back(*world.spawn(kind, somewhere(1'000)));
+        const auto any = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
+        const auto turn = [&](EntityId one) {
+            if (Hull* hull = world.edit(one, is.hull)) hull->yaw = random.between(-3, 3);
+            if (Wheel* wheel = world.edit(one, is.wheel))
+                wheel->yaw = static_cast<std::uint8_t>(random.below(256));
+        };
+        int taken_along = 0;
+        for (int tick = 0; tick < 400; ++tick) {
+            for (std::uint32_t edits = random.below(6); edits > 0; --edits) {
+                const EntityId one = any();
+                switch (random.below(6)) {
+                    case 0:
+                    case 1:
+                        CHECK(world.move(one, somewhere(1'000)) == Status::ok);
+                        break;
+                    case 2:
+                        (void)world.set_local_place(one, somewhere(20));
+                        break;
+                    case 3:
+                        turn(one);
+                        break;
+                    case 4:
+                        (void)world.attach(one, any());
+                        break;
+                    case 5:
+                        if (random.chance(0.5F)) (void)world.detach(one);
+                        break;
+                }
+            }
+            std::vector<Vec3> places, columns;
+            std::vector<Rotation> turned;
+            for (const EntityId one : all) {
+                places.push_back(world.place_of(one));
+                columns.push_back(world.get(one, is.place)->at);
+                turned.push_back(world.orientation_of(one));
+            }
+            world.data().settle();
+            (void)world.data().track_ops();
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                const Vec3 there = world.get(all[i], is.place)->at;
+                taken_along += distance(there, columns[i]) > 1 ? 1 : 0;
+                CHECK(distance(there, places[i]) < 1e-3);  // floats
+                CHECK(distance(world.place_of(all[i]), there) < 1e-3);
+                CHECK(angle_between(world.orientation_of(all[i]), turned[i]) < 1e-6);
+            }
+            world.data().clear_changes();
+            for (std::size_t i = 0; i < all.size(); ++i)
+                CHECK(distance(world.place_of(all[i]), places[i]) < 1e-3);
+        }
+        CHECK(taken_along > 100);
+    }
+}
+
 TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): property") {
     const FleetSchema is;
     std::uint64_t carried = 0, relations = 0;

@@ -171,6 +171,18 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("interest: a step that takes away before anything was added is warned about") {
+    const auto warnings = [](std::vector<StepDesc> steps) {
+        return make(std::vector{node("near", std::move(steps))}).warnings();
+    };
+    CHECK(warnings({within(StepOp::add, 10), flag(StepOp::subtract, 0)}).empty());
+    const auto said = warnings({flag(StepOp::subtract, 0), flag(StepOp::require, 0),
+                                within(StepOp::add, 10), flag(StepOp::subtract, 0)});
+    REQUIRE(said.size() == 2);
+    CHECK(said[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
+    CHECK(said[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
+}
+
 TEST_CASE("interest: an observer's own entity is a candidate like any other (N20)") {
     InterestManager manager =
         make(std::vector{node("near", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});

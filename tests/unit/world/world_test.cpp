@@ -229,6 +229,17 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("world: a place is where floats are") {
+    struct Numbers {
+        std::uint16_t a = 0, b = 0;
+        float y = 0, z = 0;
+    };
+    Schema schema;
+    schema.set_place(schema.component<Numbers>("numbers").integer("b", &Numbers::b, 0, 9).id());
+    CHECK(schema.status() != Status::ok);
+    CHECK(schema.problem() == "place: field 'b' lies where the Vec3 does, and is no float");
+}
+
 TEST_CASE("world: an unsound schema says what is wrong with it, and makes no world") {
     Schema twice;
     twice.component<Body>("body")
