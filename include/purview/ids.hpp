@@ -43,8 +43,8 @@ enum class NodeId : std::uint16_t {};
 /// A step of the simulation. 32 bits last more than a year at 128 Hz.
 using Tick = std::uint32_t;
 
-/// Time as the caller tells it, in microseconds since any fixed moment; it does not go back: of
-/// what it says then, ages come out as if an age had passed. The library owns no clock.
+/// Time as the caller tells it, in microseconds since any fixed moment. It must not go back: a step
+/// back counts as a very long time. The library owns no clock.
 using Micros = std::uint64_t;
 
 /// A place in world units (metres in all examples). Not finite = refused where it comes in.

@@ -14,9 +14,9 @@
 
 namespace purview {
 
-/// How much of the past a server keeps, and how it finds things there; part of ServerDef.
 inline constexpr std::uint32_t rewind_ticks_most = 1U << 16;
 
+/// How much of the past a server keeps, and how it finds things there; part of ServerDef.
 struct RewindSettings {
     /// Of history; 0: a second; at most rewind_ticks_most. Only kept where the schema marks a
     /// component.
