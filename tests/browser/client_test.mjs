@@ -140,6 +140,18 @@ const cases = {
     }
   },
 
+  async "where no socket can be made, connect fails and the client is closed"() {
+    const states = [];
+    const client = new PurviewClient(module, {
+      url, WebSocket: class { constructor() { throw new TypeError("no socket"); } },
+    });
+    client.on("state", (state) => states.push(state));
+    for (let i = 1; i <= 2; ++i) {
+      await assert.rejects(client.connect(), /no socket/);
+      assert.deepEqual([client.state, states.splice(0)], ["closed", ["connecting", "closed"]]);
+    }
+  },
+
   async "refusals that may pass are tried again, ever later, the others not"() {
     const { setTimeout, clearTimeout } = globalThis;
     const waits = [];
@@ -148,7 +160,7 @@ const cases = {
     globalThis.clearTimeout = (run) => { if (timer === run) timer = null; };
     try {
       let [connects, follow, text] = [0, null, ""];
-      const client = { refuseReason: "none", closeReason: "timeout", on: (_, its) => { follow = its; }, connect: () => ++connects };
+      const client = { refuseReason: "none", closeReason: "timeout", on: (_, its) => { follow = its; }, connect: async () => { ++connects; } };
       new Reconnect(client, (said) => { text = said; });
       /** Whether it connects again after this, and with which words. */
       const after = (state, reason = "none") => {
