@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "core/rotation.hpp"
 #include "stage.hpp"
 #include "wire/quantise.hpp"
 
