@@ -29,12 +29,9 @@ class ClientMotions {
     Slot take();
     /// Of so many slots more, those that nobody has given back yet.
     std::size_t bytes_of(std::size_t slots) const noexcept {
-        const std::size_t made = slots - std::min(slots, free_.size());
-        return made * (sizeof(Kept) + kept_max * stride_ * sizeof(Motion));
+        return (slots - std::min(slots, free_.size())) * slot_bytes();
     }
-    std::size_t bytes() const noexcept {
-        return slots_.size() * (sizeof(Kept) + kept_max * stride_ * sizeof(Motion));
-    }
+    std::size_t bytes() const noexcept { return slots_.size() * slot_bytes(); }
     void release(Slot slot);
     /// Room for the motions of a packet of this tick; the oldest are forgotten.
     Motion* push(Slot slot, Tick tick);
@@ -48,6 +45,10 @@ class ClientMotions {
         std::array<Tick, kept_max> ticks{};
         std::uint32_t count = 0;  ///< ever; the newest is number count - 1
     };
+    std::size_t slot_bytes() const noexcept {
+        return sizeof(Kept) + kept_max * stride_ * sizeof(Motion);
+    }
+
     std::size_t stride_ = 0;
     std::vector<Kept> slots_;
     std::vector<Motion> motions_;  ///< [slots][kept_max][stride]

@@ -126,9 +126,16 @@ bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexc
 
 static_assert(Schema::extrapolated_bits_max == 24);
 constexpr const char* cannot_be_extrapolated =
-    " cannot be extrapolated: it must be an integer or quantised, of at most 24 bits, in a "
-    "component "
-    "for everyone";
+    " cannot be extrapolated: it must be an integer or quantised, of at most 24 bits, and told to "
+    "everyone";
+
+/// In a struct that begins with the place: it lies in that, and is no part of it.
+bool is_no_coordinate(const FieldDef& field) noexcept {
+    const bool is_float = field.type == FieldType::real || field.type == FieldType::quantised ||
+                          field.type == FieldType::ranged;
+    return field.offset_bytes < sizeof(Vec3) && (!is_float || field.size_bytes != sizeof(float));
+}
+constexpr const char* in_the_place = " lies where the Vec3 of the place does, and is no float";
 
 /// Flags and values read it as one number.
 bool is_number(const FieldDef& field) noexcept {
@@ -188,6 +195,9 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
         return fail(where + ": more than 320 bytes of fields");
     if (field.extrapolated && !can_be_extrapolated(field, owner))
         return fail(where + cannot_be_extrapolated);
+    if (place_ != ComponentId::none && &owner == &components_[index_of(place_)] &&
+        is_no_coordinate(field))
+        return fail(where + in_the_place);
     owner.fields.push_back(std::move(field));
 }
 
@@ -332,13 +342,8 @@ void Schema::set_place(ComponentId component) {
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
         return fail("place: the struct must begin with a Vec3");
     }
-    for (const FieldDef& field : components_[index_of(component)].fields) {
-        const bool is_float = field.type == FieldType::real || field.type == FieldType::quantised ||
-                              field.type == FieldType::ranged;
-        if (field.offset_bytes < sizeof(Vec3) && (!is_float || field.size_bytes != sizeof(float)))
-            return fail("place: field '" + field.name +
-                        "' lies where the Vec3 does, and is no float");
-    }
+    for (const FieldDef& field : components_[index_of(component)].fields)
+        if (is_no_coordinate(field)) return fail("field '" + field.name + "'" + in_the_place);
     place_ = component;
 }
 

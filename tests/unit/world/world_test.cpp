@@ -237,7 +237,14 @@ TEST_CASE("world: a place is where floats are") {
     Schema schema;
     schema.set_place(schema.component<Numbers>("numbers").integer("b", &Numbers::b, 0, 9).id());
     CHECK(schema.status() != Status::ok);
-    CHECK(schema.problem() == "place: field 'b' lies where the Vec3 does, and is no float");
+    CHECK(schema.problem() == "field 'b' lies where the Vec3 of the place does, and is no float");
+    Schema later;
+    auto numbers = later.component<Numbers>("numbers");
+    later.set_place(numbers.id());
+    numbers.real("y", &Numbers::y);
+    CHECK(later.status() == Status::ok);
+    numbers.integer("a", &Numbers::a, 0, 9);
+    CHECK(later.status() != Status::ok);
 }
 
 TEST_CASE("world: an unsound schema says what is wrong with it, and makes no world") {
