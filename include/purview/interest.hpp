@@ -229,11 +229,12 @@ class InterestManager {
     /// As move, for many; what is stale or not finite is counted and skipped.
     void move(std::span<const Move> moves);
     Status set_flag(EntityId entity, FlagId flag, bool value);
+    /// Of a member of a group: who looks out of it has that key; its group is judged by the root's.
     Status set_key(EntityId entity, KeyDomain domain, Key key);
     /// The owner sees it, and it counts as owned for its whole group; none takes the owner away.
     Status set_owner(EntityId entity, ObserverId owner);
     /// A further key of a domain (overlapping rooms); each is counted, and taken back by
-    /// remove_key. duplicate, not_found.
+    /// remove_key. Of a member of a group as set_key. not_found.
     Status add_key(EntityId entity, KeyDomain domain, Key key);
     Status remove_key(EntityId entity, KeyDomain domain, Key key);
     /// bad_position: not finite.
@@ -302,7 +303,7 @@ class InterestManager {
     /// Readiness starts false. Twice the same costs nothing (M32).
     Status set_ready(ObserverId observer, bool ready);
     /// The entity that stands for the observer: it looks from there and has its keys; as a member
-    /// of a group, from the root's place and with the root's keys. none: nowhere.
+    /// of a group it looks from the root's place, with its own keys all the same. none: nowhere.
     Status set_main_entity(ObserverId observer, EntityId entity);
     /// none: it has none, or the observer is not there.
     EntityId main_entity(ObserverId observer) const noexcept;

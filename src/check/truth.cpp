@@ -232,9 +232,9 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
     if (const TruthEntity* entity = alive(observer.main); entity != nullptr) {
         const EntityView& unit = entities[index_of(entity->root)];
         if (unit.placed) main.push_back(unit.place);
-        view.keys = unit.facts->keys;
-        view.more_keys.insert(view.more_keys.end(), unit.facts->more_keys.begin(),
-                              unit.facts->more_keys.end());
+        view.keys = entity->keys;  // its own, whatever carries it
+        view.more_keys.insert(view.more_keys.end(), entity->more_keys.begin(),
+                              entity->more_keys.end());
         view.velocity = unit.facts->velocity;
     }
     for (const TruthArea& one : observer.areas) {

@@ -25,35 +25,45 @@ Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
 Status InterestData::set_key(EntityId entity, KeyDomain domain, Key key) {
     if (index_of(domain) >= def_.key_count) return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
+    if (key_of(entity, index_of(domain)) == key) return Status::ok;
     const Slot slot = table_.slot_of(entity);
-    if (slot == no_slot || table_.key(index_of(domain), slot) == key) return Status::ok;
-    edit_unit(entity, [&] {
-        table_.set_key(index_of(domain), slot, key);
-        update_rows(entity);
-    });
-    for_each_member(entity, true, [&](EntityId member) { update_observers_of_main(member); });
+    if (slot == no_slot) {
+        member_keys_[index_of(entity)][index_of(domain)] = key;
+    } else {
+        edit_unit(entity, [&] {
+            table_.set_key(index_of(domain), slot, key);
+            update_rows(entity);
+        });
+    }
+    update_observers_of_main(entity);
     return Status::ok;
 }
 
 Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds) {
     if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
-    if (is_member(entity)) return Status::refused;
-    Status status = Status::ok;
-    edit_unit(entity, [&] {
-        MoreKeys& keys = facts_table_.more_keys;
+    MoreKeys& keys = facts_table_.more_keys;
+    const auto edit = [&] {
         if (adds) {
             (void)keys.add(index_of(entity), domain, key);
-        } else if (keys.remove(index_of(entity), domain, key) < 0) {
-            status = Status::not_found;
-            return;
+            return true;
         }
-        table_.set_flag(facts_table_.columns.more_keys, table_.slot_of(entity),
-                        !keys.of(index_of(entity)).empty());
-        update_rows(entity);
-    });
-    if (status != Status::ok) return status;
-    for_each_member(entity, true, [&](EntityId member) { update_observers_of_main(member); });
+        return keys.remove(index_of(entity), domain, key) >= 0;
+    };
+    bool is_edited = false;
+    if (is_member(entity)) {
+        is_edited = edit();
+    } else {
+        edit_unit(entity, [&] {
+            is_edited = edit();
+            if (!is_edited) return;
+            table_.set_flag(facts_table_.columns.more_keys, table_.slot_of(entity),
+                            !keys.of(index_of(entity)).empty());
+            update_rows(entity);
+        });
+    }
+    if (!is_edited) return Status::not_found;
+    update_observers_of_main(entity);
     return Status::ok;
 }
 

@@ -487,6 +487,7 @@ class InterestData {
     void join(EntityId member, EntityId root, EntityId parent);
     void leave(EntityId member, const EntityDef& def);
     void take_marks_along(EntityId unit);
+    void keep_keys(EntityId unit);
     void forget_member(EntityId member);
     void dissolve_unit(EntityId unit);
     void leave_group(EntityId member, EntityId root);
@@ -682,8 +683,10 @@ class InterestData {
     FlatMap<std::uint32_t, EntityId> member_ids_;        ///< by index of the member: its full id
     FlatMap<std::uint32_t, EntityId> parent_of_member_;  ///< by index of the member
     FlatMap<std::uint32_t, MemberMarks> member_marks_;   ///< by index of the member; or none
-    FlatMap<std::uint32_t, UnitMarks> unit_marks_;       ///< by index of the root; or none
-    std::vector<View> views_before_;                     ///< scratch
+    /// By index of the member, where it has any: those of whoever looks out of it.
+    FlatMap<std::uint32_t, std::array<Key, Schema::keys_max>> member_keys_;
+    FlatMap<std::uint32_t, UnitMarks> unit_marks_;  ///< by index of the root; or none
+    std::vector<View> views_before_;                ///< scratch
     std::vector<View> views_after_;
     std::vector<EntityId> moving_;
     FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root

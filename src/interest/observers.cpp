@@ -119,8 +119,10 @@ Status InterestData::set_ready(ObserverId id, bool ready) {
 // -- keys and rows --------------------------------------------------------------------------------
 
 Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {
-    const Slot slot = table_.slot_of(unit_of(entity));
-    return slot == no_slot ? Key::none : table_.key(static_cast<std::uint32_t>(domain), slot);
+    const Slot slot = table_.slot_of(entity);
+    if (slot != no_slot) return table_.key(static_cast<std::uint32_t>(domain), slot);
+    const auto* its = member_keys_.find(index_of(entity));
+    return its == nullptr ? Key::none : (*its)[domain];
 }
 
 void InterestData::update_observer_keys(std::uint32_t o) {
@@ -133,7 +135,7 @@ void InterestData::update_observer_keys(std::uint32_t o) {
     const auto own = observer_keys_.of(o);
     observer.more_keys.assign(own.begin(), own.end());
     if (observer.main != EntityId::none) {
-        const auto its = facts_table_.more_keys.of(index_of(unit_of(observer.main)));
+        const auto its = facts_table_.more_keys.of(index_of(observer.main));
         observer.more_keys.insert(observer.more_keys.end(), its.begin(), its.end());
     }
     update_observer_rows(o);

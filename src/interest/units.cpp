@@ -288,6 +288,13 @@ void InterestData::take_marks_along(EntityId unit) {
     }
 }
 
+/// A unit becomes a member: nobody is judged by its keys now, but who looks out of it has them.
+void InterestData::keep_keys(EntityId unit) {
+    std::array<Key, Schema::keys_max> keys{};
+    for (std::size_t d = 0; d < def_.key_count; ++d) keys[d] = key_of(unit, d);
+    if (keys != std::array<Key, Schema::keys_max>{}) member_keys_[index_of(unit)] = keys;
+}
+
 void InterestData::join(EntityId member, EntityId root, EntityId parent) {
     const EntityId old_unit = unit_of(member);
     const auto own = [&](EntityId unit, EntityId entity, int delta) {
@@ -299,6 +306,7 @@ void InterestData::join(EntityId member, EntityId root, EntityId parent) {
             if (entity != member) count_marks(member, entity, -1);
         }
         drop_members_list(member);
+        keep_keys(member);
         take_marks_along(member);
         unit_marks_.erase(index_of(member));
     } else {
@@ -372,6 +380,7 @@ void InterestData::leave(EntityId member, const EntityDef& def) {
     MemberMarks marks;
     if (const MemberMarks* said = member_marks_.find(index_of(member))) marks = *said;
     member_marks_.erase(index_of(member));
+    member_keys_.erase(index_of(member));
     const Slot slot = place_unit(member, def);
     const Columns& columns = facts_table_.columns;
     if (marks.force_hidden) table_.set_flag(columns.force_hidden, slot, true);
@@ -419,6 +428,7 @@ void InterestData::forget_member(EntityId member) {
     count_marks(root, member, -1);
     drop_pairs(member);
     member_marks_.erase(index_of(member));
+    member_keys_.erase(index_of(member));
     leave_group(member, root);
     if (const ObserverId* owner = owners_.find(index_of(member)))
         add_owned(root, member, *owner, -1);

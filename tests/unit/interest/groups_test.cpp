@@ -131,6 +131,59 @@ TEST_CASE("interest: what is said of an entity stays said while it is a member, 
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("interest: who boards a vehicle looks from there with his own keys (O11 O22)") {
+    constexpr KeyDomain team{0}, room{1};
+    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)}),
+                                               node("team", {same(StepOp::add, 0)}),
+                                               node("room", {same(StepOp::add, 1)})});
+    const std::array<Key, 2> red{Key{1}, Key{0}}, blue{Key{2}, Key{0}}, cellar{Key{0}, Key{7}};
+    const auto far_away = [&](std::uint32_t index, Vec3 place, std::span<const Key> keys) {
+        EntityDef def{place};
+        def.keys = keys;
+        spawn(manager, index, def);
+    };
+    EntityDef def{{10, 10, 0}};
+    def.keys = red;
+    spawn(manager, 0, def);
+    def.keys = blue;
+    spawn(manager, 1, def);  // a cart of the others
+    spawn(manager, 2, def);  // and who sits in it
+    far_away(3, {95, 95, 0}, red);
+    far_away(4, {95, 78, 0}, blue);
+    far_away(5, {78, 95, 0}, cellar);
+    const ObserverId me = watch(manager, id(0));
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    CHECK(manager.join_unit(id(0), id(1), id(2)) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    put(manager, 1, 95, 86);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3, 4});  // from where the cart is
+    put(manager, 1, 10, 10);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    // His keys change while he sits there; those of the cart are not about him.
+    CHECK(manager.set_key(id(0), team, Key{2}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{{4}, {3}});
+    CHECK(manager.set_key(id(1), team, Key{1}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{});
+    CHECK(manager.add_key(id(0), room, Key{7}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{{5}, {}});
+    // The cart itself is judged by its own: whose team it is sees it, with all who sit in it.
+    const ObserverId reds = watch(manager, id(3));
+    CHECK(ticked(manager, reds) == Set{0, 1, 2, 3});
+    // And when he gets off again they are those that he is given.
+    def.keys = cellar;
+    CHECK(manager.leave_unit(id(0), def) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 5});
+    CHECK(manager.remove_key(id(0), room, Key{7}) == Status::ok);
+    CHECK(manager.remove_key(id(0), room, Key{7}) == Status::not_found);
+    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
+    CHECK(manager.despawn(id(0)) == Status::ok);
+    spawn(manager, 0, 10, 10);  // the next one has nothing of his
+    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
+    CHECK(manager.set_main_entity(me, id(0)) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2});
+}
+
 TEST_CASE(
     "interest: a parent that is no member of the group, or below its child, is refused (O4)") {
     Group g(55);

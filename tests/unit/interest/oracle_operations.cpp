@@ -311,11 +311,6 @@ void RandomWorld::join_unit() {
         member->stands_at = EntityId::none;
         expect(manager_.set_place_override(member->id, EntityId::none), "set_place_override");
     }
-    while (!member->more_keys.empty()) {
-        const check::TruthKey more = member->more_keys.back();
-        member->more_keys.pop_back();
-        expect(manager_.remove_key(member->id, more.domain, more.key), "remove_key");
-    }
     std::vector<std::pair<EntityId, EntityId>> old_roots{{member->id, member->root}};
     for (const EntityId other : members_of(member->id)) old_roots.emplace_back(other, member->id);
     rehang_children(*member);
@@ -424,26 +419,26 @@ void RandomWorld::set_owner() {
 }
 
 void RandomWorld::add_key() {
-    auto* unit = random_unit();
-    if (unit == nullptr) return;
+    auto* entity = random_entity();
+    if (entity == nullptr) return;
     const check::TruthKey more{random_domain(), random_key(false)};
-    unit->more_keys.push_back(more);
-    expect(manager_.add_key(unit->id, more.domain, more.key), "add_key");
-    count("add_key", unit->id);
+    entity->more_keys.push_back(more);
+    expect(manager_.add_key(entity->id, more.domain, more.key), "add_key");
+    count("add_key", entity->id);
 }
 
 void RandomWorld::remove_key() {
     // The next one that has any.
-    auto* unit = random_unit();
-    while (unit != nullptr && (unit->more_keys.empty() || unit->root != unit->id))
-        unit = unit == &entities_.back() ? nullptr : unit + 1;
-    if (unit == nullptr) return;
-    const auto at =
-        unit->more_keys.begin() + random_.below(static_cast<std::uint32_t>(unit->more_keys.size()));
+    auto* entity = random_entity();
+    while (entity != nullptr && entity->more_keys.empty())
+        entity = entity == &entities_.back() ? nullptr : entity + 1;
+    if (entity == nullptr) return;
+    auto& keys = entity->more_keys;
+    const auto at = keys.begin() + random_.below(static_cast<std::uint32_t>(keys.size()));
     const check::TruthKey more = *at;
-    unit->more_keys.erase(at);
-    expect(manager_.remove_key(unit->id, more.domain, more.key), "remove_key");
-    count("remove_key", unit->id);
+    keys.erase(at);
+    expect(manager_.remove_key(entity->id, more.domain, more.key), "remove_key");
+    count("remove_key", entity->id);
 }
 
 void RandomWorld::set_value() {
