@@ -193,10 +193,9 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
                 is_told = !owns;
                 break;
             case AudienceType::same_key: {
-                const EntityId main = server_->data().interest.main_entity(session.observer);
-                const std::uint64_t mine =
-                    main == EntityId::none ? 0 : key_of(world, main, audience.domain);
-                is_told = owns || (mine != 0 && mine == key_of(world, entity, audience.domain));
+                const Key key{static_cast<std::uint16_t>(key_of(world, entity, audience.domain))};
+                is_told = owns ||
+                          server_->data().interest.has_key(session.observer, audience.domain, key);
                 break;
             }
             case AudienceType::custom:

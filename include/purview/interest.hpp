@@ -328,6 +328,10 @@ class InterestManager {
     Status set_lookahead(ObserverId observer, float seconds);
     /// A key of its own, used while it has no main entity.
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
+    /// As kernels see it: its main entity's keys, or its own, and further ones. Key::none: false.
+    bool has_key(ObserverId observer, KeyDomain domain, Key key) const noexcept;
+    /// Another number than before wherever has_key may answer otherwise about this observer.
+    std::uint32_t keys_revision(ObserverId observer) const noexcept;
     /// Interest switched off for this observer: nodes answer "all" (F7).
     Status set_sees_everything(ObserverId observer, bool value);
     /// A kernel or node of your own may answer otherwise about anything, for this observer.

@@ -56,7 +56,7 @@ enum class AudienceType : std::uint8_t {
     everyone = 0,
     owner = 1,     ///< of the entity
     others = 2,    ///< all but the owner
-    same_key = 3,  ///< whose main entity has the same key, not none; and the owner
+    same_key = 3,  ///< who has the same key (InterestManager::has_key); and the owner
     custom = 4,
     /// Everyone; but where such components of an entity have more to say than fits into a packet or
     /// the budget of a tick, they are told one after the other (docs/budget.md). keeps_values is

@@ -53,19 +53,16 @@ namespace {
 
 /// One of the audiences that follow from the world's own facts.
 bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t index,
-             ObserverId observer, EntityId main) noexcept {
+             const InterestManager& interest, ObserverId observer) noexcept {
     const bool owns = world.owner_at(index) == observer;
     switch (audience.type) {
         case AudienceType::owner:
             return owns;
         case AudienceType::others:
             return !owns;
-        case AudienceType::same_key: {
-            const Key key = world.key_at(index, audience.domain);
-            if (owns) return true;
-            return key != Key::none && main != EntityId::none &&
-                   world.key_at(index_of(main), audience.domain) == key;
-        }
+        case AudienceType::same_key:
+            return owns || interest.has_key(observer, audience.domain,
+                                            world.key_at(index, audience.domain));
         case AudienceType::everyone:
         case AudienceType::custom:
         case AudienceType::in_turn:
@@ -81,7 +78,6 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
                              std::span<std::uint32_t> told) {
     AudienceScratch& room = audience_;
     const WorldData& data = world.data();
-    const EntityId main = interest.main_entity(observer);
     const Session* const session = has_unpredicted_ ? find_session(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
         const auto& parts = fields_.layout(data.kind_at(index)).parts;
@@ -107,7 +103,7 @@ void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t>
             } else if (audience.type == AudienceType::unpredicted) {
                 const bool is_own = session != nullptr && data.owner_at(indices[i]) == observer;
                 if (is_own && does_predict(*session, indices[i])) told[i] &= ~part;
-            } else if (!is_told(audience, data, indices[i], observer, main)) {
+            } else if (!is_told(audience, data, indices[i], interest, observer)) {
                 told[i] &= ~part;
             }
         }
@@ -151,13 +147,12 @@ bool ServerData::may_be_split(const Session& session, LocalId lane) const noexce
 /// whose kind has an audience of the game's own; all, if the observer is another one to them.
 void ServerData::list_audiences(Session& session) {
     const GhostTable& ghosts = session.ghosts;
-    const EntityId main = interest.main_entity(session.observer);
+    const std::uint32_t keys = interest.keys_revision(session.observer);
     AudienceScratch& room = audience_;
     room.lanes.clear();
     room.indices.clear();
-    const bool asks_all = main != session.audience_main ||
-                          (main != EntityId::none && owner_or_key_changed_.test(index_of(main)));
-    session.audience_main = main;
+    const bool asks_all = keys != session.audience_keys;
+    session.audience_keys = keys;
     room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
     if (has_unpredicted_ && session.inputs != nullptr) list_commanded(session);
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {

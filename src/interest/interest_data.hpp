@@ -119,6 +119,7 @@ struct alignas(cache_line_bytes) Observer {
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
     std::array<Key, Schema::keys_max> own_keys{};
     std::vector<DomainKey> more_keys;  ///< in force: the main entity's, and its own
+    std::uint32_t keys_revision = 0;   ///< of those in force
 };
 
 /// Where an observer looks from and into, for one question.
@@ -188,6 +189,8 @@ class InterestData {
     Status remove_area(ObserverId observer, std::uint32_t key);
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
     Status edit_more_observer_keys(ObserverId observer, KeyDomain domain, Key key, bool adds);
+    bool has_key(ObserverId observer, KeyDomain domain, Key key) const noexcept;
+    std::uint32_t keys_revision(ObserverId observer) const noexcept;
     Status set_observer_range(ObserverId observer, float range_m);
     Status set_lookahead(ObserverId observer, float seconds);
     Status set_sees_everything(ObserverId observer, bool value);

@@ -126,6 +126,12 @@ Status InterestManager::remove_area(ObserverId o, std::uint32_t area_key) {
 Status InterestManager::set_observer_key(ObserverId o, KeyDomain domain, Key key) {
     return data_->set_observer_key(o, domain, key);
 }
+bool InterestManager::has_key(ObserverId o, KeyDomain domain, Key key) const noexcept {
+    return data_->has_key(o, domain, key);
+}
+std::uint32_t InterestManager::keys_revision(ObserverId o) const noexcept {
+    return data_->keys_revision(o);
+}
 Status InterestManager::set_sees_everything(ObserverId o, bool value) {
     return data_->set_sees_everything(o, value);
 }

@@ -125,9 +125,23 @@ Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {
     return its == nullptr ? Key::none : (*its)[domain];
 }
 
+bool InterestData::has_key(ObserverId id, KeyDomain domain, Key key) const noexcept {
+    if (!is_observer(id) || index_of(domain) >= def_.key_count || key == Key::none) return false;
+    const Observer& observer = observers_[index_of(id)];
+    return observer.keys[index_of(domain)] == key ||
+           std::any_of(
+               observer.more_keys.begin(), observer.more_keys.end(),
+               [&](const DomainKey& more) { return more.domain == domain && more.key == key; });
+}
+
+std::uint32_t InterestData::keys_revision(ObserverId id) const noexcept {
+    return is_observer(id) ? observers_[index_of(id)].keys_revision : 0;
+}
+
 void InterestData::update_observer_keys(std::uint32_t o) {
     Observer& observer = observers_[o];
     must_scan(o);
+    ++observer.keys_revision;
     for (std::size_t d = 0; d < def_.key_count; ++d) {
         observer.keys[d] =
             observer.main == EntityId::none ? observer.own_keys[d] : key_of(observer.main, d);

@@ -125,6 +125,7 @@ TEST_CASE(
 
 TEST_CASE("audience: owners, teams and main entities that change are noticed (F22 F25 M27)") {
     constexpr std::uint32_t clients = 3, soldiers = 4;
+    constexpr KeyDomain teams{0};
     for (const AudienceType type :
          {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
         const AudienceSchema is(type);
@@ -138,14 +139,16 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
         };
         std::vector<Soldier> all(soldiers);
         std::array<std::uint32_t, clients> main{soldiers, soldiers, soldiers};  // or nobody
+        std::array<std::uint8_t, clients> own{}, more{};
         for (Soldier& one : all) one.id = stage.spawn(is.soldier);
         stage.step(4);
         std::size_t told_count = 0, changes = 0;
         std::array<bool, clients * soldiers> before{};
-        for (int round = 0; round < 300; ++round) {
+        for (int round = 0; round < 450; ++round) {
             Soldier& one = all[random.below(soldiers)];
             const std::uint32_t who = random.below(clients);
-            switch (random.below(5)) {
+            const ObserverId observer = stage.observers[who];
+            switch (random.below(7)) {
                 case 0:
                     one.owner = random.below(clients + 1);
                     REQUIRE(stage.world().set_owner(one.id, one.owner == clients
@@ -172,6 +175,22 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
                     one = {stage.spawn(is.soldier)};
                     break;
                 }
+                case 4:  // what he has while nobody stands for him
+                    own[who] = static_cast<std::uint8_t>(random.below(3));
+                    REQUIRE(stage.interest().set_observer_key(observer, teams, Key{own[who]}) ==
+                            Status::ok);
+                    break;
+                case 5:  // and beside that
+                    if (more[who] != 0) {
+                        REQUIRE(stage.interest().remove_observer_key(observer, teams,
+                                                                     Key{more[who]}) == Status::ok);
+                    }
+                    more[who] = static_cast<std::uint8_t>(random.below(3));
+                    if (more[who] != 0) {
+                        REQUIRE(stage.interest().add_observer_key(observer, teams,
+                                                                  Key{more[who]}) == Status::ok);
+                    }
+                    break;
                 default:
                     one.now = static_cast<std::int16_t>(random.below(900));
                     stage.world().edit(one.id, is.health)->now = one.now;
@@ -180,8 +199,9 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
             for (std::uint32_t c = 0; c < clients; ++c) {
                 for (std::uint32_t i = 0; i < soldiers; ++i) {
                     const bool owns = all[i].owner == c;
-                    const bool is_of_team =
-                        main[c] != soldiers && all[i].team != 0 && all[main[c]].team == all[i].team;
+                    const std::uint8_t his = main[c] != soldiers ? all[main[c]].team : own[c];
+                    const std::uint8_t team = all[i].team;
+                    const bool is_of_team = team != 0 && (team == his || team == more[c]);
                     const bool told = type == AudienceType::owner    ? owns
                                       : type == AudienceType::others ? !owns
                                                                      : owns || is_of_team;
