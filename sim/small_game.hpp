@@ -276,6 +276,7 @@ std::vector<KindInterest> shared_kinds(const SmallSchema& schema);
 /// With all that the scale asks for.
 InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale);
 std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale);
+inline constexpr std::array<std::byte, 32> test_secret{std::byte{42}};
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out);
 

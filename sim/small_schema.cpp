@@ -61,6 +61,7 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     schema.edit_kind(animal).leave = LeavePolicy::freeze;
     schema.edit_kind(animal).linger_ticks = 30;
     schema.edit_kind(tree).leave = LeavePolicy::deactivate;
+    schema.edit_kind(animal).teleport_m = 20;
     schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");

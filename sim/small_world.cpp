@@ -22,7 +22,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     def.world_name = "small";
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;
-    def.secret[0] = std::byte{42};
+    def.secret = test_secret;
     if (scale.send_limits) {
         schema.schema.edit_kind(schema.animal).limit.buckets = {{24, 2}, {48, 3}};
         def.first_urgency = 2;

@@ -5,7 +5,7 @@ export type ClientState = "connecting" | "joining" | "joined" | "refused" | "clo
 export type RefuseReason =
   "none" | "version" | "schema" | "full" | "address_limit" | "expired" | "join" | "shutting_down";
 export type CloseReason =
-  "none" | "left" | "timeout" | "malformed" | "kicked" | "shutting_down" | "never_joined";
+  "none" | "left" | "timeout" | "malformed" | "kicked" | "shutting_down" | "never_joined" | "lost";
 export type Reason =
   "entered" | "spawned" | "owned" | "forced" | "left" | "hidden" | "despawned" | "disconnected" | "promoted";
 
@@ -29,6 +29,10 @@ export interface ClientOptions {
   url: string;
   /** Default "player". */
   role?: "player" | "spectator";
+  /** What the game is told of us when we ask to join (JoinRequest::name): 32 bytes of UTF-8, the rest is cut. */
+  name?: string;
+  /** What the game may let us in for (JoinRequest::credential): 512 bytes, a RangeError beyond. A text goes as UTF-8. */
+  credential?: string | Uint8Array;
   /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
   digestEvery?: number;
   /**
@@ -128,6 +132,7 @@ export class PurviewClient {
   /** For a module with functions of its own beside those of purview.h. */
   readonly native: { exports: WebAssembly.Exports; handle: number };
   readonly refuseReason: RefuseReason;
+  /** "lost": the socket could not be made, or ended without a word of the server. */
   readonly closeReason: CloseReason;
   readonly tickHz: number;
   readonly newestTick: number;

@@ -6,6 +6,8 @@
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
+const NAME_BYTES_MAX = 32;
+const CREDENTIAL_BYTES_MAX = 512;
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
 export const REASONS = ["entered", "spawned", "owned", "forced", "left", "hidden", "despawned", "disconnected",
                         "promoted"];
@@ -43,6 +45,7 @@ export class PurviewClient {
   #loading = null;
   #handle = 0;
   #socket = null;
+  #closing = "none";  // why it ended, where no server has said so
   #timer = null;
   #turnedAt = 0;
   #triedAt = 0;
@@ -54,7 +57,11 @@ export class PurviewClient {
   /** See ClientOptions in client.d.ts. Nothing is opened before `connect()`. */
   constructor(module, options) {
     this.#module = module;
-    this.#options = { role: "player", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
+    const credential = options.credential ?? "";
+    this.#options = { role: "player", name: "", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
+    this.#options.credential = typeof credential === "string" ? new TextEncoder().encode(credential) : credential;
+    if (this.#options.credential.length > CREDENTIAL_BYTES_MAX)
+      throw new RangeError(`a credential has at most ${CREDENTIAL_BYTES_MAX} bytes`);
   }
 
   /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "call", "message", "turn". Returns a function that ends it. */
@@ -79,11 +86,14 @@ export class PurviewClient {
     if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
                                                   this.#options.digestEvery);
+    this.#introduce();
     this.#names = null;
+    this.#closing = "none";
     let socket;
     try {
       socket = new this.#options.WebSocket(this.#options.url);
     } catch (error) {
+      this.#closing = "lost";
       this.#end("closed");
       throw error;
     }
@@ -92,7 +102,11 @@ export class PurviewClient {
     this.#triedAt = performance.now();
     socket.onopen = () => { this.#turn(); };
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
-    socket.onclose = () => { if (socket === this.#socket) this.#end("closed"); };
+    socket.onclose = () => {
+      if (socket !== this.#socket) return;
+      this.#closing = "lost";
+      this.#end("closed");
+    };
     socket.onerror = () => {};
     this.#timer = setInterval(() => this.#turn(), this.#options.turnMs);
   }
@@ -105,6 +119,7 @@ export class PurviewClient {
       this.#exports.pv_client_leave(this.#handle);
       this.#flush();
     }
+    this.#closing = "left";
     this.#end("closed");
   }
 
@@ -112,7 +127,10 @@ export class PurviewClient {
   /** The module's exports and this client's handle, for a module with functions of its own. */
   get native() { return { exports: this.#exports, handle: this.#handle }; }
   get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
-  get closeReason() { return CLOSINGS[this.#number("pv_client_close_reason")] ?? "none"; }
+  get closeReason() {
+    const said = this.#number("pv_client_close_reason");
+    return said === 0 ? this.#closing : CLOSINGS[said];
+  }
   get tickHz() { return this.#number("pv_client_tick_hz"); }
   /** Server tick of the newest snapshot. */
   get newestTick() { return this.#number("pv_client_newest_tick"); }
@@ -369,6 +387,18 @@ export class PurviewClient {
     const state = STATES[this.#exports.pv_client_state(this.#handle)];
     if (state === "closed" || state === "refused") this.#end(state);
     else this.#setState(state);
+  }
+
+  #introduce() {
+    const tell = (bytes, set) => {
+      if (bytes.length === 0) return;
+      this.#input(bytes);
+      this.#exports[set](this.#handle, bytes.length);
+    };
+    const room = new Uint8Array(NAME_BYTES_MAX);
+    const { written } = new TextEncoder().encodeInto(this.#options.name, room);  // whole characters
+    tell(room.subarray(0, written), "pv_client_set_name");
+    tell(this.#options.credential, "pv_client_set_credential");
   }
 
   #end(state) {

@@ -142,6 +142,7 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
     def.schema = &schema.schema;
     def.tick_hz = 60;
     def.mac = &plain_mac;
+    def.secret[0] = std::byte{1};
     def.sessions_per_host_max = def.sessions_max;
     def.clock = &wall_clock;
     NodeDesc near;

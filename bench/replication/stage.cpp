@@ -30,6 +30,7 @@ void Stage::Pile::add(std::uint32_t client, std::span<const std::byte> datagram)
 Stage::Stage(const StageDef& def, Script script)
     : def_(def), script_(std::move(script)), random_(def.seed) {
     def_.server.mac = &net::mac;
+    def_.server.secret[0] = std::byte{1};
     def_.server.clock = &net::now;
     def_.server.sessions_max = def_.clients;
     auto made = Server::create(def_.server, *this);

@@ -96,6 +96,7 @@ ValeSchema::ValeSchema(const Setup& setup) {
     cart = schema.kind("cart", {place.id, engine.id}, 4);
     turret = schema.kind("turret", {place.id, gun.id}, 4);
     schema.edit_kind(player).is_inner_root = true;
+    schema.edit_kind(player).teleport_m = setup.player_speed_mps;  // a second's way in a tick
     schema.take_input(player, walk.id);
     schema.take_input(cart, drive.id);
     schema.take_input(turret, aim.id);

@@ -46,6 +46,8 @@ struct ClientDef {
     std::uint64_t schema_hash = 0;
     Role role = Role::player;
     std::string name;  ///< of which the game is told 32 bytes at most (JoinRequest::name)
+    /// JoinRequest::credential. What is longer than 512 bytes is not sent at all.
+    std::vector<std::byte> credential;
     std::uint32_t connect_timeout_ms = 10'000;
     std::uint32_t session_timeout_ms = 10'000;
     /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0:

@@ -143,7 +143,11 @@ struct KindDef {
     std::uint32_t linger_ticks = 200;
     bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
     bool relative_place = false;  ///< in a group, its place is told as seen from its parent
-    OrientationDef orientation;   ///< Schema::set_orientation
+    /// A move of more than this in a tick is a jump, in metres: it is in the old place until it is
+    /// in the new one, for clients (Client::place_of, Prediction) and for rewound views. 0: none
+    /// is.
+    float teleport_m = 0;
+    OrientationDef orientation;  ///< Schema::set_orientation
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
     std::vector<SendRate> rates;

@@ -33,19 +33,34 @@ class Server;
 
 enum class Role : std::uint8_t { spectator = 0, player = 1 };
 
-/// What a client asks for when it joins. Its text is a stranger's: at most 32 bytes, any bytes.
+/// What a client asks for when it joins. Name and credential are a stranger's: any bytes, at most
+/// join_name_bytes_max and credential_bytes_max; they go over the line as they are, so a credential
+/// is a ticket that somebody has signed for one time, and no password. Valid during the call.
 struct JoinRequest {
     Role role = Role::player;
     std::string_view name;
+    std::span<const std::byte> credential;
+    /// The same whenever the game is asked about this one, and nobody else's. Of this server.
+    std::uint64_t number = 0;
 };
 
-/// The game's code. Called inside Server::tick, on its thread: joined of all who join; then of each
-/// session its commands, inputs and calls; then left of all who are gone; then simulate. All may
-/// edit the world and call Server::interest(); none may call Server::tick or receive, or throw.
+enum class Admission : std::uint8_t { refuse = 0, accept = 1, wait = 2 };
+
+/// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
+/// then of each session its commands, inputs and calls; then left of all who are gone; then
+/// simulate. All may edit the world and call Server::interest(); none may call Server::tick or
+/// receive, or throw.
 class Game {
   public:
     virtual ~Game() = default;
-    /// A client wants in. True: the observer becomes ready when this returns; set its main entity
+    /// May it come in? Asked before `joined`, and while the answer is `wait` again in every tick,
+    /// for join_timeout_ms after the proof of its address at most: then it is closed
+    /// (never_joined). Who is not asked about any more has gone, or is in.
+    virtual Admission admit(Server& server, const JoinRequest& request) {
+        (void)server, (void)request;
+        return Admission::accept;
+    }
+    /// A client comes in. True: the observer becomes ready when this returns; set its main entity
     /// or area here; send_message, call_one and close know it already. False: it is told "refused"
     /// and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
@@ -78,6 +93,7 @@ class Game {
 
 inline constexpr std::size_t command_bytes_max = 200;
 inline constexpr std::size_t join_name_bytes_max = 32;
+inline constexpr std::size_t credential_bytes_max = 512;
 
 struct ServerDef {
     /// Not owned; must outlive the server.
@@ -107,12 +123,11 @@ struct ServerDef {
     std::uint32_t sessions_max = 4'096;  ///< at most 1,048,544
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
-    std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to the join
+    std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to its being in
     std::uint32_t malformed_max = 32;           ///< packets of one session before it is closed
     InputSettings input;
     RewindSettings rewind;
-    /// Random, secret, new for each process; signs challenges. Left as it is, anybody can sign
-    /// them.
+    /// Random, secret, new for each process; signs challenges. Zeros are refused.
     std::array<std::byte, 32> secret{};
     /// Required.
     MacFunction mac = nullptr;

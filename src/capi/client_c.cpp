@@ -14,7 +14,8 @@
 using namespace purview;
 
 struct pv_client {
-    explicit pv_client(const ClientDef& def) : client(def) {}
+    explicit pv_client(const ClientDef& its) : def(its), client(its) {}
+    ClientDef def;
     Client client;
     alignas(double) std::array<std::byte, 2048> input{};
     std::vector<std::byte> output;
@@ -85,6 +86,18 @@ void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
     if (client == nullptr || size > client->input.size()) return;
     client->client.receive(std::span<const std::byte>(client->input).first(size),
                            micros_of(now_ms));
+}
+
+void pv_client_set_name(pv_client* client, uint32_t size) {
+    if (client == nullptr || size > client->input.size()) return;
+    client->def.name.assign(reinterpret_cast<const char*>(client->input.data()), size);
+    client->client = Client(client->def);
+}
+
+void pv_client_set_credential(pv_client* client, uint32_t size) {
+    if (client == nullptr || size > client->input.size()) return;
+    client->def.credential.assign(client->input.begin(), client->input.begin() + size);
+    client->client = Client(client->def);
 }
 
 void pv_client_tick(pv_client* client, double now_ms) {

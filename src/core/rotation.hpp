@@ -32,6 +32,11 @@ struct Pose {
     Vec3 place;
     Rotation turn;
 };
+/// A move of more than `metres`: nobody is drawn between the two (KindDef::teleport_m).
+constexpr bool is_jump(Vec3 from, Vec3 to, double metres) noexcept {
+    const double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
+    return x * x + y * y + z * z > metres * metres;
+}
 /// Of what has the pose `own` as seen from something else. Whoever has no orientation is not
 /// turned, and turns nobody.
 Pose placed_within(const Pose& above, const Pose& own, bool has_orientation) noexcept;

@@ -401,6 +401,7 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     Pose pose = ghosts.told_pose_at(ghost, tick);
     // Only what moved until the silence began moves on in it.
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
+    if (ghosts.did_jump(ghost)) return pose;
     const Vec3 last = pose.place;
     const Vec3 before = ghosts.told_pose_at(ghost, static_cast<double>(updated) - 1).place;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);

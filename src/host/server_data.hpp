@@ -265,6 +265,7 @@ class ServerData {
 
     std::uint64_t enters_ = 0;
     std::uint64_t leaves_ = 0;
+    std::uint64_t joins_ = 0;  ///< asked for so far
     std::uint64_t bytes_sent_ = 0;
     std::uint64_t bytes_received_ = 0;
     Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended

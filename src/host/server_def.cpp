@@ -3,6 +3,7 @@
 #include "host/server_def.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,8 @@ bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
 
 std::string problem_of_settings(const ServerDef& def) {
     if (def.mac == nullptr) return "there is no mac";
+    if (def.secret == decltype(def.secret){})
+        return "there is no secret: fill it with 32 random bytes";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";
     if (!is_urgency(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
     if (def.sessions_max > sessions_most)
@@ -147,6 +150,8 @@ std::string problem_of_kinds(const ServerDef& def) {
         if (const std::string wrong = problem_of(kind.limit); !wrong.empty())
             return who + "limit: " + wrong;
         if (!is_urgency(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
+        if (!(kind.teleport_m >= 0) || !std::isfinite(kind.teleport_m))
+            return who + "teleport_m is a number of metres, or 0";
     }
     const ComponentId unplaced = told_to_too_few(*def.schema);
     if (unplaced == ComponentId::none) return {};

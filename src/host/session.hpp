@@ -108,6 +108,8 @@ struct Session {
 
     std::uint64_t nonce = 0;
     std::string name;
+    std::vector<std::byte> credential;  ///< until it is in
+    std::uint64_t join_number = 0;      ///< JoinRequest::number
     Micros created = 0;
     std::optional<Micros> refused_at;  ///< by the game
     std::uint32_t malformed = 0;

@@ -191,13 +191,19 @@ bool ServerData::read_messages(Session& session) {
             case ClientMessage::join: {
                 const auto role = in.u8();
                 const std::size_t size = in.u8();
-                const auto name = in.bytes(std::min(size, join_name_bytes_max + 1));
-                if (!in.exhausted() || role > 1 || size > join_name_bytes_max) return false;
+                if (role > 1 || size > join_name_bytes_max) return false;
+                const auto name = in.bytes(size);
+                const std::size_t credential_size = in.u16();
+                if (credential_size > credential_bytes_max) return false;
+                const auto credential = in.bytes(credential_size);
+                if (!in.exhausted()) return false;
                 if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
                                                   !session.refused_at))
                     break;  // twice is nothing new
                 session.role = static_cast<Role>(role);
                 session.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+                session.credential.assign(credential.begin(), credential.end());
+                session.join_number = ++joins_;
                 session.state = Session::State::joining;
                 break;
             }
@@ -373,11 +379,21 @@ void ServerData::receive_stage(Server& server, Micros now) {
 }
 
 void ServerData::run_join(Server& server, Session& session) {
-    auto observer = interest.add_observer();
+    const JoinRequest request{session.role, session.name, session.credential, session.join_number};
+    const Admission admission = game_->admit(server, request);
+    if (session.state != Session::State::joining) return;  // the game has shut down
+    if (admission == Admission::wait) {
+        if (is_over(session.created, last_now_, def.join_timeout_ms))
+            mark_closed(session, CloseReason::never_joined, true);
+        return;
+    }
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
+    const bool is_admitted = admission == Admission::accept;
+    auto observer = is_admitted ? interest.add_observer() : Result<ObserverId>(Status::refused);
     if (observer) set_observer(session, *observer);  // the game may greet him
-    const bool is_in = observer && game_->joined(server, *observer, {session.role, session.name});
+    const bool is_in = observer && game_->joined(server, *observer, request);
+    session.credential = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         set_observer(session, ObserverId::none);
         if (is_in) game_->left(server, *observer);

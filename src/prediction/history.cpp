@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "core/rotation.hpp"
+
 namespace purview {
 
 namespace {
@@ -189,6 +191,8 @@ bool History::place_at(EntityId entity, double tick, Vec3& out) const noexcept {
     const auto part = static_cast<float>(tick - earlier);
     if (part <= 0 || earlier == newest_) return true;
     const Vec3 next = place(row, earlier + 1);
+    const float teleport_m = world_->kind_def_at(index_of(entity)).teleport_m;
+    if (teleport_m > 0 && is_jump(out, next, teleport_m)) return true;
     out.x += (next.x - out.x) * part;
     out.y += (next.y - out.y) * part;
     out.z += (next.z - out.z) * part;

@@ -558,13 +558,21 @@ Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
     return pose;
 }
 
+bool ClientGhosts::did_jump(LocalId ghost, std::size_t to) const noexcept {
+    const float teleport_m = schema_.kinds()[index_of(ghosts_[ghost].kind)].teleport_m;
+    const ClientGhost& g = ghosts_[ghost];
+    if (teleport_m == 0 || to + 1U >= g.samples) return false;
+    const double ticks = g.sample[to].tick - g.sample[to + 1].tick;
+    return is_jump(sample(ghost, to + 1).place, sample(ghost, to).place, teleport_m * ticks);
+}
+
 Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
     const ClientGhost& g = ghosts_[ghost];
     if (g.samples == 0) return {};
     for (std::size_t i = 0; i < g.samples; ++i) {
         const Pose from = sample(ghost, i);
         if (tick < g.sample[i].tick && i + 1U < g.samples) continue;
-        if (i == 0 || tick <= g.sample[i].tick) return from;
+        if (i == 0 || tick <= g.sample[i].tick || did_jump(ghost, i - 1)) return from;
         const Pose to = sample(ghost, i - 1);
         const double part = (tick - g.sample[i].tick) / (g.sample[i - 1].tick - g.sample[i].tick);
         const auto t = static_cast<float>(part);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "wire/difference.hpp"
@@ -202,6 +203,13 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
     schema.set_orientation(kind, component, fields[field].name, yaw);
 }
 
+float read_teleport(BitReader& in) noexcept {
+    if (!in.boolean()) return 0;
+    const auto teleport_m = std::bit_cast<float>(static_cast<std::uint32_t>(in.bits(32)));
+    if (!(teleport_m > 0) || !std::isfinite(teleport_m)) in.fail();
+    return teleport_m;
+}
+
 }  // namespace
 
 ComponentId told_to_too_few(const Schema& schema) {
@@ -243,6 +251,8 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         out.bits(mask, static_cast<unsigned>(schema.components().size()));
         out.boolean(kind.relative_place);
+        out.boolean(kind.teleport_m > 0);
+        if (kind.teleport_m > 0) out.bits(std::bit_cast<std::uint32_t>(kind.teleport_m), 32);
         const OrientationDef& turn = kind.orientation;
         out.boolean(turn.component != ComponentId::none);
         if (turn.component == ComponentId::none) continue;
@@ -301,7 +311,11 @@ Result<Schema> read_schema(BitReader& in) {
         }
         const KindId id = schema.kind(name, list);
         const bool is_relative = in.boolean();
-        if (schema.status() == Status::ok) schema.edit_kind(id).relative_place = is_relative;
+        const float teleport_m = read_teleport(in);
+        if (schema.status() == Status::ok) {
+            schema.edit_kind(id).relative_place = is_relative;
+            schema.edit_kind(id).teleport_m = teleport_m;
+        }
         if (in.boolean()) read_orientation(in, schema, id);
         if (schema.status() != Status::ok) in.fail();
     }

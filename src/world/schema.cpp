@@ -494,6 +494,7 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
 /// No index of a component.
 constexpr std::uint64_t relative_place_mark = 0x10000;
 constexpr std::uint64_t orientation_mark = 0x10001;
+constexpr std::uint64_t teleport_mark = 0x10002;
 
 std::uint64_t Schema::hash() const noexcept {
     std::uint64_t hash = combine64(0, components_.size());
@@ -504,6 +505,10 @@ std::uint64_t Schema::hash() const noexcept {
         for (const ComponentId component : kind.components)
             hash = combine64(hash, index_of(component));
         if (kind.relative_place) hash = combine64(hash, relative_place_mark);
+        if (kind.teleport_m > 0) {
+            hash = combine64(hash, teleport_mark);
+            hash = combine64(hash, std::bit_cast<std::uint32_t>(kind.teleport_m));
+        }
         const OrientationDef& turn = kind.orientation;
         if (turn.component == ComponentId::none) continue;
         hash = combine64(combine64(hash, orientation_mark), index_of(turn.component));

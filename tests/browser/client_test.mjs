@@ -149,7 +149,43 @@ const cases = {
     for (let i = 1; i <= 2; ++i) {
       await assert.rejects(client.connect(), /no socket/);
       assert.deepEqual([client.state, states.splice(0)], ["closed", ["connecting", "closed"]]);
+      assert.equal(client.closeReason, "lost");
     }
+  },
+
+  async "it is told why a connection ended, and the server our name"() {
+    const sockets = [];
+    const sent = [];
+    const Watched = class extends WebSocket {
+      constructor(...args) { super(...args); sockets.push(this); }
+      send(bytes) { sent.push(Buffer.from(bytes)); super.send(bytes); }
+    };
+    const credential = Buffer.of(6, 0, 7, 0, 255, 7, 0, 254);  // behind its size
+    const tells = (text) => sent.splice(0).some((bytes) => bytes.includes(text) && bytes.includes(credential));
+    const named = (name, credential) =>
+      new PurviewClient(module, { url, turnMs: 20, name, credential, WebSocket: Watched });
+    const client = named("Zoë", Uint8Array.of(7, 0, 255, 7, 0, 254));
+    await client.connect();
+    assert.equal(client.closeReason, "none");
+    await joined(client);
+    assert.ok(tells("Zoë"));
+    sockets[0].terminate();
+    await until("closed", () => client.state === "closed");
+    assert.equal(client.closeReason, "lost");
+    await client.connect();
+    await joined(client);
+    assert.ok(tells("Zoë"));
+    client.leave();
+    assert.deepEqual([client.state, client.closeReason], ["closed", "left"]);
+    assert.throws(() => named("", "x".repeat(513)), RangeError);
+    // 32 bytes, and no half characters.
+    const long = named(`${"x".repeat(31)}ë`, "");
+    await long.connect();
+    await joined(long);
+    const said = Buffer.concat(sent.splice(0));
+    assert.ok(said.includes("x".repeat(31)) && !said.includes(`${"x".repeat(31)}\xc3`, "latin1"));
+    long.leave();
+    assert.equal(long.closeReason, "left");
   },
 
   async "refusals that may pass are tried again, ever later, the others not"() {

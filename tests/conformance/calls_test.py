@@ -103,10 +103,15 @@ class OfCalls(Refusing):
         def name(text):
             return little(len(text), 8) + "".join(little(byte, 8) for byte in text)
 
-        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k") + "00"
+        kinds = "0" + little(0, 6) + little(1, 9) + name(b"k") + "000"
         h = combine(combine(combine(0, 0), 65535), hash_bytes(b"k", 0))
         no_inputs = little(0, 6)
         self.assertEqual(Schema(bits(kinds + little(0, 8) + no_inputs)).hash, h)
+        jumps = kinds[:-2] + "1{}0" + little(0, 8) + no_inputs
+        ten = 0x41200000
+        self.assertEqual(Schema(bits(jumps.format(little(ten, 32)))).hash, combine(combine(h, 65538), ten))
+        for nothing in (0, 0x80000000, 0xBF800000, 0x7F800000, 0x7FC00000):  # 0, -0, -1, infinite, no number
+            self.refuses("no number of metres", lambda: Schema(bits(jumps.format(little(nothing, 32)))))
         one = name(b"boom") + "0" + little(0, 2) + little(2, 2) + little(1, 2) + little(0, 2) + little(20, 16)
         argument = little(1, 5) + name(b"on") + little(0, 3)
         for value in (0, 0, 2, 1, 20, 0, hash_bytes(b"boom", 0), 1, hash_bytes(b"on", 0), 0):

@@ -11,6 +11,7 @@ from calls import CallType
 
 RELATIVE_PLACE = 0x10000
 ORIENTATION = 0x10001
+TELEPORT = 0x10002
 NO_PLACE = 0xFFFF
 RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
@@ -87,6 +88,8 @@ class Schema:
                 self.mix_in(RELATIVE_PLACE)
                 is_relative = True
             if reader.u(1):
+                self.read_teleport(reader)
+            if reader.u(1):
                 self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
         if not self.kinds:
@@ -124,6 +127,14 @@ class Schema:
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
+
+    def read_teleport(self, reader):
+        bits = reader.u(32)
+        metres = struct.unpack("<f", struct.pack("<I", bits))[0]
+        if not 0 < metres < math.inf:
+            raise reader.wrong("moves that are no jumps of no number of metres")
+        self.mix_in(TELEPORT)
+        self.mix_in(bits)
 
     def read_orientation(self, reader, components, has):
         index, field, axis = reader.u(5), reader.u(4), reader.u(2)

@@ -173,6 +173,10 @@ class Session:
             if role > 1 or size > 32:
                 raise reader.wrong("a join that cannot be")
             reader.take(size)
+            size = reader.u(16)
+            if size > 512:
+                raise reader.wrong("a credential that is too long")
+            reader.take(size)
             reader.finish()
             self.join_seen = True
         elif kind == GAME_UP:

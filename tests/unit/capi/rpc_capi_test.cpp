@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "purview.h"
 #include "small_game.hpp"
@@ -18,8 +19,11 @@ namespace {
 class OneClientGame final : public Game {
   public:
     explicit OneClientGame(const SmallSchema& schema) : schema_(&schema) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
         came = observer;
+        name = request.name;
+        credential.assign(reinterpret_cast<const char*>(request.credential.data()),
+                          request.credential.size());
         player = *server.world().spawn(schema_->player, {20, 20, 0});
         (void)server.world().set_owner(player, observer);
         return server.interest().set_main_entity(observer, player) == Status::ok;
@@ -34,6 +38,7 @@ class OneClientGame final : public Game {
         got_target = target;
     }
     ObserverId came = ObserverId::none;
+    std::string name, credential;
     EntityId player = EntityId::none;
     Ping got;
     RpcId got_rpc = RpcId::none;
@@ -52,8 +57,18 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     def.schema = &schema.schema;
     def.rules = small_rules(schema);
     def.mac = &test_mac;
+    def.secret = test_secret;
     Server server = std::move(Server::create(def, game)).value();
     pv_client* client = pv_client_create(1, 2, 1, 0);
+    constexpr std::string_view name = "Ada, who has a name of more than 32 bytes";
+    std::memcpy(pv_client_input(client), name.data(), name.size());
+    pv_client_set_name(client, static_cast<std::uint32_t>(name.size()));
+    std::memcpy(pv_client_input(client), "ticket", 6);
+    pv_client_set_credential(client, 6);
+    pv_client_set_credential(client, 4'000);
+    pv_client_set_credential(nullptr, 1);
+    pv_client_set_name(client, 4'000);  // no such room: ignored
+    pv_client_set_name(nullptr, 1);
     Address address;
     address.carrier = Address::Carrier::memory;
     address.port = 1;
@@ -74,6 +89,8 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     };
     for (int i = 0; i < 30; ++i) step();
     REQUIRE(pv_client_state(client) == 2);
+    CHECK(game.name == name.substr(0, 32));
+    CHECK(game.credential == "ticket");
     REQUIRE(pv_client_rpc_count(client) == schema.schema.rpcs().size());
     const std::uint32_t steer = index_of(schema.steer.id);
     CHECK(std::string(pv_client_rpc_name(client, steer)) == "steer");

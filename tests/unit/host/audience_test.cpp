@@ -569,6 +569,7 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
     ServerDef def;
     def.schema = &refused.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     IdleGame game;
     CHECK(Server::create(def, game).error() == Status::too_large);
 

@@ -197,6 +197,7 @@ TEST_CASE("edges: configurations that cannot be kept are refused when a server i
     EdgeSchema is;
     is.def.schema = &is.schema;
     is.def.mac = &test_mac;
+    is.def.secret = test_secret;
     const auto made_with = [&](auto&& change) {
         ServerDef def = is.def;
         change(def);

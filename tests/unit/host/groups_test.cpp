@@ -50,6 +50,7 @@ class Convoy final : public Game {
         ServerDef def;
         def.schema = &is_.schema;
         def.mac = &test_mac;
+        def.secret = test_secret;
         def.group_members_max = 255;
         def.group_depth_max = 8;
         def.budget_bytes_per_tick = budget_bytes;

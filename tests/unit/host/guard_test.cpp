@@ -106,6 +106,21 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
     CHECK(world.server->data().drops.commands == 250 - 40);
 }
 
+namespace {
+
+/// Behind the first join: its length, type, role, a name and a credential with their sizes.
+void join_again(SmallWorld& world, Session& session) {
+    const std::byte join[] = {std::byte{5}, std::byte{0}, std::byte{1}, std::byte{1},
+                              std::byte{0}, std::byte{0}, std::byte{0}};
+    receive(world, session, 300, [&](BitWriter& out) {
+        write_fragment(out, static_cast<std::uint32_t>(7 + session.name.size()), join);
+        out.boolean(false);
+        out.varint(0);
+    });
+}
+
+}  // namespace
+
 TEST_CASE("host: who joins twice has joined once") {
     SmallWorld world(32, {});
     world.add_client();
@@ -114,13 +129,7 @@ TEST_CASE("host: who joins twice has joined once") {
     REQUIRE(session.state == Session::State::joined);
     const ObserverId observer = session.observer;
     const std::size_t players = world.game.players.size();
-    const std::byte join[] = {std::byte{3}, std::byte{0}, std::byte{1}, std::byte{1}, std::byte{0}};
-    receive(world, session, 300, [&](BitWriter& out) {
-        // Behind the first join: its length, type, role, and a name with its size.
-        write_fragment(out, static_cast<std::uint32_t>(5 + session.name.size()), join);
-        out.boolean(false);
-        out.varint(0);
-    });
+    join_again(world, session);
     CHECK(world.server->drops().malformed_packet == 0);
     CHECK(session.state == Session::State::joined);
     world.run(3);
@@ -138,12 +147,7 @@ TEST_CASE("host: whom the game has refused may not ask again") {
     Session& session = *world.server->data().sessions[0];
     REQUIRE(session.state == Session::State::accepted);
     world.game.refuse_joins = false;
-    const std::byte join[] = {std::byte{3}, std::byte{0}, std::byte{1}, std::byte{1}, std::byte{0}};
-    receive(world, session, 300, [&](BitWriter& out) {
-        write_fragment(out, static_cast<std::uint32_t>(5 + session.name.size()), join);
-        out.boolean(false);
-        out.varint(0);
-    });
+    join_again(world, session);
     CHECK(world.server->drops().malformed_packet == 0);
     world.run(1);
     CHECK(session.state == Session::State::accepted);

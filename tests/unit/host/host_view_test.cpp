@@ -20,7 +20,7 @@ namespace purview::test {
 namespace {
 
 /// (type, tag of what it is about, number): the same of both.
-using Heard = std::tuple<std::uint32_t, double, std::uint32_t>;
+using HeardCall = std::tuple<std::uint32_t, double, std::uint32_t>;
 
 struct Listening final : HostPresentation {
     void show(EntityId entity, Reason) override {
@@ -37,13 +37,13 @@ struct Listening final : HostPresentation {
     }
     Numbers take() {
         Numbers out;
-        for (const Heard& heard : calls) out.push_back(std::get<2>(heard));
+        for (const HeardCall& heard : calls) out.push_back(std::get<2>(heard));
         calls.clear();
         return out;
     }
     CallWorld* world = nullptr;
     std::function<void(EntityId)> on_show;
-    std::vector<Heard> calls;
+    std::vector<HeardCall> calls;
     std::uint32_t changes = 0;
     std::vector<std::uint32_t> changes_before;  ///< [calls that came]
 };
@@ -103,7 +103,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
         };
         std::vector<EntityId> animals;
         while (animals.size() < 30) animals.push_back(world.spawn(anywhere()));
-        std::vector<Heard> heard_remote;
+        std::vector<HeardCall> heard_remote;
         world.got(0).clear();
         std::uint32_t number = 1;
         for (int tick = 0; tick < 300; ++tick) {
@@ -168,7 +168,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
         calls += heard_remote.size();
         named += static_cast<std::size_t>(
             std::count_if(heard_remote.begin(), heard_remote.end(),
-                          [](const Heard& heard) { return std::get<1>(heard) != 0; }));
+                          [](const HeardCall& heard) { return std::get<1>(heard) != 0; }));
         CHECK(std::count_if(world.late.begin(), world.late.end(),
                             [&](const RpcLateCull& one) { return one.culled.observer == local; }) ==
               std::count_if(world.late.begin(), world.late.end(),
@@ -224,9 +224,9 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     };
     both.step();
     const auto news_of = [&](std::uint32_t number) {
-        return Heard{index_of(both.world.ordered_cull().id), 0, number};
+        return HeardCall{index_of(both.world.ordered_cull().id), 0, number};
     };
-    CHECK(both.presented.calls == std::vector<Heard>{news_of(1)});
+    CHECK(both.presented.calls == std::vector<HeardCall>{news_of(1)});
     both.presented.take();
     // A tick was left out, and it went in the next one.
     const EntityId next = both.world.spawn({13, 10, 0});
@@ -235,7 +235,7 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     both.world.step();
     CHECK(server.interest().deny(both.view->observer(), next, true) == Status::ok);
     both.step();
-    CHECK(both.presented.calls == std::vector<Heard>{news_of(2)});
+    CHECK(both.presented.calls == std::vector<HeardCall>{news_of(2)});
 }
 
 TEST_CASE("host view: what the game has made his is nobody's when the view ends (M8)") {

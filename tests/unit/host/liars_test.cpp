@@ -31,6 +31,7 @@ struct House {
     explicit House(ServerDef def = {}) {
         def.schema = &is.schema;
         def.mac = &test_mac;
+        def.secret = test_secret;
         auto made = Server::create(def, game);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
@@ -487,6 +488,7 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
     def.rules = small_rules(schema);
     def.rules.nodes = {};  // everybody
     def.mac = &test_mac;
+    def.secret = test_secret;
     def.budget_bytes_per_tick = 60'000;
     Server server = Server::create(def, game).value();
     for (int i = 0; i < 600; ++i) REQUIRE(server.world().spawn(schema.sheep, {10, 10, 0}));

@@ -109,6 +109,7 @@ TEST_CASE(
     ServerDef def = is.def;
     def.schema = &is.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     Server server = std::move(*Server::create(def, game));
     const EntityId nobodys = *server.world().spawn(is.named);
     game.forbidden = *server.world().spawn(is.open);

@@ -208,6 +208,7 @@ TEST_CASE("host: a kind that its budget might not hold is refused, not held back
     ServerDef def;
     def.schema = &schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     SmallSchema small;
     SmallGame game(small, 1);
     def.budget_bytes_per_tick = 200;
@@ -236,6 +237,7 @@ TEST_CASE("host: a schema that cannot be told before the time to join is over is
     ServerDef def;
     def.schema = &schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     def.join_timeout_ms = 3'000;
     def.budget_bytes_per_tick = 128;
     SmallSchema small;

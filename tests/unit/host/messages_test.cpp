@@ -54,6 +54,7 @@ struct Line {
         def.schema = &schema.schema;
         def.rules = small_rules(schema);
         def.mac = &test_mac;
+        def.secret = test_secret;
         if (edit) edit(def);
         server = std::make_unique<Server>(std::move(Server::create(def, game)).value());
         connect();
@@ -313,6 +314,7 @@ TEST_CASE("messages: what interest alone can be told, a server can be told as we
     ServerDef def;
     def.schema = &single.schema.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     def.areas_max = observer_areas_max + 1;
     CHECK(Server::create(def, single.game).error() == Status::bad_configuration);
 }

@@ -491,6 +491,7 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
         is.def.first_urgency = first_urgency;
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
+        is.def.secret = test_secret;
         SmallSchema small;
         SmallGame game(small, 1);
         return !Server::create(is.def, game);
@@ -510,6 +511,7 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
         PaceSchema is;
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
+        is.def.secret = test_secret;
         is.def.rules.nodes = {is.near(100)};
         is.def.rules.nodes[0].settings.urgency = urgency;
         return problem_of(is.def).find("urgency") != std::string::npos;
@@ -526,6 +528,7 @@ TEST_CASE("pace: a curve that makes no sense is refused") {
         PaceSchema is(curve);
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
+        is.def.secret = test_secret;
         SmallSchema small;
         SmallGame game(small, 1);
         CHECK_FALSE(Server::create(is.def, game));

@@ -75,6 +75,7 @@ struct Party {
     explicit Party(std::uint32_t count) {
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
+        is.def.secret = test_secret;
         make_server();
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
@@ -350,6 +351,7 @@ TEST_CASE("promises: a call that no packet has room for is refused with the sche
         .text("c", &Letter::c);
     is.def.schema = &is.schema;
     is.def.mac = &test_mac;
+    is.def.secret = test_secret;
     ToldGame game;
     is.def.budget_bytes_per_tick = 4'800;
     CHECK(Server::create(is.def, game).has_value());

@@ -11,7 +11,7 @@ namespace {
 struct Scroll {
     char lines[8][31] = {};
 };
-struct Line {
+struct ShelfLine {
     char text[31] = {};
 };
 
@@ -27,13 +27,13 @@ struct ScrollSchema {
         }
         RpcDesc desc;
         desc.target = RpcTarget::nobody;
-        say = schema.rpc<Line>("say", desc).text("text", &Line::text);
+        say = schema.rpc<ShelfLine>("say", desc).text("text", &ShelfLine::text);
         kind = schema.kind("scroll", parts);
         REQUIRE(schema.status() == Status::ok);
         def.budget_bytes_per_tick = 330;
     }
     Schema schema;
-    Rpc<Line> say;
+    Rpc<ShelfLine> say;
     KindId kind{};
     ServerDef def;
 };
@@ -72,7 +72,7 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
             Stage stage(is.schema, 1, is.def);
             const EntityId scroll = stage.spawn(is.kind);
             fill(stage, is, scroll);
-            Line line;
+            ShelfLine line;
             fill(line.text, 'y');
             std::uint32_t said = 0;
             const auto has_all = [&] {
@@ -136,7 +136,7 @@ TEST_CASE("budget: a small child does not keep out the parent that it cannot com
     const EntityId scroll = stage.spawn(is.kind), small = stage.spawn(child);
     fill(stage, is, scroll);
     CHECK(stage.world().attach(small, scroll) == Status::ok);
-    Line line;
+    ShelfLine line;
     fill(line.text, 'y');
     std::uint32_t ticks = 0;
     for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {

@@ -48,6 +48,7 @@ class CallWorld final : public Game {
         def_.rules = small_rules(schema_);
         def_.budget_bytes_per_tick = budget_bytes;
         def_.mac = &test_mac;
+        def_.secret = test_secret;
         auto made = Server::create(def_, *this);
         if (!made) std::abort();
         server_ = std::make_unique<Server>(std::move(made).value());

@@ -41,6 +41,7 @@ struct QuietWorld {
         def.kinds = std::move(kinds);
         def.level = level;
         def.mac = &test_mac;
+        def.secret = test_secret;
         auto made = Server::create(def, game);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
@@ -234,6 +235,7 @@ TEST_CASE("host: kinds that the schema has not, or nodes that the rules have not
     ServerDef def;
     def.schema = &schema.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     def.rules = rules_of({add(within(40))});
     def.kinds.resize(schema.schema.kinds().size());
     CHECK(Server::create(def, game));

@@ -14,13 +14,13 @@ namespace purview::test {
 
 namespace {
 
-struct ScrollSchema {
+struct ShelfSchema {
     struct Scroll {
         char a[31] = {}, b[31] = {}, c[31] = {}, d[31] = {};
         float x = 0, y = 0;
         bool is_open = false;
     };
-    ScrollSchema() {
+    ShelfSchema() {
         scroll = schema.component<Scroll>("scroll")
                      .text("a", &Scroll::a)
                      .text("b", &Scroll::b)
@@ -54,6 +54,9 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
         {[](auto&, auto& schema) { (void)schema.kind("shelf", {}); }, Status::bad_configuration,
          "schema: "},
         {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_m = -1; },
+         Status::bad_configuration, "teleport_m"},
+        {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
         {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
          "budget_bytes_per_tick must be 128 or more"},
@@ -124,10 +127,11 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
     };
     IdleGame game;
     for (const auto& one : all) {
-        ScrollSchema is;
+        ShelfSchema is;
         ServerDef def;
         def.schema = &is.schema;
         def.mac = &test_mac;
+        def.secret = test_secret;
         CHECK(problem_of(def) == "");
         CHECK(Server::create(def, game));
         one.spoil(def, is.schema);
@@ -142,10 +146,11 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
 }
 
 TEST_CASE("host: what is too large is so until a packet has the room that is named") {
-    ScrollSchema is;
+    ShelfSchema is;
     ServerDef def;
     def.schema = &is.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     def.budget_bytes_per_tick = 128;
     IdleGame game;
     unsigned refused = 0, needs = 0, has = 0;

@@ -267,6 +267,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         ServerDef def;
         def.schema = &one->schema;
         def.mac = &test_mac;
+        def.secret = test_secret;
         def.rules = one->rules(NodeMode::update_many);
         CHECK(problem_of_sharing(def) ==
               (one == &audience

@@ -109,6 +109,7 @@ class CellWorld final : public Game {
         server_def.rules = is.rules(def.mode);
         server_def.budget_bytes_per_tick = def.budget_bytes;
         server_def.mac = &test_mac;
+        server_def.secret = test_secret;
         auto made = Server::create(server_def, *this);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());

@@ -25,6 +25,7 @@ class Stage final : public Game {
         def.schema = &schema;
         def.world_name = "stage";
         def.mac = &test_mac;
+        def.secret = test_secret;
         auto made = Server::create(def, *this);
         if (!made) std::abort();
         server = std::make_unique<Server>(std::move(made).value());

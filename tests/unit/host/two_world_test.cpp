@@ -411,6 +411,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     // Some more than half of them: in one of a thousand too little is seen for it to bind.
     def.budget_bytes_per_tick = seed % 2 == 0 && seed % 16 != 2 ? 4'800 : 135;
     def.mac = &test_mac;
+    def.secret = test_secret;
     if (has_limits) def.first_urgency = 2;
     if (seed % 7 == 3) {
         def.rules.nodes[0].settings.every_ticks = 2;

@@ -44,6 +44,7 @@ struct ReadyServer {
         def.schema = &schema.schema;
         def.rules = small_rules(schema);
         def.mac = net::mac;
+        def.secret = net::random_secret();
         def.tick_hz = tick_hz;
         return std::move(Server::create(def, game)).value();
     }

@@ -187,6 +187,7 @@ class DriveWorld : public Game {
         : schema(by_corrections), step_(schema, static_cast<float>(hz)), hz_(hz) {
         def.schema = &schema.schema;
         def.mac = &test_mac;
+        def.secret = test_secret;
         def.tick_hz = hz;
         auto made = Server::create(def, *this);
         REQUIRE(made);

@@ -587,6 +587,7 @@ TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place
     ServerDef def;
     def.schema = &right.schema;
     def.mac = &test_mac;
+    def.secret = test_secret;
     CHECK(Server::create(def, idle).error() == Status::bad_configuration);
     right.schema.edit_kind(right.rider).relative_place = false;
     CHECK(Server::create(def, idle));

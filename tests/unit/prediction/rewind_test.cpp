@@ -25,12 +25,11 @@ struct Victim {
     EntityId body, shield;
 };
 
-}  // namespace
-
-TEST_CASE(
-    "rewind: the history equals a plain copy of every tick, and a write into the past is refused "
-    "(O19)") {
-    const DriveSchema s;
+/// Moves of more than so much in a tick are jumps; 0: none is.
+void compare_history(float teleport_m) {
+    DriveSchema s;
+    s.schema.edit_kind(s.vehicle).teleport_m = teleport_m;
+    std::uint32_t jumps = 0;
     World world = World::create({.schema = &s.schema}).value();
     History history(world.data(), 22, 8);
     SplitMix random(3);
@@ -76,7 +75,9 @@ TEST_CASE(
                 Vec3 place = then->second.first;
                 if (earlier < tick) {
                     const Vec3 next = copies[earlier + 1][entity].first;
-                    const auto part = static_cast<float>(at - earlier);
+                    const bool is_jump = teleport_m > 0 && next.x - place.x > teleport_m;
+                    const auto part = is_jump ? 0 : static_cast<float>(at - earlier);
+                    jumps += is_jump ? 1 : 0;
                     place = {place.x + (next.x - place.x) * part,
                              place.y + (next.y - place.y) * part,
                              place.z + (next.z - place.z) * part};
@@ -102,6 +103,16 @@ TEST_CASE(
     }
     Vec3 place;
     CHECK_FALSE(history.place_at(alive.front(), 300, place));
+    CHECK((jumps > 100) == (teleport_m > 0));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "rewind: the history equals a plain copy of every tick, and a write into the past is refused "
+    "(O19)") {
+    compare_history(0);
+    compare_history(100);
 }
 
 TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him (O4 O19)") {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 #include <numeric>
 
 #include "core/hash.hpp"
@@ -56,6 +58,42 @@ TEST_CASE(
         BitReader reader(damaged);
         auto result = read_schema(reader);
         if (result.has_value()) ClientGhosts ghosts(std::move(result).value());
+    }
+}
+
+TEST_CASE("replication: a schema whose jumps are of no number of metres is none") {
+    SmallSchema small;
+    constexpr float metres = 12'345.5F;
+    small.schema.edit_kind(small.animal).teleport_m = metres;
+    std::vector<std::byte> bytes(4000);
+    BitWriter out(bytes);
+    write_schema(small.schema, out);
+    // Where these 32 bits stand.
+    const auto bit_at = [&](std::size_t i) {
+        return (std::to_integer<unsigned>(bytes[i / 8]) >> (i % 8)) & 1U;
+    };
+    const auto bits_at = [&](std::size_t at) {
+        std::uint32_t bits = 0;
+        for (std::size_t i = 0; i < 32; ++i) bits |= bit_at(at + i) << i;
+        return bits;
+    };
+    std::size_t at = 0;
+    while (bits_at(at) != std::bit_cast<std::uint32_t>(metres)) ++at;
+    using Limits = std::numeric_limits<float>;
+    for (const float other :
+         {metres, 1e-6F, 0.0F, -1.0F, Limits::infinity(), Limits::quiet_NaN()}) {
+        CAPTURE(other);
+        const auto bits = std::bit_cast<std::uint32_t>(other);
+        for (std::size_t i = 0; i < 32; ++i) {
+            const auto mask = static_cast<std::byte>(1U << ((at + i) % 8));
+            bytes[(at + i) / 8] &= ~mask;
+            if (((bits >> i) & 1U) != 0) bytes[(at + i) / 8] |= mask;
+        }
+        BitReader in(bytes);
+        const auto read = read_schema(in);
+        CHECK(read.has_value() == (other > 0 && other < Limits::infinity()));
+        if (read) CHECK(read->kinds()[index_of(small.animal)].teleport_m == other);
+        if (read) CHECK((read->hash() == small.schema.hash()) == (other == metres));
     }
 }
 

@@ -204,6 +204,7 @@ TEST_CASE("rpc: a schema that does not fit into a welcome is no server's") {
     def.schema = &small.schema;
     def.rules = small_rules(small);
     def.mac = &test_mac;
+    def.secret = test_secret;
     CHECK(Server::create(def, game).error() == Status::bad_configuration);
 }
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Who may come in is decided by the game, which may have to ask somebody first.
+#include <map>
+#include <set>
+#include <string>
+
+#include "stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// Answers as the credential says: "no"; a digit: wait for ten times as many ticks; else yes.
+class Doorkeeper final : public Game {
+  public:
+    Doorkeeper() {
+        (void)schema.kind("thing", {add_place(schema, 0, 100).id});
+        ServerDef def;
+        def.schema = &schema;
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        def.join_timeout_ms = 2'000;
+        server = std::make_unique<Server>(std::move(Server::create(def, *this)).value());
+    }
+    Client& add(std::vector<std::byte> credential) {
+        ClientDef def;
+        def.nonce = 50 + clients.size();
+        def.name = std::to_string(clients.size());
+        def.credential = std::move(credential);
+        clients.push_back(std::make_unique<Client>(def));
+        return *clients.back();
+    }
+    Client& add(std::string_view credential) {
+        const auto* first = reinterpret_cast<const std::byte*>(credential.data());
+        return add(std::vector<std::byte>{first, first + credential.size()});
+    }
+    void step(std::uint32_t ticks = 1) {
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            for (std::size_t i = 0; i < clients.size(); ++i) {
+                Address from;
+                from.carrier = Address::Carrier::memory;
+                from.port = static_cast<std::uint16_t>(i + 1);
+                clients[i]->tick(now);
+                std::span<const std::byte> out;
+                while (clients[i]->next_datagram(out)) server->receive(out, from, now);
+            }
+            asked_now.clear();
+            server->tick(now);
+            OutgoingDatagram out;
+            while (server->next_datagram(out)) clients[out.to.port - 1U]->receive(out.bytes, now);
+        }
+    }
+
+    Admission admit(Server& its, const JoinRequest& request) override {
+        ++asked[request.number];
+        asked_now.insert(std::string(request.name));
+        const std::string_view said{reinterpret_cast<const char*>(request.credential.data()),
+                                    request.credential.size()};
+        lengths.push_back(said.size());
+        if (said == "bye") its.shut_down();
+        if (said == "no") return Admission::refuse;
+        if (said.size() != 1) return Admission::accept;
+        return asked[request.number] <= static_cast<std::uint32_t>(said[0] - '0') * 10
+                   ? Admission::wait
+                   : Admission::accept;
+    }
+    bool joined(Server&, ObserverId, const JoinRequest& request) override {
+        in.push_back(std::string(request.name));
+        in_lengths.push_back(request.credential.size());
+        return true;
+    }
+    void left(Server&, ObserverId) override { ++gone; }
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+
+    Schema schema;
+    std::unique_ptr<Server> server;
+    std::vector<std::unique_ptr<Client>> clients;
+    std::map<std::uint64_t, std::uint32_t> asked;  ///< by number: how often
+    std::set<std::string> asked_now;               ///< in the last tick
+    std::vector<std::size_t> lengths;
+    std::vector<std::string> in;
+    std::vector<std::size_t> in_lengths;
+    int gone = 0;
+    Micros now = 1'000'000;
+};
+
+}  // namespace
+
+TEST_CASE("host: who may come in is decided by what he shows, now or when the game has asked") {
+    Doorkeeper is;
+    Client& yes = is.add("yes");
+    Client& no = is.add("no");
+    Client& soon = is.add("1");
+    Client& later = is.add("2");
+    is.step(10);
+    CHECK(yes.state() == ClientState::joined);
+    CHECK(no.state() == ClientState::refused);
+    CHECK(no.refuse_reason() == RefuseReason::join);
+    CHECK(soon.state() == ClientState::joining);
+    CHECK(is.asked_now == std::set<std::string>{"2", "3"});
+    CHECK(is.in == std::vector<std::string>{"0"});
+    CHECK(is.server->stats().observers_ready == 1);
+    is.step(10);
+    CHECK(soon.state() == ClientState::joined);
+    CHECK(later.state() == ClientState::joining);
+    // Who goes in the meantime is asked about no more, and was never in.
+    later.leave();
+    is.step();
+    CHECK(is.asked_now.empty());
+    is.step(30);
+    CHECK(is.in == std::vector<std::string>{"0", "2"});
+    CHECK(is.in_lengths == std::vector<std::size_t>{3, 1});
+    CHECK(is.gone == 0);
+    CHECK(is.asked.size() == 4);  // one number each
+}
+
+TEST_CASE("host: nobody waits at the door for longer than he may") {
+    Doorkeeper is;
+    Client& client = is.add("9");  // 90 ticks are 4.5 s, and he has 2
+    is.step(30);
+    CHECK(client.state() == ClientState::joining);
+    is.step(15);
+    CHECK(client.state() == ClientState::closed);
+    CHECK(client.close_reason() == CloseReason::never_joined);
+    CHECK(is.asked_now.empty());
+    CHECK(is.in.empty());
+    CHECK(is.gone == 0);
+    CHECK(is.server->stats().sessions == 0);
+}
+
+TEST_CASE("host: a credential of any length up to the most comes as it is, a longer one not") {
+    for (const std::size_t size : {0U, 2U, 511U, 512U, 513U, 3'000U}) {
+        CAPTURE(size);
+        Doorkeeper is;
+        const Client& client = is.add(std::vector<std::byte>(size, std::byte{0xa5}));
+        is.step(12);
+        CHECK(client.state() == ClientState::joined);
+        CHECK(is.lengths == std::vector<std::size_t>{size <= credential_bytes_max ? size : 0});
+    }
+}
+
+TEST_CASE("host: the game may shut down while it is asked") {
+    Doorkeeper is;
+    Client& client = is.add("bye");
+    is.step(12);
+    CHECK(client.state() == ClientState::closed);
+    CHECK(client.close_reason() == CloseReason::shutting_down);
+    CHECK(is.in.empty());
+    CHECK(is.gone == 0);
+}
+
+}  // namespace purview::test
