@@ -225,7 +225,8 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
             std::vector<double> values(rpc.args.fields.size());
             values_of_words(rpc, call.words, values);
-            (void)words_of_values(rpc, values);
+            const std::vector<RpcArgument> arguments(values.begin(), values.end());
+            (void)words_of_arguments(rpc, arguments);
         }
     });
 }

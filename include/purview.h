@@ -157,15 +157,24 @@ PV_API uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
 /* 1: everything that was relevant at the join has arrived. */
 PV_API uint32_t pv_client_is_view_complete(const pv_client* client);
 
-/* Arguments that are not numbers (texts, rotations) read as 0 and cannot be given.
- * Calls of the server since the last time, in order; returns their number. Take them after every
+/* Calls of the server since the last time, in order; returns their number. Take them after every
  * pv_client_receive. */
 PV_API uint32_t pv_client_take_calls(pv_client* client);
 PV_API const pv_call* pv_client_calls(const pv_client* client);
+/* 0 of an argument that is no number. */
 PV_API const double* pv_client_call_values(const pv_client* client);
-/* Calls the server with `count` arguments, as doubles at pv_client_input. ghost: PV_NO_GHOST for a
- * call that is about none. 1 when it is under way; else 0: no such call to the server or ghost, not
- * ours to make, or too many wait. */
+/* An argument by its index in pv_client_call_values, until calls are taken again. A text: zero-
+ * terminated, any bytes but zeros, empty where it is none; a rotation: x, y, z, w, of length 1. */
+PV_API const char* pv_client_call_text(const pv_client* client, uint32_t value);
+PV_API const float* pv_client_call_rotation(const pv_client* client, uint32_t value);
+/* A text of so many bytes of UTF-8, or a rotation as four doubles, at pv_client_input, for an argument
+ * of the next pv_client_call. A text is cut at the size of its field, before a character that does
+ * not fit, and at a zero. */
+PV_API void pv_client_give_text(pv_client* client, uint32_t argument, uint32_t size);
+PV_API void pv_client_give_rotation(pv_client* client, uint32_t argument);
+/* Calls the server with `count` arguments, as doubles at pv_client_input; those that are no numbers,
+ * as they were given. ghost: PV_NO_GHOST for a call that is about none. 1 when it is under way; else
+ * 0: no such call to the server or ghost, not ours to make, or too many wait. */
 PV_API uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
 
 /* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message
@@ -187,6 +196,8 @@ PV_API const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);
 /* 1: from clients to the server. */
 PV_API uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc);
 PV_API uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc);
+/* 0 a number, 1 a text, 2 a rotation. */
+PV_API uint32_t pv_client_argument_type(const pv_client* client, uint32_t rpc, uint32_t argument);
 PV_API const char* pv_client_argument_name(const pv_client* client, uint32_t rpc,
                                            uint32_t argument);
 PV_API const char* pv_client_world_name(const pv_client* client);

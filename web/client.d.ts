@@ -73,6 +73,9 @@ export interface ChangeEvent {
   ownerChanged: boolean;
 }
 
+/** Of a call: a number, a text, or a rotation as x, y, z, w. */
+export type Argument = number | string | [number, number, number, number];
+
 /** A call of the server, after the property changes that came with it. */
 export interface RemoteCall {
   /** Of `schema.calls`. */
@@ -81,8 +84,8 @@ export interface RemoteCall {
   ghost: number;
   /** It came in time, but the ghost has gone since: `ghost` names none. */
   ghostLeft: boolean;
-  /** Arguments by name; 0 for texts and rotations, which this client does not read. */
-  values: Record<string, number>;
+  /** Arguments by name. */
+  values: Record<string, Argument>;
 }
 
 export interface Instances {
@@ -142,7 +145,8 @@ export class PurviewClient {
   readonly schema: {
     kinds: string[];
     components: { name: string; fields: string[] }[];
-    calls: { name: string; toServer: boolean; arguments: string[] }[];
+    /** `types`: of the arguments. */
+    calls: { name: string; toServer: boolean; arguments: string[]; types: ("number" | "text" | "rotation")[] }[];
   };
   readonly stats: ClientStats;
   /** All ghosts as of a server tick that may lie between two. */
@@ -165,5 +169,5 @@ export class PurviewClient {
   readonly isViewComplete: boolean;
   sendCommand(bytes: Uint8Array): boolean;
   /** Calls the server; see `schema.calls`. `ghost` only for a call that is about one. */
-  call(name: string, values?: Record<string, number>, ghost?: number): boolean;
+  call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }

@@ -6,6 +6,8 @@
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
+const ARGUMENT_TYPES = ["number", "text", "rotation"];
+const TEXT_BYTES_MAX = 64;  // more than any field has
 const NAME_BYTES_MAX = 32;
 const CREDENTIAL_BYTES_MAX = 512;
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
@@ -93,8 +95,7 @@ export class PurviewClient {
     try {
       socket = new this.#options.WebSocket(this.#options.url);
     } catch (error) {
-      this.#closing = "lost";
-      this.#end("closed");
+      this.#lose();
       throw error;
     }
     socket.binaryType = "arraybuffer";
@@ -102,11 +103,7 @@ export class PurviewClient {
     this.#triedAt = performance.now();
     socket.onopen = () => { this.#turn(); };
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
-    socket.onclose = () => {
-      if (socket !== this.#socket) return;
-      this.#closing = "lost";
-      this.#end("closed");
-    };
+    socket.onclose = () => { if (socket === this.#socket) this.#lose(); };
     socket.onerror = () => {};
     this.#timer = setInterval(() => this.#turn(), this.#options.turnMs);
   }
@@ -154,6 +151,8 @@ export class PurviewClient {
       toServer: count("pv_client_rpc_to_server", r) === 1,
       arguments: Array.from({ length: count("pv_client_argument_count", r) },
                             (_, a) => text("pv_client_argument_name", r, a)),
+      types: Array.from({ length: count("pv_client_argument_count", r) },
+                        (_, a) => ARGUMENT_TYPES[count("pv_client_argument_type", r, a)]),
     }));
     const names = { kinds, components, calls };
     if (kinds.length > 0) this.#names = names;
@@ -228,16 +227,33 @@ export class PurviewClient {
   }
 
   /**
-   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0), and the ghost that it
-   * is about, if it is about one. False when it cannot be made.
+   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned),
+   * and the ghost that it is about, if it is about one. False when it cannot be made.
    */
   call(name, values = {}, ghost = NO_GHOST) {
     const rpc = this.schema.calls.findIndex((one) => one.name === name);
     if (this.#state !== "joined" || rpc < 0) return false;
-    const numbers = this.schema.calls[rpc].arguments.map((argument) => Number(values[argument] ?? 0));
+    const { arguments: names, types } = this.schema.calls[rpc];
+    const numbers = names.map((argument, a) => this.#give(a, types[a], values[argument]));
     const at = this.#exports.pv_client_input(this.#handle);
     new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);
     return this.#exports.pv_client_call(this.#handle, rpc, ghost, numbers.length) === 1;
+  }
+
+  /** An argument of the next call that is no number goes ahead of it; the number, or 0. */
+  #give(argument, type, value) {
+    if (type === "number") return Number(value ?? 0);
+    if (value === undefined) return 0;
+    if (type === "text") {
+      const bytes = new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);
+      this.#input(bytes);
+      this.#exports.pv_client_give_text(this.#handle, argument, bytes.length);
+    } else {
+      const at = this.#exports.pv_client_input(this.#handle);
+      new Float64Array(this.#exports.memory.buffer, at, 4).set(Array.from(value).slice(0, 4));
+      this.#exports.pv_client_give_rotation(this.#handle, argument);
+    }
+    return 0;
   }
 
   get stats() {
@@ -300,7 +316,7 @@ export class PurviewClient {
   }
 
   #turn() {
-    if (this.#socket?.readyState === 0 && performance.now() - this.#triedAt > CONNECT_WITHIN_MS) return this.#end("closed");
+    if (this.#socket?.readyState === 0 && performance.now() - this.#triedAt > CONNECT_WITHIN_MS) return this.#lose();
     if (this.#socket === null || this.#socket.readyState !== 1) return;
     this.#turnedAt = performance.now();
     if (!this.#tell([["turn"]])) return;
@@ -368,9 +384,17 @@ export class PurviewClient {
                                  last + count).slice();
     const { calls } = this.schema;
     return rows.map(([rpc, ghost, first, , left]) => {
-      const values = Object.fromEntries(calls[rpc].arguments.map((name, a) => [name, all[first + a]]));
+      const { arguments: names, types } = calls[rpc];
+      const values = Object.fromEntries(names.map((name, a) => [name, this.#argument(types[a], all, first + a)]));
       return ["call", { name: calls[rpc].name, ghost, ghostLeft: left === 1, values }];
     });
+  }
+
+  #argument(type, numbers, value) {
+    if (type === "number") return numbers[value];
+    if (type === "text") return this.#text(this.#exports.pv_client_call_text(this.#handle, value));
+    const at = this.#exports.pv_client_call_rotation(this.#handle, value);
+    return Array.from(new Float32Array(this.#exports.memory.buffer, at, 4));
   }
 
   #takeMessages() {
@@ -399,6 +423,11 @@ export class PurviewClient {
     const { written } = new TextEncoder().encodeInto(this.#options.name, room);  // whole characters
     tell(room.subarray(0, written), "pv_client_set_name");
     tell(this.#options.credential, "pv_client_set_credential");
+  }
+
+  #lose() {
+    this.#closing = "lost";
+    this.#end("closed");
   }
 
   #end(state) {

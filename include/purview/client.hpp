@@ -160,11 +160,13 @@ class Client {
     bool next_message(std::span<const std::byte>& out);
 
     // -- calls; docs/rpc.md ---------------------------------------------------------------------
-    /// Calls the server, with one number for each argument, clamped as the schema says; missing
-    /// ones are 0. `ghost`: for a call about an entity. It goes with the next tick. not_ready: not
-    /// joined. bad_argument: no such call to the server. not_found: no such ghost. refused: not
-    /// the owner's, or not a player's call. capacity: rpc_waiting_max.
+    /// Calls the server, with one number, or one of what it is, for each argument, clamped as the
+    /// schema says; missing ones are 0, empty, or not turned. `ghost`: for a call about an entity.
+    /// It goes with the next tick. not_ready: not joined. bad_argument: no such call to the server.
+    /// not_found: no such ghost. refused: not the owner's, or not a player's call. capacity:
+    /// rpc_waiting_max.
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
+    Status call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments);
     /// The same with the struct of the program's own schema, which must be the server's (see
     /// ClientDef::schema_hash).
     template <class T>
@@ -175,6 +177,10 @@ class Client {
     /// The next call of the server, in order; false when there is none. Take them after every
     /// receive: a ghost that goes in between is not named any more.
     bool next_rpc(ReceivedRpc& out);
+    /// An argument of the call that next_rpc gave last: any bytes but zeros, the server's; empty
+    /// where it is no text.
+    std::string text_of(const ReceivedRpc& received, std::size_t argument) const;
+    Rotation rotation_of(const ReceivedRpc& received, std::size_t argument) const noexcept;
     /// The arguments of a received call as the struct of the program's own schema. False: another
     /// type of call.
     template <class T>

@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "purview/ids.hpp"
 #include "purview/status.hpp"
@@ -75,6 +76,10 @@ struct RpcDesc {
     std::uint16_t hold_ticks = 0;              ///< with hold, and only then: 1..65535
     RpcCallers callers = RpcCallers::anybody;  ///< to the server; owner: about an entity
 };
+
+/// An argument of a call as its field is: a number; a text, cut at the size of the field, before a
+/// character of UTF-8 that does not fit, and at a zero; or a rotation. Any other counts as missing.
+using RpcArgument = std::variant<double, std::string_view, Rotation>;
 
 /// Calls of one game in one tick; more are answered with Status::capacity.
 inline constexpr std::size_t rpc_calls_per_tick_max = 4'096;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <new>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "host/client_data.hpp"
@@ -26,6 +29,9 @@ struct pv_client {
     std::vector<pv_change> changes;
     std::vector<pv_call> calls;
     std::vector<double> call_values;
+    std::map<std::uint32_t, std::string> call_texts;  ///< by index in call_values
+    std::map<std::uint32_t, std::array<float, 4>> call_rotations;
+    std::array<std::variant<double, std::string, Rotation>, Schema::fields_max> given;
     pv_stats stats{};
     std::string world_name;
     std::string text;
@@ -53,6 +59,17 @@ const ComponentDef* component_of(const pv_client* client, std::uint32_t componen
 const RpcDef* rpc_of(const pv_client* client, std::uint32_t rpc) {
     const Schema* schema = schema_of(client);
     return schema != nullptr && rpc < schema->rpcs().size() ? &schema->rpcs()[rpc] : nullptr;
+}
+
+/// boolean: there is none.
+FieldType argument_type(const pv_client* client, std::uint32_t rpc, std::uint32_t argument) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def != nullptr && argument < def->args.fields.size() ? def->args.fields[argument].type
+                                                                : FieldType::boolean;
+}
+
+std::array<float, 4> floats_of(const Rotation& turn) {
+    return {turn.x, turn.y, turn.z, turn.w};
 }
 
 ComponentId component_id(std::uint32_t component) {
@@ -226,12 +243,28 @@ uint32_t pv_client_take_calls(pv_client* client) {
     if (client == nullptr) return 0;
     client->calls.clear();
     client->call_values.clear();
+    client->call_texts.clear();
+    client->call_rotations.clear();
     ReceivedRpc received;
     while (client->client.next_rpc(received)) {
         client->calls.push_back({index_of(received.rpc), received.ghost,
                                  static_cast<uint32_t>(client->call_values.size()),
                                  static_cast<uint32_t>(received.values.size()),
                                  received.ghost_left ? 1U : 0U});
+        for (std::uint32_t a = 0; a < received.values.size(); ++a) {
+            const auto value = static_cast<std::uint32_t>(client->call_values.size() + a);
+            switch (argument_type(client, index_of(received.rpc), a)) {
+                case FieldType::text:
+                    client->call_texts[value] = client->client.text_of(received, a);
+                    break;
+                case FieldType::rotation:
+                    client->call_rotations[value] =
+                        floats_of(client->client.rotation_of(received, a));
+                    break;
+                default:
+                    break;
+            }
+        }
         client->call_values.insert(client->call_values.end(), received.values.begin(),
                                    received.values.end());
     }
@@ -261,13 +294,48 @@ uint32_t pv_client_message_size(const pv_client* client) {
     return client == nullptr ? 0 : static_cast<uint32_t>(client->message.size());
 }
 
+const char* pv_client_call_text(const pv_client* client, uint32_t value) {
+    if (client == nullptr) return "";
+    const auto found = client->call_texts.find(value);
+    return found == client->call_texts.end() ? "" : found->second.c_str();
+}
+
+const float* pv_client_call_rotation(const pv_client* client, uint32_t value) {
+    static constexpr std::array<float, 4> none{0, 0, 0, 1};
+    if (client == nullptr) return none.data();
+    const auto found = client->call_rotations.find(value);
+    return (found == client->call_rotations.end() ? none : found->second).data();
+}
+
+void pv_client_give_text(pv_client* client, uint32_t argument, uint32_t size) {
+    if (client == nullptr || argument >= client->given.size() || size > client->input.size())
+        return;
+    client->given[argument] =
+        std::string(reinterpret_cast<const char*>(client->input.data()), size);
+}
+
+void pv_client_give_rotation(pv_client* client, uint32_t argument) {
+    if (client == nullptr || argument >= client->given.size()) return;
+    std::array<double, 4> turn{};
+    std::memcpy(turn.data(), client->input.data(), sizeof turn);
+    client->given[argument] = Rotation{static_cast<float>(turn[0]), static_cast<float>(turn[1]),
+                                       static_cast<float>(turn[2]), static_cast<float>(turn[3])};
+}
+
 uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count) {
-    if (rpc_of(client, rpc) == nullptr) return 0;
+    if (client == nullptr) return 0;
+    const auto given = std::exchange(client->given, {});
     std::array<double, Schema::fields_max> values{};
-    if (count > values.size()) return 0;
+    if (rpc_of(client, rpc) == nullptr || count > values.size()) return 0;
     std::memcpy(values.data(), client->input.data(), count * sizeof(double));
+    std::array<RpcArgument, Schema::fields_max> arguments;
+    for (std::uint32_t a = 0; a < count; ++a) {
+        arguments[a] = values[a];
+        if (const auto* text = std::get_if<std::string>(&given[a])) arguments[a] = *text;
+        if (const auto* turn = std::get_if<Rotation>(&given[a])) arguments[a] = *turn;
+    }
     const RpcId id{static_cast<std::uint16_t>(rpc)};
-    return client->client.call(id, ghost, std::span<const double>(values).first(count)) ==
+    return client->client.call(id, ghost, std::span<const RpcArgument>(arguments).first(count)) ==
                    Status::ok
                ? 1
                : 0;
@@ -303,13 +371,13 @@ const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t comp
         component_of(client, component) == nullptr
             ? Rotation{}
             : client->client.rotation_of(ghost, component_id(component), field);
-    client->rotation = {rotation.x, rotation.y, rotation.z, rotation.w};
+    client->rotation = floats_of(rotation);
     return client->rotation.data();
 }
 const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick) {
     if (client == nullptr) return nullptr;
     const Rotation rotation = client->client.orientation_of(ghost, tick);
-    client->rotation = {rotation.x, rotation.y, rotation.z, rotation.w};
+    client->rotation = floats_of(rotation);
     return client->rotation.data();
 }
 uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
@@ -368,6 +436,11 @@ uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc) {
     const RpcDef* def = rpc_of(client, rpc);
     return def == nullptr ? 0 : static_cast<uint32_t>(def->args.fields.size());
 }
+uint32_t pv_client_argument_type(const pv_client* client, uint32_t rpc, uint32_t argument) {
+    const FieldType type = argument_type(client, rpc, argument);
+    return type == FieldType::text ? 1 : type == FieldType::rotation ? 2 : 0;
+}
+
 const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint32_t argument) {
     return argument < pv_client_argument_count(client, rpc)
                ? rpc_of(client, rpc)->args.fields[argument].name.c_str()

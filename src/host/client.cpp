@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/client.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "host/client_data.hpp"
 #include "wire/quantise.hpp"
 
@@ -67,10 +70,16 @@ bool Client::next_message(std::span<const std::byte>& out) {
 }
 
 Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
+    std::array<RpcArgument, Schema::fields_max> arguments;
+    const std::size_t count = std::min(values.size(), arguments.size());
+    std::copy_n(values.begin(), count, arguments.begin());
+    return call(rpc, ghost, std::span<const RpcArgument>(arguments).first(count));
+}
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments) {
     const Schema* known = schema();
     if (known == nullptr) return Status::not_ready;
     if (index_of(rpc) >= known->rpcs().size()) return Status::bad_argument;
-    return data_->call(rpc, ghost, words_of_values(known->rpcs()[index_of(rpc)], values));
+    return data_->call(rpc, ghost, words_of_arguments(known->rpcs()[index_of(rpc)], arguments));
 }
 Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
     if (schema() == nullptr) return Status::not_ready;
@@ -82,6 +91,16 @@ Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const
 }
 bool Client::next_rpc(ReceivedRpc& out) {
     return data_->next_rpc(out);
+}
+std::string Client::text_of(const ReceivedRpc& received, std::size_t argument) const {
+    const auto [field, words] = data_->find_argument(received, argument);
+    return words != nullptr && field->type == FieldType::text ? text_of_words(*field, words)
+                                                              : std::string();
+}
+Rotation Client::rotation_of(const ReceivedRpc& received, std::size_t argument) const noexcept {
+    const auto [field, words] = data_->find_argument(received, argument);
+    const bool is_one = words != nullptr && field->type == FieldType::rotation;
+    return is_one ? unpack_rotation(*words) : Rotation{};
 }
 bool Client::read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out) {
     if (index_of(received.rpc) >= own.rpcs().size()) return false;
@@ -172,14 +191,8 @@ Rotation Client::rotation_of(GhostId ghost, ComponentId component,
 
 std::string Client::text_of(GhostId ghost, ComponentId component, std::size_t field) const {
     const auto [def, words] = data_->find_field(ghost, component, field);
-    std::string text;
-    if (words == nullptr || def->type != FieldType::text) return text;
-    for (std::size_t i = 0; i < def->size_bytes; ++i) {
-        const auto byte = static_cast<unsigned char>(words[i / 4] >> (8 * (i % 4)));
-        if (byte == 0) break;
-        text.push_back(static_cast<char>(byte));
-    }
-    return text;
+    return words != nullptr && def->type == FieldType::text ? text_of_words(*def, words)
+                                                            : std::string();
 }
 
 GhostId Client::reference_of(GhostId ghost, ComponentId component,

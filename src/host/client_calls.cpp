@@ -65,6 +65,18 @@ bool ClientData::next_rpc(ReceivedRpc& out) {
     return true;
 }
 
+ClientData::FoundField ClientData::find_argument(const ReceivedRpc& received,
+                                                 std::size_t argument) const noexcept {
+    const bool is_ours = ghosts.has_value() && received.words.data() == call_words_.data() &&
+                         index_of(received.rpc) < ghosts->schema().rpcs().size();
+    if (!is_ours) return {nullptr, nullptr};
+    const auto& fields = ghosts->schema().rpcs()[index_of(received.rpc)].args.fields;
+    if (argument >= fields.size()) return {nullptr, nullptr};
+    const std::uint32_t* words = received.words.data();
+    for (std::size_t f = 0; f < argument; ++f) words += fields[f].words;
+    return {&fields[argument], words};
+}
+
 Status ClientData::call(RpcId rpc, GhostId ghost, const RpcWords& words) {
     if (state != ClientState::joined) return Status::not_ready;
     const RpcDesc& desc = ghosts->schema().rpcs()[index_of(rpc)].desc;

@@ -55,6 +55,8 @@ class ClientData {
         const std::uint32_t* words = nullptr;  ///< null: there is no such ghost or field
     };
     FoundField find_field(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    /// Of the call that was handed out last.
+    FoundField find_argument(const ReceivedRpc& received, std::size_t argument) const noexcept;
     // client_calls.cpp
     Status call(RpcId rpc, GhostId ghost, const RpcWords& words);
     bool next_rpc(ReceivedRpc& out);

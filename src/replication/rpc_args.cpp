@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
+#include <string_view>
+#include <variant>
 
 #include "wire/quantise.hpp"
 
@@ -29,6 +32,28 @@ void store_number(const FieldDef& field, double number, std::byte* data) noexcep
     } else if (field.type < FieldType::rotation) {
         const auto value = static_cast<float>(number);
         std::memcpy(at, &value, sizeof value);
+    }
+}
+
+/// The same of any field; all of it is zero so far.
+void store_argument(const FieldDef& field, const RpcArgument& argument, std::byte* data) noexcept {
+    if (field.type == FieldType::text) {
+        const auto* text = std::get_if<std::string_view>(&argument);
+        if (text == nullptr) return;
+        std::size_t size =
+            std::min({text->size(), text->find('\0'), std::size_t{field.size_bytes}});
+        const auto is_inside = [&](std::size_t at) {  // of a character
+            return at < text->size() && (static_cast<unsigned char>((*text)[at]) & 0xc0U) == 0x80U;
+        };
+        while (size > 0 && is_inside(size)) --size;
+        std::copy_n(std::as_bytes(std::span(*text)).begin(), size, data + field.offset_bytes);
+    } else if (field.type == FieldType::rotation) {
+        const auto* turn = std::get_if<Rotation>(&argument);
+        const Rotation rotation = turn == nullptr ? Rotation{} : *turn;
+        std::memcpy(data + field.offset_bytes, &rotation, sizeof rotation);
+    } else {
+        const auto* number = std::get_if<double>(&argument);
+        store_number(field, number == nullptr ? 0 : *number, data);
     }
 }
 
@@ -67,13 +92,13 @@ void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) 
     struct_of_words(rpc.args, words.data(), args);
 }
 
-RpcWords words_of_values(const RpcDef& rpc, std::span<const double> values) noexcept {
+RpcWords words_of_arguments(const RpcDef& rpc, std::span<const RpcArgument> arguments) noexcept {
     RpcWords words{};
     std::uint32_t* at = words.data();
     for (std::size_t f = 0; f < rpc.args.fields.size(); ++f) {
         const FieldDef& field = rpc.args.fields[f];
         std::array<std::byte, Schema::component_bytes_max> args{};
-        store_number(field, f < values.size() ? values[f] : 0, args.data());
+        store_argument(field, f < arguments.size() ? arguments[f] : RpcArgument{}, args.data());
         quantise(field, args.data(), at);
         at += field.words;
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "purview/rpc.hpp"
 #include "purview/schema.hpp"
 #include "wire/bit_reader.hpp"
 #include "wire/bit_writer.hpp"
@@ -24,8 +25,8 @@ RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept;
 /// The struct, all of rpc.args.size_bytes; what is no field is zero.
 void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) noexcept;
 
-/// Of plain numbers, one a field: missing ones are 0, then clamped as everything is.
-RpcWords words_of_values(const RpcDef& rpc, std::span<const double> values) noexcept;
+/// One argument a field, see RpcArgument; clamped as everything is.
+RpcWords words_of_arguments(const RpcDef& rpc, std::span<const RpcArgument> arguments) noexcept;
 /// out[fields].
 void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept;
 

@@ -207,6 +207,13 @@ void dequantise(const FieldDef& field, const std::uint32_t* words, std::byte* da
         data[field.offset_bytes + i] = static_cast<std::byte>(text_byte(words, i));
 }
 
+std::string text_of_words(const FieldDef& field, const std::uint32_t* words) {
+    std::string text;
+    for (std::size_t i = 0; i < field.size_bytes && text_byte(words, i) != 0; ++i)
+        text.push_back(static_cast<char>(text_byte(words, i)));
+    return text;
+}
+
 void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept {
     std::byte* at = data + field.offset_bytes;
     switch (field.type) {

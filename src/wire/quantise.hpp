@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "purview/schema.hpp"
 #include "wire/bit_reader.hpp"
@@ -38,6 +39,9 @@ void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noex
 
 /// The value of the wire number, for display; 0 of what is no number.
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept;
+
+/// Of a text: its bytes before the first zero.
+std::string text_of_words(const FieldDef& field, const std::uint32_t* words);
 
 /// What is added to a coordinate that is told as seen from a parent: the middle of a quantised
 /// range, so that it may be negative; 0 of other types.

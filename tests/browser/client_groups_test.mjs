@@ -62,6 +62,39 @@ assert.deepEqual([client.cellGridCount, client.cellOf(3), client.cellOf(3, 1), c
 new Float32Array(memory.buffer, 512, 4).set([0, 0, 1, 0]);
 assert.deepEqual(client.orientation(3, 10.5), [0, 0, 1, 0]);
 
+// Arguments of calls: numbers, texts and rotations, to us and from us.
+const utf8 = new TextEncoder();
+const names = ["say", "text", "loud", "turn"];
+const given = [];
+Object.assign(answers, {
+  pv_client_rpc_count: () => 1, pv_client_argument_count: () => 3, pv_client_rpc_to_server: () => 1,
+  pv_client_kind_count: () => 1,
+  pv_client_rpc_name: () => 20_000, pv_client_argument_name: (_, r, a) => 20_000 + 16 * (a + 1),
+  pv_client_argument_type: (_, r, a) => [1, 0, 2][a],
+  pv_client_take_calls: () => 0, pv_client_calls: () => 24_000, pv_client_call_values: () => 24_064,
+  pv_client_call_text: (_, value) => (value === 0 ? 20_100 : 20_200),
+  pv_client_give_text: (_, a, size) => { given.push([a, new TextDecoder().decode(new Uint8Array(memory.buffer, 1024, size))]); },
+  pv_client_give_rotation: (_, a) => { given.push([a, ...new Float64Array(memory.buffer, 1024, 4)]); },
+  pv_client_call: (_, rpc, ghost, count) => { given.push([rpc, ghost, ...new Float64Array(memory.buffer, 1024, count)]); return 1; },
+});
+const write = (at, text) => { new Uint8Array(memory.buffer).set([...utf8.encode(text), 0], at); };
+names.forEach((name, i) => { write(20_000 + 16 * i, name); });
+Socket.last.onmessage({ data: new ArrayBuffer(8) });  // joined
+const calls = [];
+client.on("call", ({ name, values }) => { calls.push([name, values]); });
+write(20_100, "grüß dich");
+answers.pv_client_call_rotation = () => 20_304;
+new Float32Array(memory.buffer, 20_304, 4).set([0, 0, 1, 0]);
+new Float64Array(memory.buffer, 24_064, 3).set([0, 2.5, 0]);
+answers.pv_client_take_calls = () => { answers.pv_client_take_calls = () => 0; return put(24_000, [[0, NO_GHOST, 0, 3, 0]]); };
+Socket.last.onmessage({ data: new ArrayBuffer(8) });
+assert.deepEqual(calls, [["say", { text: "grüß dich", loud: 2.5, turn: [0, 0, 1, 0] }]]);
+assert.ok(client.call("say", { turn: [0, 1, 0, 0], text: `é${"x".repeat(100)}`, loud: 3 }));
+assert.deepEqual(given.splice(0), [[0, `é${"x".repeat(62)}`], [2, 0, 1, 0, 0], [0, NO_GHOST, 0, 3, 0]]);
+assert.ok(client.call("say"));
+assert.deepEqual(given.splice(0), [[0, NO_GHOST, 0, 0, 0]]);
+assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
+
 // Messages of the game, in order, once the client has joined; they are the listener's own.
 const heard = [];
 client.on("message", (bytes) => { assert.equal(client.state, "joined"); heard.push(bytes); });

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -48,7 +49,159 @@ class OneClientGame final : public Game {
     const SmallSchema* schema_;
 };
 
+/// What a browser says, and hears.
+struct Line {
+    char text[12] = {};
+    float loud = 0;
+    Rotation turn;
+};
+
+struct LineSchema {
+    LineSchema() {
+        (void)schema.kind("thing", {add_place(schema, 0, 100).id});
+        say = line({RpcDirection::to_server, RpcTarget::nobody}, "say");
+        said = line({RpcDirection::to_observers, RpcTarget::nobody}, "said");
+        REQUIRE(schema.status() == Status::ok);
+    }
+    Rpc<Line> line(const RpcDesc& desc, const char* name) {
+        return schema.rpc<Line>(name, desc)
+            .text("text", &Line::text)
+            .real("loud", &Line::loud)
+            .rotation("turn", &Line::turn);
+    }
+    Schema schema;
+    Rpc<Line> say, said;
+};
+
+/// Says to all what somebody has said to it.
+class Crier final : public Game {
+  public:
+    explicit Crier(const LineSchema& schema) : schema_(&schema) {}
+    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+    void rpc(Server& server, ObserverId, RpcId rpc, EntityId,
+             std::span<const std::byte> args) override {
+        REQUIRE(read_args(schema_->say, rpc, args, got));
+        CHECK(server.call_all(schema_->said, got).has_value());
+    }
+    Line got;
+
+  private:
+    const LineSchema* schema_;
+};
+
+/// One client of the C interface, 50 ms a step.
+struct OnePlayer {
+    OnePlayer(Server& its, pv_client* who) : server(&its), client(who) {
+        address.carrier = Address::Carrier::memory;
+        address.port = 1;
+    }
+    void step() {
+        now_ms += 50;
+        const auto now = static_cast<Micros>(now_ms * 1'000);
+        pv_client_tick(client, now_ms);
+        while (const std::uint32_t size = pv_client_next_datagram(client)) {
+            server->receive(std::as_bytes(std::span(pv_client_output(client), size)), address, now);
+        }
+        server->tick(now);
+        OutgoingDatagram out;
+        while (server->next_datagram(out)) {
+            std::memcpy(pv_client_input(client), out.bytes.data(), out.bytes.size());
+            pv_client_receive(client, static_cast<std::uint32_t>(out.bytes.size()), now_ms);
+        }
+    }
+    Server* server;
+    pv_client* client;
+    Address address;
+    double now_ms = 1'000;
+};
+
 }  // namespace
+
+TEST_CASE(
+    "rpc: texts and rotations go through the C interface, both ways, cut where they are full") {
+    const LineSchema schema;
+    Crier game(schema);
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    Server server = std::move(Server::create(def, game)).value();
+    pv_client* client = pv_client_create(1, 2, 1, 0);
+    OnePlayer player(server, client);
+    for (int i = 0; i < 30; ++i) player.step();
+    REQUIRE(pv_client_state(client) == 2);
+    const std::uint32_t say = index_of(schema.say.id);
+    CHECK(pv_client_argument_type(client, say, 0) == 1);
+    CHECK(pv_client_argument_type(client, say, 1) == 0);
+    CHECK(pv_client_argument_type(client, say, 2) == 2);
+    CHECK(pv_client_argument_type(client, say, 3) == 0);
+    CHECK(pv_client_argument_type(client, 900, 0) == 0);
+    const auto give_text = [&](std::uint32_t argument, std::string_view text) {
+        std::memcpy(pv_client_input(client), text.data(), text.size());
+        pv_client_give_text(client, argument, static_cast<std::uint32_t>(text.size()));
+    };
+    const auto call = [&](std::initializer_list<double> numbers) {
+        std::memcpy(pv_client_input(client), std::data(numbers), numbers.size() * sizeof(double));
+        REQUIRE(pv_client_call(client, say, PV_NO_GHOST,
+                               static_cast<std::uint32_t>(numbers.size())) == 1);
+        for (int i = 0; i < 3; ++i) player.step();
+        REQUIRE(pv_client_take_calls(client) == 1);
+        return pv_client_calls(client)[0].first;
+    };
+    struct Said {
+        std::string_view text, told;
+    };
+    using namespace std::string_view_literals;
+    for (const Said& one :
+         {Said{"hello", "hello"}, Said{"", ""}, Said{"twelve bytes", "twelve bytes"},
+          Said{"more than twelve", "more than tw"},
+          Said{"ends in an\xc3\xab", "ends in an\xc3\xab"},
+          Said{"goes over a\xc3\xab", "goes over a"}, Said{"stops\0here"sv, "stops"},
+          Said{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", ""}}) {
+        CAPTURE(one.told);
+        give_text(0, one.text);
+        const double half = std::sqrt(0.5);
+        const std::array<double, 4> turn{0, 0, half, half};
+        std::memcpy(pv_client_input(client), turn.data(), sizeof turn);
+        pv_client_give_rotation(client, 2);
+        const std::uint32_t first =
+            call({5, 2.5, 7});  // the numbers in their places count for nothing
+        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.told);
+        CHECK(game.got.loud == 2.5F);
+        CHECK(std::abs(game.got.turn.z - half) < 0.01);
+        CHECK(pv_client_call_text(client, first) == one.told);
+        CHECK(pv_client_call_values(client)[first] == 0);
+        CHECK(pv_client_call_values(client)[first + 1] == 2.5);
+        CHECK(std::abs(pv_client_call_rotation(client, first + 2)[2] - half) < 0.01);
+        CHECK(std::abs(pv_client_call_rotation(client, first + 2)[3] - half) < 0.01);
+    }
+    // What was given was for one call, and what is not given is empty and not turned.
+    const std::uint32_t first = call({1, 4.5});
+    CHECK(std::string_view(pv_client_call_text(client, first)).empty());
+    CHECK(pv_client_call_rotation(client, first + 2)[3] > 0.99F);
+    // A text for a number, or the other way round, is none; and so is what stands nowhere.
+    give_text(1, "7");
+    give_text(2, "8");
+    give_text(90, "nowhere");
+    pv_client_give_rotation(client, 0);
+    pv_client_give_rotation(client, 90);
+    const std::uint32_t again = call({1, 4.5, 3});
+    CHECK(std::string_view(pv_client_call_text(client, again)).empty());
+    CHECK(pv_client_call_values(client)[again + 1] == 0);
+    CHECK(pv_client_call_rotation(client, again + 2)[3] > 0.99F);
+    CHECK(std::string_view(pv_client_call_text(client, again + 1)).empty());
+    CHECK(pv_client_call_rotation(client, again)[3] == 1);
+    CHECK(pv_client_take_calls(client) == 0);
+    CHECK(std::string_view(pv_client_call_text(client, again)).empty());
+    CHECK(std::string_view(pv_client_call_text(nullptr, 0)).empty());
+    CHECK(pv_client_call_rotation(nullptr, 0)[3] == 1);
+    pv_client_give_text(nullptr, 0, 1);
+    pv_client_give_rotation(nullptr, 0);
+    pv_client_destroy(client);
+}
 
 TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls and makes them") {
     const SmallSchema schema;
@@ -69,24 +222,8 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     pv_client_set_credential(nullptr, 1);
     pv_client_set_name(client, 4'000);  // no such room: ignored
     pv_client_set_name(nullptr, 1);
-    Address address;
-    address.carrier = Address::Carrier::memory;
-    address.port = 1;
-    double now_ms = 1'000;
-    const auto step = [&] {
-        now_ms += 50;
-        const auto now = static_cast<Micros>(now_ms * 1'000);
-        pv_client_tick(client, now_ms);
-        while (const std::uint32_t size = pv_client_next_datagram(client)) {
-            server.receive(std::as_bytes(std::span(pv_client_output(client), size)), address, now);
-        }
-        server.tick(now);
-        OutgoingDatagram out;
-        while (server.next_datagram(out)) {
-            std::memcpy(pv_client_input(client), out.bytes.data(), out.bytes.size());
-            pv_client_receive(client, static_cast<std::uint32_t>(out.bytes.size()), now_ms);
-        }
-    };
+    OnePlayer player(server, client);
+    const auto step = [&] { player.step(); };
     for (int i = 0; i < 30; ++i) step();
     REQUIRE(pv_client_state(client) == 2);
     CHECK(game.name == name.substr(0, 32));

@@ -174,9 +174,9 @@ TEST_CASE(
     CHECK(back.angle == 4);
     CHECK(back.count == -10);
     CHECK(back.loud);
-    const std::array<double, 4> numbers{2.5, std::nan(""), 1e300, -3};
+    const std::array<RpcArgument, 4> numbers{2.5, std::nan(""), 1e300, -3.0};
     std::array<double, 4> seen{};
-    values_of_words(rpc, words_of_values(rpc, numbers), seen);
+    values_of_words(rpc, words_of_arguments(rpc, numbers), seen);
     CHECK(seen == std::array<double, 4>{2.5, -4, 300, 1});
     std::array<std::byte, 64> all_ones;
     all_ones.fill(std::byte{0xff});
