@@ -167,7 +167,7 @@ export class PurviewClient {
   isTold(ghost: number, component: number): boolean;
   keptAs(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
   readonly isViewComplete: boolean;
-  sendCommand(bytes: Uint8Array): boolean;
+  sendCommand(bytes: ArrayBufferView | ArrayBuffer): boolean;
   /** Calls the server; see `schema.calls`. `ghost` only for a call that is about one. */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }

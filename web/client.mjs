@@ -8,6 +8,7 @@ const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
 const ARGUMENT_TYPES = ["number", "text", "rotation"];
 const TEXT_BYTES_MAX = 64;  // more than any field has
+const COMMAND_BYTES_MAX = 200;
 const NAME_BYTES_MAX = 32;
 const CREDENTIAL_BYTES_MAX = 512;
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
@@ -219,9 +220,11 @@ export class PurviewClient {
   /** Everything that was relevant when we joined has arrived. */
   get isViewComplete() { return this.#number("pv_client_is_view_complete") === 1; }
 
-  /** One command for the game, at most 200 bytes; false when it could not be taken. */
-  sendCommand(bytes) {
-    if (this.#state !== "joined" || bytes.length > 200) return false;
+  /** One command for the game: bytes, at most 200; false when it could not be taken, or is none. */
+  sendCommand(command) {
+    const bytes = ArrayBuffer.isView(command) ? new Uint8Array(command.buffer, command.byteOffset, command.byteLength)
+      : new Uint8Array(command instanceof ArrayBuffer ? command : COMMAND_BYTES_MAX + 1);  // or else none
+    if (this.#state !== "joined" || bytes.length > COMMAND_BYTES_MAX) return false;
     this.#input(bytes);
     return this.#exports.pv_client_send_command(this.#handle, bytes.length) === 1;
   }

@@ -100,8 +100,10 @@ struct Explanation {
     /// False where a member that is hidden by hand hides it in a group with split members: nothing
     /// is known of what would turn the answer.
     bool knows_changes = true;
-    std::vector<Change> single;  ///< each of them alone flips the answer
-    std::vector<Change> pair;    ///< none alone: two that do it together; empty if none was found
+    /// Each of them alone flips the answer. Not looked for: moves of what the observer looks from
+    /// itself, and, where nodes look from what an observer owns, moves and other owners.
+    std::vector<Change> single;
+    std::vector<Change> pair;  ///< none alone: two that do it together; empty if none was found
 
     /// A few lines for people.
     std::string text() const;

@@ -40,7 +40,9 @@ struct GroupMember {
     std::uint64_t name = 0;       ///< EntityId on the server, GhostId on a client
 };
 
-/// The whole group, members in the order of InputOrder, root first. Valid during the step only.
+/// The whole group, members in the order of InputOrder, root first. Valid during the step only. The
+/// place of a member that is told it relative to its parent (KindDef::relative_place) is as seen
+/// from there: whoever the step does not move goes where the parent goes.
 class GroupState {
   public:
     GroupState() = default;

@@ -299,7 +299,10 @@ class InterestManager {
     /// Not ready, nowhere, in no group. capacity: observers_max.
     Result<ObserverId> add_observer();
     /// Its pairs leave with Reason::disconnected at the next tick; the id is stale at once.
+    /// refused: it is held; so are those of a Server's clients, views and probes (Server::close).
     Status remove_observer(ObserverId observer);
+    /// Somebody relies on it: it is not removed before he lets go.
+    Status hold_observer(ObserverId observer, bool held);
     /// Readiness starts false. Twice the same costs nothing (M32).
     Status set_ready(ObserverId observer, bool ready);
     /// The entity that stands for the observer: it looks from there and has its keys; as a member

@@ -56,7 +56,8 @@ enum class RpcDelivery : std::uint8_t {
 /// What becomes of a call about an entity that is not relevant to an observer.
 enum class RpcPolicy : std::uint8_t {
     cull = 0,  ///< the observer does not get it
-    hold = 1,  ///< it waits until the entity is relevant, for hold_ticks at most
+    hold = 1,  ///< it waits until the entity is relevant, for hold_ticks at most; not where the
+               ///< pair is denied
     force =
         2,  ///< it is sent all the same, and names no ghost; the arguments are the game's affair
 };

@@ -290,7 +290,7 @@ class Server {
     /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once. What was sent to it before and has not
-    /// arrived is given up, messages too.
+    /// arrived is given up, messages too. bad_argument: that is no reason.
     Status close(ObserverId observer, CloseReason reason);
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();

@@ -140,10 +140,11 @@ class World {
     Status set_owner(EntityId entity, ObserverId owner);
     ObserverId owner_of(EntityId entity) const noexcept;
 
-    /// Calls visit(EntityId) for all live entities in index order.
+    /// Calls visit(EntityId) for all live entities in index order; not for those whose index only a
+    /// visit has made the largest.
     template <class Visit>
     void for_each(Visit&& visit) const {
-        for (std::uint32_t i = 0; i < index_end(); ++i) {
+        for (std::uint32_t i = 0, end = index_end(); i < end; ++i) {
             if (const EntityId entity = at_index(i); entity != EntityId::none) visit(entity);
         }
     }

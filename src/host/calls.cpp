@@ -122,10 +122,14 @@ void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
     }
     if (wanted.only != ObserverId::none) {
         Session* const session = find_session(wanted.only);
-        if (session != nullptr && session->state == Session::State::joined)
-            judge_for(*session, wanted, report);
         LocalPlayer* const player = find_local(wanted.only);
-        if (player != nullptr) judge_for(*player, wanted, report);
+        if (session != nullptr && session->state == Session::State::joined) {
+            judge_for(*session, wanted, report);
+        } else if (player != nullptr) {
+            judge_for(*player, wanted, report);
+        } else {
+            report.status = Status::stale_id;  // he has gone since
+        }
         return;
     }
     for (auto& session : sessions) {
@@ -399,11 +403,12 @@ bool ServerData::has_just_lost(const Session& session, EntityId entity) const no
 /// Not answered: hidden and not there look the same. Whoever keeps doing it is closed.
 void ServerData::refuse_call(Session& session, std::uint64_t& counter) {
     ++counter;
-    if (tick_number - session.refused_since > rpc_refused_window_s * def.tick_hz) {
-        session.refused_since = tick_number;
-        session.calls_refused = 0;
-    }
-    if (PURVIEW_GUARD(calls_refused, ++session.calls_refused <= rpc_refused_max)) return;
+    if (session.refused.empty()) session.refused.resize(rpc_refused_max);
+    Tick& oldest = session.refused[session.calls_refused++ % rpc_refused_max];
+    const bool is_many = session.calls_refused > rpc_refused_max &&
+                         tick_number - oldest <= rpc_refused_window_s * def.tick_hz;
+    oldest = tick_number;
+    if (PURVIEW_GUARD(calls_refused, !is_many)) return;
     ++calls.counters.sessions_closed;
     mark_closed(session, CloseReason::malformed, true);
 }

@@ -137,7 +137,7 @@ void ServerData::remove_local(const LocalPlayer& player) {
             {player.observer, entity, kind, Reason::disconnected, CopyChange::removed});
     }
     forget_held({&player.observer, 1});
-    (void)interest.remove_observer(player.observer);
+    remove_observer(player.observer);
 }
 
 /// What of the ghost's kind its lane has to know.

@@ -246,7 +246,7 @@ HostView& HostView::operator=(HostView&&) noexcept = default;
 HostView::~HostView() = default;
 
 Result<HostView> HostView::create(Server& server, HostPresentation& presentation) {
-    auto observer = server.interest().add_observer();
+    auto observer = server.data().add_observer();
     if (!observer) return observer.error();
     if (const Status status = server.interest().set_ready(*observer, true); status != Status::ok)
         return status;

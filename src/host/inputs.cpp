@@ -4,6 +4,7 @@
 // Commands for groups on the server: taken from packets into queues, one a tick from the queues to
 // the game, and back to their client what came of them, where it had predicted something else.
 #include <algorithm>
+#include <cstring>
 
 #include "core/hash.hpp"
 #include "core/mutate.hpp"
@@ -122,6 +123,7 @@ bool ServerData::bind_group(const Session& session, const InputGroups::Group& gr
     inputs.members.clear();
     inputs.components.assign(group.members.size() * stride, nullptr);
     inputs.parts.assign(group.members.size(), {});
+    inputs.places.resize(group.members.size());
     bool owns_any = false;
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         const std::uint32_t index = index_of(group.members[m]);
@@ -129,12 +131,48 @@ bool ServerData::bind_group(const Session& session, const InputGroups::Group& gr
         owns_any |= owned && session.ghosts.find(group.members[m]) != no_local_id;
         inputs.members.push_back({world.data().kind_at(index), group.parents[m], owned,
                                   static_cast<std::uint64_t>(group.members[m])});
+        inputs.places[m].parent = EntityId::none;
         for (const PredictedPart& part : inputs.layout.parts(inputs.members[m].kind)) {
             inputs.components[m * stride + part.rank] =
-                world.data().component_at(index, part.component);
+                part.is_place && copy_local_place(index, part, inputs.places[m])
+                    ? inputs.places[m].data.data()
+                    : world.data().component_at(index, part.component);
         }
     }
     return owns_any;
+}
+
+/// As it is told, where that is as seen from its parent. False: it is not.
+bool ServerData::copy_local_place(std::uint32_t index, const PredictedPart& part,
+                                  ServerInputs::LocalPlace& place) {
+    if (!world.data().is_relative(index)) return false;
+    place.parent = world.data().parent_at(index);
+    place.before = world.data().local_place_now(index);
+    std::memcpy(place.data.data(), world.data().component_at(index, part.component),
+                part.def->size_bytes);
+    std::memcpy(place.data.data(), &place.before, sizeof place.before);
+    return true;
+}
+
+/// What the step made of it. Whoever it has not moved goes on with its parent.
+std::uint64_t ServerData::settle_local_place(std::uint32_t index, const PredictedPart& part,
+                                             ServerInputs::LocalPlace& place,
+                                             std::uint64_t digest) {
+    WorldData& data = world.data();
+    // The game may have moved it, or put it below another, in the world itself.
+    if (data.parent_at(index) != place.parent || data.local_place_now(index) != place.before)
+        (void)copy_local_place(index, part, place);
+    digest = settle_part(part, true, place.data.data(), digest);
+    Vec3 local;
+    std::memcpy(&local, place.data.data(), sizeof local);
+    std::byte* const its = data.component_at(index, part.component);
+    const std::byte* const rest = place.data.data() + sizeof local;
+    const std::size_t rest_bytes = part.def->size_bytes - sizeof local;
+    if (local == place.before && std::memcmp(its + sizeof local, rest, rest_bytes) == 0)
+        return digest;
+    std::memcpy(its + sizeof local, rest, rest_bytes);
+    (void)data.set_local_place(data.at_index(index), local);
+    return digest;
 }
 
 /// A part that the client may say goes to its member; every other one is refused and counted, and
@@ -236,7 +274,6 @@ std::uint64_t ServerData::known_membership(const Session& session, EntityId root
 
 /// Cuts what was stepped to what the wire says, so that the client can come to the same.
 std::uint16_t ServerData::settle_group(const Session& session, CommandTick tick) {
-    const std::size_t stride = inputs.layout.stride();
     std::uint64_t digest = tick;
     for (std::size_t m = 0; m < inputs.members.size(); ++m) {
         const GroupMember& member = inputs.members[m];
@@ -244,11 +281,17 @@ std::uint16_t ServerData::settle_group(const Session& session, CommandTick tick)
         if (!member.is_owned || !world.is_alive(entity)) continue;
         const bool counts = sent_lane(session, entity) != no_local_id;
         if (counts) digest = settle_kind(member.kind, digest);
+        const std::uint32_t index = index_of(entity);
         for (const PredictedPart& part : inputs.layout.parts(member.kind)) {
-            const std::uint64_t after =
-                settle_part(*part.def, inputs.components[m * stride + part.rank], digest);
+            std::uint64_t after = digest;
+            if (part.is_place && world.data().is_relative(index)) {
+                after = settle_local_place(index, part, inputs.places[m], digest);
+            } else {
+                after = settle_part(part, false, world.data().component_at(index, part.component),
+                                    digest);
+                world.data().mark_dirty(index, part.component);
+            }
             if (counts) digest = after;
-            world.data().mark_dirty(index_of(entity), part.component);
         }
     }
     return static_cast<std::uint16_t>(digest);
@@ -320,10 +363,14 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
             const bool owned = world.data().owner_at(index) == session.observer;
             out.boolean(owned);
             if (!owned) continue;
+            const bool in_frame = world.data().is_relative(index);
+            if (world.data().kind_def_at(index).relative_place) out.boolean(in_frame);
+            ServerInputs::LocalPlace local;
             for (const PredictedPart& part : inputs.layout.parts(kind)) {
+                const std::byte* its = world.data().component_at(index, part.component);
+                if (part.is_place && copy_local_place(index, part, local)) its = local.data.data();
                 inputs.words.resize(part.words);
-                words_of_struct(*part.def, world.data().component_at(index, part.component),
-                                inputs.words.data());
+                words_of_part(part, its, in_frame, inputs.words.data());
                 write_words(*part.def, inputs.words.data(), out);
             }
         }

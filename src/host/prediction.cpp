@@ -113,11 +113,21 @@ void PredictionData::know_groups() {
 
 Vec3 PredictionData::shown_place(GhostId member) const noexcept {
     Vec3 newer;
-    Vec3 older;
     if (!predicted_place(past.newest(), member, newer)) return {};
-    if (!predicted_place(past.newest() - 1, member, older)) older = newer;
+    const Vec3 older = place_before(member, newer);
     const auto part = static_cast<float>(commands.part(now));
     return plus(plus(older, older, -part), newer, part);
+}
+
+/// In the frame before the newest, if that says it as seen from the same.
+Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
+    const PredictedMember* const member = newest_member(ghost);
+    const PredictedFrame* const frame = past.frame(past.newest() - 1);
+    const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    Vec3 place = newest;
+    if (member != nullptr && then != nullptr && then->frame == member->frame)
+        (void)predicted_place(past.newest() - 1, ghost, place);
+    return place;
 }
 
 /// Of ghosts that are not here (yet) only what the newest correction says is kept.
@@ -254,16 +264,41 @@ void PredictionData::say(InputFrame& input) {
     }
 }
 
-/// What is predicted is predicted in the world, whatever it is told relative to.
+/// What is predicted is predicted as it is told: a place that is relative, as seen from its parent.
 void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
+    const bool in_frame = client->ghosts->frame_of(ghost) != no_local_id;
     for (const PredictedPart& part : past.layout().parts(kind)) {
         const std::uint32_t* words = client->ghosts->find_words(ghost, part.component, 0);
-        if (words == nullptr) continue;
-        struct_of_words(*part.def, words, out + part.offset);
-        if (part.component != def.schema->place() || client->ghosts->frame_of(ghost) == no_local_id)
-            continue;
-        const Vec3 place = client->ghosts->place_at(ghost, client->newest_tick);
-        std::copy_n(reinterpret_cast<const std::byte*>(&place), sizeof place, out + part.offset);
+        if (words != nullptr) part_of_words(part, words, in_frame, out + part.offset);
+    }
+}
+
+/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told.
+Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
+                             unsigned below) const noexcept {
+    const ClientGhosts& ghosts = *client->ghosts;
+    if (!ghosts.is_held(ghost) || below == ClientGhosts::depth_max) return {};
+    Pose pose = ghosts.told_pose_at(ghost, client->newest_tick);
+    LocalId above = ghosts.frame_of(ghost);
+    if (const PredictedMember* member = member_of(frame, ghost); member != nullptr) {
+        above = member->frame;
+        (void)predicted_place(frame.tick, ghost, pose.place);
+        (void)predicted_turn(frame.tick, ghost, pose.turn);
+    }
+    return above == no_local_id ? pose
+                                : placed_within(pose_in(frame, above, below + 1), pose,
+                                                ghosts.has_orientation(ghost));
+}
+
+/// It has another parent than in the frame before: it stands where it stood.
+void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
+                                  std::byte* data) const noexcept {
+    for (const PredictedPart& part : past.layout().parts(member.kind)) {
+        if (!part.is_place) continue;
+        Pose pose{pose_in(before, member.ghost).place, {}};
+        if (member.frame != no_local_id)
+            pose = as_seen_from(pose_in(before, member.frame), pose, false);
+        std::memcpy(data + part.offset, &pose.place, sizeof pose.place);
     }
 }
 
@@ -280,6 +315,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.ghost = ghost;
             member.kind = ghosts.kind(ghost);
             member.is_owned = ghosts.owned(ghost);
+            member.frame = ghosts.frame_of(ghost);
             member.since = ghosts.since(ghost);
             for (std::uint32_t p = 0; p < m; ++p) {
                 if (members_[group.first + p] == ghosts.parent(ghost))
@@ -291,8 +327,10 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
                 before = nullptr;  // another, which had its id
             member.first = before == nullptr ? frame.tick : before->first;
             if (member.is_owned && before != nullptr && before->is_owned) {
+                std::byte* data = frame.before.at(member.data_at);
                 std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
-                            frame.before.at(member.data_at));
+                            data);
+                if (member.frame != before->frame) change_frame(*last, member, data);
             } else {
                 sample(ghost, member.kind, frame.before.at(member.data_at));
             }
@@ -413,26 +451,26 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
 Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noexcept {
     if (!client->has_values(ghost)) return {};
     const ClientGhosts& ghosts = *client->ghosts;
-    const LocalId frame = below < ClientGhosts::depth_max ? ghosts.frame_of(ghost) : no_local_id;
-    const Pose above = frame == no_local_id ? Pose{} : pose_of(frame, at, below + 1);
+    const PredictedMember* const member = newest_member(ghost);
     Pose pose = viewed_pose(ghost, at);
-    if (newest_member(ghost) == nullptr)
-        return frame == no_local_id ? pose
-                                    : placed_within(above, pose, ghosts.has_orientation(ghost));
-    const auto part = static_cast<float>(commands.part(at));
-    Rotation turn;
-    if (predicted_turn(past.newest(), ghost, turn)) {
-        Rotation older;
-        if (!predicted_turn(past.newest() - 1, ghost, older)) older = turn;
-        pose.turn = slerp(older, turn, part);
+    LocalId frame = ghosts.frame_of(ghost);
+    if (member != nullptr) {
+        const auto part = static_cast<float>(commands.part(at));
+        Rotation turn;
+        if (predicted_turn(past.newest(), ghost, turn)) {
+            Rotation older;
+            if (!predicted_turn(past.newest() - 1, ghost, older)) older = turn;
+            pose.turn = slerp(older, turn, part);
+        }
+        Vec3 newer;
+        if (predicted_place(past.newest(), ghost, newer)) {
+            frame = member->frame;
+            const Vec3 older = place_before(ghost, newer);
+            pose.place = plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
+        }
     }
-    if (frame != no_local_id) pose = placed_within(above, pose, ghosts.has_orientation(ghost));
-    Vec3 newer;
-    if (!predicted_place(past.newest(), ghost, newer)) return pose;
-    Vec3 older;
-    if (!predicted_place(past.newest() - 1, ghost, older)) older = newer;
-    pose.place = plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
-    return pose;
+    if (frame == no_local_id || below == ClientGhosts::depth_max) return pose;
+    return placed_within(pose_of(frame, at, below + 1), pose, ghosts.has_orientation(ghost));
 }
 
 // -- the public class ---------------------------------------------------------------------------

@@ -84,6 +84,10 @@ class PredictionData {
     void learn_orders();
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
+    Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
+    Pose pose_in(const PredictedFrame& frame, LocalId ghost, unsigned below = 0) const noexcept;
+    void change_frame(const PredictedFrame& before, const PredictedMember& member,
+                      std::byte* data) const noexcept;
     bool predicted_turn(CommandTick tick, GhostId member, Rotation& out) const noexcept;
     Pose viewed_pose(GhostId ghost, Micros now) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;

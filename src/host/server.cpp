@@ -174,8 +174,9 @@ Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args) {
     return data_->call({.rpc = rpc, .about = RpcTarget::nobody}, args);
 }
 Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
-    if (data_->find_session(observer) == nullptr && data_->find_local(observer) == nullptr)
-        return Status::stale_id;
+    const Session* session = data_->find_session(observer);
+    const bool is_there = session != nullptr && session->state != Session::State::closing;
+    if (!is_there && data_->find_local(observer) == nullptr) return Status::stale_id;
     return data_->call({.rpc = rpc, .about = RpcTarget::nobody, .only = observer}, args);
 }
 std::span<const RpcReport> Server::rpc_reports() const noexcept {

@@ -55,6 +55,8 @@ class ServerData {
     Status close(ObserverId observer, CloseReason reason);
     void shut_down();
     void address_closed(const Address& address);
+    Result<ObserverId> add_observer();
+    void remove_observer(ObserverId observer);
     Result<ObserverId> add_probe();
     ServerStats stats() const;
     Status set_rules(const InterestRules& rules);
@@ -145,6 +147,10 @@ class ServerData {
     void run_group(Server& server, Session& session, const InputFrame& frame,
                    const InputGroup& command, CommandTick tick);
     bool bind_group(const Session& session, const InputGroups::Group& group);
+    bool copy_local_place(std::uint32_t index, const PredictedPart& part,
+                          ServerInputs::LocalPlace& place);
+    std::uint64_t settle_local_place(std::uint32_t index, const PredictedPart& part,
+                                     ServerInputs::LocalPlace& place, std::uint64_t digest);
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
     std::uint16_t settle_group(const Session& session, CommandTick tick);

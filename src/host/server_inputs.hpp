@@ -48,6 +48,14 @@ struct ServerInputs {
     std::vector<GroupMember> members;
     std::vector<std::byte*> components;  ///< [members][layout.stride()]
     std::vector<GroupCommand::Part> parts;
+    /// Places that are told as seen from a parent are stepped so, and in copies.
+    struct LocalPlace {
+        EntityId parent = EntityId::none;  ///< none: it is in the world, and stepped where it is
+        Vec3 before;
+        alignas(
+            PredictedLayout::align_bytes) std::array<std::byte, Schema::component_bytes_max> data;
+    };
+    std::vector<LocalPlace> places;  ///< [members]
     std::vector<Block> part_data;
     std::vector<EntityId> wrong;  ///< roots whose client must be corrected
     std::vector<std::byte> message;

@@ -113,8 +113,8 @@ struct Session {
     Micros created = 0;
     std::optional<Micros> refused_at;  ///< by the game
     std::uint32_t malformed = 0;
-    std::uint32_t calls_refused = 0;  ///< within the window that began with refused_since
-    Tick refused_since = 0;
+    std::uint32_t calls_refused = 0;
+    std::vector<Tick> refused;  ///< in turn: when the last of them were; empty: none yet
     std::uint64_t packets_lost = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;

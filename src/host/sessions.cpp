@@ -268,6 +268,8 @@ void ServerData::set_observer(Session& session, ObserverId observer) {
 Status ServerData::close(ObserverId observer, CloseReason reason) {
     Session* session = find_session(observer);
     if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
+    if (reason == CloseReason::none || reason > CloseReason::never_joined)
+        return Status::bad_argument;
     mark_closed(*session, reason, true);
     return Status::ok;
 }
@@ -305,8 +307,20 @@ Status ServerData::request_state(ObserverId observer) {
     return session->stream_out.send(std::span(&request, 1));
 }
 
-Result<ObserverId> ServerData::add_probe() {
+/// The game does not remove it under our hands.
+Result<ObserverId> ServerData::add_observer() {
     auto observer = interest.add_observer();
+    if (observer) (void)interest.hold_observer(*observer, true);
+    return observer;
+}
+
+void ServerData::remove_observer(ObserverId observer) {
+    (void)interest.hold_observer(observer, false);
+    (void)interest.remove_observer(observer);
+}
+
+Result<ObserverId> ServerData::add_probe() {
+    auto observer = add_observer();
     if (!observer) return observer.error();
     (void)interest.set_sees_everything(*observer, true);
     (void)interest.set_ready(*observer, true);
@@ -390,19 +404,19 @@ void ServerData::run_join(Server& server, Session& session) {
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
     const bool is_admitted = admission == Admission::accept;
-    auto observer = is_admitted ? interest.add_observer() : Result<ObserverId>(Status::refused);
+    auto observer = is_admitted ? add_observer() : Result<ObserverId>(Status::refused);
     if (observer) set_observer(session, *observer);  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, request);
     session.credential = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         set_observer(session, ObserverId::none);
         if (is_in) game_->left(server, *observer);
-        if (observer) (void)interest.remove_observer(*observer);
+        if (observer) remove_observer(*observer);
         return;
     }
     if (!is_in) {
         set_observer(session, ObserverId::none);
-        if (observer) (void)interest.remove_observer(*observer);
+        if (observer) remove_observer(*observer);
         (void)session.stream_out.send(std::span(&no, 1));
         session.state = Session::State::accepted;
         session.refused_at = last_now_;
@@ -434,7 +448,7 @@ void ServerData::end_session(Server& server, Session& session) {
     if (tap != nullptr) tap->session_closed(session);
     tell_disconnected(session);
     game_->left(server, session.observer);
-    (void)interest.remove_observer(session.observer);
+    remove_observer(session.observer);
     gone_.push_back(session.observer);
 }
 

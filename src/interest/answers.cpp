@@ -96,6 +96,8 @@ void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
     std::fill(strength.begin(), strength.end(), 0.0F);
     std::fill(settings.begin(), settings.end(), NodeSettings{});
     if (!is_observer(id) || !observers_[index_of(id)].ready) return;
+    entities = entities.first(std::min(entities.size(), strength.size()));
+    if (settings.size() < entities.size()) settings = {};
     if (def_.rules.nodes.empty() || def_.level == InterestLevel::none) settings = {};
     static thread_local StrengthRoom room;
     find_judged(index_of(id), entities, strength, !settings.empty(), room);

@@ -514,9 +514,8 @@ std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, con
         change.what = (change.value ? "set " : "clear ") + names_.flag(change.flag);
         changes.push_back(change);
     }
-    // The observer's own main entity takes keys and place along.
-    const bool is_main = observer.main != EntityId::none && unit_of(observer.main) == unit;
-    for (std::uint32_t k = 0; k < def_.key_count && !is_main; ++k) {
+    // The observer's own main entity takes his keys along.
+    for (std::uint32_t k = 0; k < def_.key_count && observer.main != unit; ++k) {
         if (observer.keys[k] == Key::none) continue;
         Change change;
         change.type = ChangeType::key;
@@ -528,9 +527,11 @@ std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, con
         changes.push_back(change);
     }
     add_numbers(def_.rules, names_, def_.value_count, changes);
-    // What stands for the place of another, or is looked from, does not move alone.
-    const bool moves_alone = !is_main && !is_routed(unit) && following_count_ == 0 &&
-                             overrides_.size() == 0 && !program_.looks_from_owned;
+    // What stands where another stands, or is looked from, does not move alone.
+    bool moves_alone =
+        !is_routed(unit) && !program_.looks_from_owned && !stands_with(observer.main, unit);
+    for (const KeyedArea& area : observer.areas)
+        moves_alone = moves_alone && !stands_with(area.area.follow, unit);
     if (now.placed && !places.empty() && moves_alone)
         add_moves(now, places, program_.all_edges_m, facts_table_.axes, changes);
     return changes;

@@ -108,6 +108,7 @@ struct alignas(cache_line_bytes) Observer {
     bool wants_ready = false;
     bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
     bool sees_everything = false;
+    bool is_held = false;  ///< hold_observer
     float range_m = 0;
     float lookahead_s = 0;
     Tick ready_since = 0;
@@ -189,6 +190,7 @@ class InterestData {
     Status remove_area(ObserverId observer, std::uint32_t key);
     Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
     Status edit_more_observer_keys(ObserverId observer, KeyDomain domain, Key key, bool adds);
+    Status hold_observer(ObserverId observer, bool held);
     bool has_key(ObserverId observer, KeyDomain domain, Key key) const noexcept;
     std::uint32_t keys_revision(ObserverId observer) const noexcept;
     Status set_observer_range(ObserverId observer, float range_m);
@@ -427,6 +429,8 @@ class InterestData {
     }
     // -- places.cpp
     bool is_routed(EntityId entity) const noexcept;
+    /// Where the unit stands, by itself or through overrides of places.
+    bool stands_with(EntityId entity, EntityId unit) const noexcept;
     void write_place(EntityId entity, Vec3 inner_place);
     void end_override(EntityId entity, Override was);
     void apply_overrides();

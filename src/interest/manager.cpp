@@ -126,6 +126,9 @@ Status InterestManager::remove_area(ObserverId o, std::uint32_t area_key) {
 Status InterestManager::set_observer_key(ObserverId o, KeyDomain domain, Key key) {
     return data_->set_observer_key(o, domain, key);
 }
+Status InterestManager::hold_observer(ObserverId o, bool held) {
+    return data_->hold_observer(o, held);
+}
 bool InterestManager::has_key(ObserverId o, KeyDomain domain, Key key) const noexcept {
     return data_->has_key(o, domain, key);
 }

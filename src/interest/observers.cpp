@@ -66,8 +66,15 @@ void InterestData::forget_pairs(std::uint32_t o) {
     }
 }
 
+Status InterestData::hold_observer(ObserverId id, bool held) {
+    if (!is_observer(id)) return Status::stale_id;
+    observers_[index_of(id)].is_held = held;
+    return Status::ok;
+}
+
 Status InterestData::remove_observer(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
+    if (observers_[index_of(id)].is_held) return Status::refused;
     const std::uint32_t o = index_of(id);
     take_relevant(o);
     Observer& observer = observers_[o];
@@ -477,6 +484,7 @@ void InterestData::collect(std::uint32_t o, Sight& sight) const {
             if (slot == no_slot || !table_.will_be_placed(slot)) continue;
             const Vec3 at = table_.place(slot);
             centre = {centre.x + at.x, centre.y + at.y, centre.z + at.z};
+            if (!is_finite(centre)) continue;  // each was, their sum is not
         }
         if (one.area.shape == AreaShape::place) {
             sight.places.push_back(centre);

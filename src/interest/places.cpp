@@ -8,11 +8,26 @@
 
 namespace purview {
 
+namespace {
+
+constexpr int overrides_in_a_row_max = 8;
+
+}  // namespace
+
 /// It has no place of its own in the table, or not the one that it is told.
 bool InterestData::is_routed(EntityId entity) const noexcept {
     const std::uint32_t index = index_of(entity);
     return is_member(entity) || (overrides_.size() > 0 && overrides_.contains(index)) ||
            (dormant_.size() > 0 && dormant_.contains(index));
+}
+
+bool InterestData::stands_with(EntityId entity, EntityId unit) const noexcept {
+    for (int hops = 0; hops <= overrides_in_a_row_max && entity != EntityId::none; ++hops) {
+        if (unit_of(entity) == unit) return true;
+        const Override* next = overrides_.find(index_of(unit_of(entity)));
+        entity = next == nullptr ? EntityId::none : next->other;
+    }
+    return false;
 }
 
 void InterestData::write_place(EntityId entity, Vec3 inner_place) {
@@ -124,13 +139,12 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
         return Status::ok;
     }
     if (!is_known(other)) return Status::stale_id;
-    constexpr int in_a_row_max = 8;
     EntityId at = unit_of(other);
     for (int steps = 1;; ++steps) {
         if (at == entity) return Status::would_cycle;
         const Override* next = overrides_.find(index_of(at));
         if (next == nullptr) break;
-        if (steps == in_a_row_max) return Status::too_deep;
+        if (steps == overrides_in_a_row_max) return Status::too_deep;
         at = unit_of(next->other);
     }
     Override* had = overrides_.find(index_of(entity));

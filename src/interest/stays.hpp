@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/flat_map.hpp"
@@ -23,8 +24,9 @@ class Stays {
         Tick until = 0;  ///< the first tick in which it may leave
     };
     void begin(std::uint32_t observer, EntityId unit, Tick now, std::uint32_t ticks) {
-        by_pair_[pair_key(observer, unit)] = {unit, now, now + ticks};
-        queue_.push_back({observer, unit, now + ticks});
+        const Tick until = later(now, ticks);
+        by_pair_[pair_key(observer, unit)] = {unit, now, until};
+        queue_.push_back({observer, unit, until});
     }
     /// Null: it has none.
     const Stay* find(std::uint32_t observer, EntityId unit) const noexcept {
@@ -60,13 +62,17 @@ class Stays {
             if (!is_its || stay->until != entry.until) {
                 entry.until = 0;  // begun anew since
             } else {
-                entry.until = stay->until = std::min(stay->until, stay->from + ticks);
+                entry.until = stay->until = std::min(stay->until, later(stay->from, ticks));
             }
         }
     }
     std::size_t size() const noexcept { return by_pair_.size(); }
 
   private:
+    static constexpr Tick later(Tick now, std::uint32_t ticks) noexcept {
+        return now > std::numeric_limits<Tick>::max() - ticks ? std::numeric_limits<Tick>::max()
+                                                              : now + ticks;
+    }
     struct Entry {
         std::uint32_t observer;
         EntityId unit;

@@ -21,7 +21,7 @@ void read_values(const PredictedLayout& layout, BitReader& in, CorrectedMember& 
     for (const PredictedPart& part : layout.parts(member.kind)) {
         RpcWords words{};
         read_words(*part.def, in, words.data());
-        struct_of_words(*part.def, words.data(), data.at(member.data_at) + part.offset);
+        part_of_words(part, words.data(), member.in_frame, data.at(member.data_at) + part.offset);
     }
 }
 
@@ -34,6 +34,7 @@ void read_member(const Schema& schema, const PredictedLayout& layout, BitReader&
     member.kind = KindId{static_cast<std::uint16_t>(kind)};
     member.is_in_input = in.boolean();
     member.has_values = in.boolean();
+    if (member.has_values && schema.kinds()[kind].relative_place) member.in_frame = in.boolean();
     if (!in.ok()) return;
     if (member.has_values) read_values(layout, in, member, out.data);
     out.members.push_back(member);

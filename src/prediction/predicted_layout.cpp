@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/hash.hpp"
 #include "replication/rpc_args.hpp"
@@ -24,7 +25,8 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
             const ComponentDef& def = schema.components()[index_of(component)];
             if (!def.is_predicted) continue;
             const std::uint32_t own_words = word_count(def);
-            parts.push_back({component, rank_[index_of(component)], bytes, own_words, &def});
+            parts.push_back({component, rank_[index_of(component)], bytes, own_words,
+                             component == schema.place(), &def});
             bytes += (def.size_bytes + align_bytes - 1) / align_bytes * align_bytes;
             words += own_words;
         }
@@ -33,16 +35,51 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
     }
 }
 
-std::uint64_t settle_part(const ComponentDef& def, std::byte* data, std::uint64_t digest) noexcept {
-    std::array<std::byte, Schema::component_bytes_max> stepped;
-    std::copy_n(data, def.size_bytes, stepped.begin());
-    std::fill_n(data, def.size_bytes, std::byte{0});  // nothing stays that no field carries
-    std::array<std::uint32_t, 8> words;               // of one field
-    for (const FieldDef& field : def.fields) {
-        quantise(field, stepped.data(), words.data());
-        dequantise(field, words.data(), data);
-        for (std::size_t w = 0; w < field.words; ++w) digest = combine64(digest, words[w]);
+namespace {
+
+/// Coordinates as seen from a parent are told with the origin of their fields on top.
+void add_origins(const PredictedPart& part, std::byte* data) noexcept {
+    for (const FieldDef& field : part.def->fields) {
+        if (field.offset_bytes >= sizeof(Vec3)) continue;
+        float coordinate;
+        std::memcpy(&coordinate, data + field.offset_bytes, sizeof coordinate);
+        coordinate = static_cast<float>(double{coordinate} + relative_origin(field));
+        std::memcpy(data + field.offset_bytes, &coordinate, sizeof coordinate);
     }
+}
+
+}  // namespace
+
+void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
+                   std::uint32_t* words) noexcept {
+    if (!in_frame || !part.is_place) return words_of_struct(*part.def, data, words);
+    std::array<std::byte, Schema::component_bytes_max> told;
+    std::copy_n(data, part.def->size_bytes, told.begin());
+    add_origins(part, told.data());
+    words_of_struct(*part.def, told.data(), words);
+}
+
+void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool in_frame,
+                   std::byte* data) noexcept {
+    struct_of_words(*part.def, words, data);
+    if (!in_frame || !part.is_place) return;
+    const std::uint32_t* at = words;
+    for (const FieldDef& field : part.def->fields) {
+        if (field.offset_bytes < sizeof(Vec3)) {
+            const auto coordinate =
+                static_cast<float>(dequantised_value(field, *at) - relative_origin(field));
+            std::memcpy(data + field.offset_bytes, &coordinate, sizeof coordinate);
+        }
+        at += field.words;
+    }
+}
+
+std::uint64_t settle_part(const PredictedPart& part, bool in_frame, std::byte* data,
+                          std::uint64_t digest) noexcept {
+    RpcWords words;
+    words_of_part(part, data, in_frame, words.data());
+    part_of_words(part, words.data(), in_frame, data);
+    for (std::uint32_t w = 0; w < part.words; ++w) digest = combine64(digest, words[w]);
     return digest;
 }
 

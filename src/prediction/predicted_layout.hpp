@@ -20,6 +20,7 @@ struct PredictedPart {
     std::uint8_t rank = 0;     ///< among all predicted components
     std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
+    bool is_place = false;
     const ComponentDef* def = nullptr;
 };
 
@@ -49,8 +50,16 @@ class PredictedLayout {
     std::size_t stride_ = 0;
 };
 
+/// What its fields say on the wire: words[part.words]. `in_frame`: a place is as seen from the
+/// parent, and told so.
+void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
+                   std::uint32_t* words) noexcept;
+/// And back: all of the struct; what no field carries is zero.
+void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool in_frame,
+                   std::byte* data) noexcept;
 /// Cuts the struct to what its fields say on the wire, and adds their words to a digest.
-std::uint64_t settle_part(const ComponentDef& def, std::byte* data, std::uint64_t digest) noexcept;
+std::uint64_t settle_part(const PredictedPart& part, bool in_frame, std::byte* data,
+                          std::uint64_t digest) noexcept;
 /// Of a member, before its parts.
 std::uint64_t settle_kind(KindId kind, std::uint64_t digest) noexcept;
 

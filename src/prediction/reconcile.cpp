@@ -81,8 +81,8 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
             if (!member.is_owned) continue;
             digest = settle_kind(member.kind, digest);
             for (const PredictedPart& part : layout_.parts(member.kind)) {
-                digest =
-                    settle_part(*part.def, frame.after.at(member.data_at) + part.offset, digest);
+                digest = settle_part(part, member.frame != no_local_id,
+                                     frame.after.at(member.data_at) + part.offset, digest);
             }
         }
         group.digest = static_cast<std::uint16_t>(digest);
@@ -101,7 +101,9 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
         const bool is_root =
             std::any_of(frame.groups.begin(), frame.groups.end(),
                         [&](const PredictedGroup& group) { return group.root == its.ghost; });
+        const bool has_its_frame = its.in_frame == (member->frame != no_local_id);
         for (const PredictedPart& part : layout_.parts(its.kind)) {
+            if (part.is_place && !has_its_frame) continue;  // told soon who its parent is
             std::byte* predicted = frame.after.at(member->data_at) + part.offset;
             const std::byte* true_value = correction.data.at(its.data_at) + part.offset;
             if (std::memcmp(predicted, true_value, part.def->size_bytes) == 0) continue;
@@ -135,7 +137,11 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
             const std::byte* start = before.after.at(then->data_at);
             if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
                 start = present.data() + newest->find(member.ghost)->data_at;
-            std::copy_n(start, layout_.bytes(member.kind), next.before.at(member.data_at));
+            for (const PredictedPart& part : layout_.parts(member.kind)) {
+                if (part.is_place && then->frame != member.frame) continue;  // as it was then
+                std::copy_n(start + part.offset, part.def->size_bytes,
+                            next.before.at(member.data_at) + part.offset);
+            }
         }
         this->step(next, step, true);
         ++outcome.replayed;

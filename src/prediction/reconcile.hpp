@@ -24,6 +24,7 @@ struct PredictedMember {
     LocalId ghost = no_local_id;
     KindId kind{};
     std::uint16_t parent = GroupMember::none;  ///< index in its group
+    LocalId frame = no_local_id;               ///< its place is as seen from there
     bool is_owned = false;
     Tick since = 0;             ///< it came: another ghost may have its id later
     CommandTick first = 0;      ///< of its ticks, without a gap up to this one
@@ -81,6 +82,7 @@ struct CorrectedMember {
     KindId kind{};
     bool is_in_input = true;
     bool has_values = false;
+    bool in_frame = false;      ///< its place is as seen from its parent
     std::uint32_t data_at = 0;  ///< in Correction::data, as PredictedLayout has it
 };
 

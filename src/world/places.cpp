@@ -152,6 +152,14 @@ Vec3 WorldData::place_now(std::uint32_t index) const noexcept {
     return sum(place_now(above), frames_.empty() ? local : rotated(orientation_now(above), local));
 }
 
+Vec3 WorldData::local_place_now(std::uint32_t index) const noexcept {
+    const bool was_moved = columns_[index_of(schema().place())].dirty.test(index);
+    if (!was_moved || entities_[index].keeps_local) return locals_[index];
+    const std::uint32_t above = index_of(entities_[index].parent);
+    const Vec3 off = difference(place_at(index), place_now(above));
+    return frames_.empty() ? off : rotated(inverse(orientation_now(above)), off);
+}
+
 Rotation WorldData::orientation_now(std::uint32_t index) const noexcept {
     if (frames_.empty() || !is_relative(index)) return orientation_at(index);
     const Rotation above = orientation_now(index_of(entities_[index].parent));

@@ -16,6 +16,10 @@ constexpr std::size_t nodes_max = 4096, steps_max = 32, classes_max = 6;
 /// Masks that all kernels of all nodes may keep for a block.
 constexpr unsigned planes_max = 30;
 
+float square(float v) noexcept {
+    return v * v;
+}
+
 bool is_positive(float v) noexcept {
     return std::isfinite(v) && v > 0;
 }
@@ -61,6 +65,10 @@ std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
                 !std::isfinite(kernel.cells.depth_m) || kernel.cells.depth_m < 0) {
                 return "cells need a width and a height above 0";
             }
+            if (const float rings = static_cast<float>(kernel.cells.rings) + 1; !std::isfinite(
+                    square(rings * kernel.cells.width_m) + square(rings * kernel.cells.height_m) +
+                    square(rings * kernel.cells.depth_m)))
+                return "cells are too large: as a float their reach is infinite";
             return {};
         case KernelType::hexagons:
             return is_positive(kernel.cells.width_m) ? "" : "hexagons need a side above 0";
@@ -152,6 +160,8 @@ std::string problem_of_space(const InterestRules& rules) {
         (rules.axes == Axes::xyz && !(min.z < max.z))) {
         return "bounds must be finite, with min below max on every axis that counts";
     }
+    if (!is_finite({max.x - min.x, max.y - min.y, max.z - min.z}))
+        return "bounds are too far from each other: as a float their distance is infinite";
     if (!std::isfinite(rules.cell_m) || rules.cell_m < 0) return "cell must be 0 or more";
     if (rules.range_classes_m.size() > classes_max) return "more than 6 classes of range";
     float last = 0;

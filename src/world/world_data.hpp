@@ -188,6 +188,8 @@ class WorldData {
     Vec3 local_place_at(std::uint32_t index) const noexcept {
         return is_relative(index) ? locals_[index] : place_at(index);
     }
+    /// As edits are until now; of a relative one.
+    Vec3 local_place_now(std::uint32_t index) const noexcept;
     Status set_local_place(EntityId entity, Vec3 place);
     bool has_orientation(std::uint32_t index) const noexcept {
         return kind_def_at(index).orientation.component != ComponentId::none;

@@ -95,6 +95,16 @@ assert.ok(client.call("say"));
 assert.deepEqual(given.splice(0), [[0, NO_GHOST, 0, 0, 0]]);
 assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
 
+// A command is bytes, whatever holds them.
+const sent = [];
+answers.pv_client_send_command = (_, size) => { sent.push([...new Uint8Array(memory.buffer, 1024, size)]); return 1; };
+const four = Uint8Array.of(9, 1, 2, 3, 8);
+for (const command of [four.slice(1, 4), four.slice(1, 4).buffer, new DataView(four.buffer, 1, 3), four.subarray(1, 4)])
+  assert.ok(client.sendCommand(command));
+assert.deepEqual(sent.splice(0), Array(4).fill([1, 2, 3]));
+for (const none of ["123", {}, [1, 2, 3], null, undefined, 3, new Uint8Array(201)]) assert.equal(client.sendCommand(none), false);
+assert.deepEqual(sent, []);
+
 // Messages of the game, in order, once the client has joined; they are the listener's own.
 const heard = [];
 client.on("message", (bytes) => { assert.equal(client.state, "joined"); heard.push(bytes); });

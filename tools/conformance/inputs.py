@@ -213,6 +213,8 @@ def read_member(reader, schema):
     reader.u(1)  # takes input now
     owned = reader.u(1)
     if owned:
+        if kind.has_relative_place:
+            reader.u(1)  # as seen from its parent
         for field in kind.predicted:
             field.read(reader)
     return ghost, index, owned

@@ -45,6 +45,7 @@ class Kind:
     def __init__(self, name, components):
         self.name = name
         self.components = components
+        self.has_relative_place = False
         self.parts = []
         self.fields = []
         for component in components:
@@ -84,7 +85,8 @@ class Schema:
             has = [i for i in range(count) if bits >> i & 1]
             for i in has:
                 self.mix_in(i)
-            if reader.u(1):
+            has_relative_place = reader.u(1) == 1
+            if has_relative_place:
                 self.mix_in(RELATIVE_PLACE)
                 is_relative = True
             if reader.u(1):
@@ -92,6 +94,7 @@ class Schema:
             if reader.u(1):
                 self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
+            self.kinds[-1].has_relative_place = has_relative_place
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
         self.extrapolates = any(kind.extrapolated for kind in self.kinds)

@@ -211,6 +211,30 @@ TEST_CASE("promises: the id of an observer never comes back, however many come a
     CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
+TEST_CASE(
+    "promises: an observer of a server is not removed behind its back, and closed for a reason") {
+    const FieldSchema is;
+    Stage stage(is.schema, 2);
+    const EntityId secret = stage.spawn(is.walker);
+    stage.step(3);
+    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::refused);
+    const auto own = stage.interest().add_observer();  // the game's
+    REQUIRE(own);
+    CHECK(stage.interest().remove_observer(*own) == Status::ok);
+    // So what is hidden from now on goes.
+    CHECK(stage.interest().force_hide(secret, true) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, secret) == no_ghost);
+    for (const CloseReason none : {CloseReason::none, CloseReason{99}})
+        CHECK(stage.server->close(stage.observers[0], none) == Status::bad_argument);
+    CHECK(stage.client().state() == ClientState::joined);
+    CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
+    stage.step(2);
+    CHECK(stage.client().state() == ClientState::closed);
+    CHECK(stage.client().close_reason() == CloseReason::kicked);
+    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::stale_id);
+}
+
 TEST_CASE("promises: who is closed has left everything that he had entered") {
     const FieldSchema is;
     Stage stage(is.schema, 2, is.def);

@@ -178,6 +178,49 @@ TEST_CASE("rpc: a session that keeps making calls it may not is closed, no other
     CHECK(world.server().rpc_counters().refused_ghost == 3 * rpc_refused_max + 1);
 }
 
+TEST_CASE("rpc: too many refused calls are those of any ten seconds, whenever they began (O32)") {
+    for (const int pause : {150, 190}) {  // ticks; ten seconds are 200
+        CAPTURE(pause);
+        CallWorld world(1);
+        world.place_player(0, {12, 10, 0});
+        world.run(10);
+        const auto refuse = [&](std::uint32_t times) {
+            for (; times > 0; --times) {
+                CHECK(world.client(0).data().call_unchecked(world.schema().uses[1].id, 9,
+                                                            words(0, 1)));
+                world.step();
+            }
+            world.run(2);
+            return world.client(0).state();
+        };
+        CHECK(refuse(1) == ClientState::joined);
+        world.run(pause);
+        CHECK(refuse(rpc_refused_max - 1) == ClientState::joined);
+        // With the next the first is one of 33; after 190 ticks it is too old.
+        if (pause == 190) CHECK(refuse(1) == ClientState::joined);
+        CHECK(refuse(1) == ClientState::closed);
+        CHECK(world.server().rpc_counters().sessions_closed == 1);
+    }
+}
+
+TEST_CASE("rpc: a call to one who has gone says so") {
+    CallWorld world(2);
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    Server& server = world.server();
+    const ObserverId one = world.observer(0), other = world.observer(1);
+    REQUIRE(server.call_one(one, world.schema().news[2], Ping{}));
+    REQUIRE(server.close(one, CloseReason::kicked) == Status::ok);  // between the call and its tick
+    CHECK(server.call_one(one, world.schema().news[2], Ping{}).error() == Status::stale_id);
+    REQUIRE(server.call_one(other, world.schema().news[2], Ping{}));
+    world.step();
+    REQUIRE(server.rpc_reports().size() == 2);
+    CHECK(server.rpc_reports()[0].status == Status::stale_id);
+    CHECK(server.rpc_reports()[0].sent == 0);
+    CHECK(server.rpc_reports()[1].status == Status::ok);
+    CHECK(server.rpc_reports()[1].sent == 1);
+}
+
 TEST_CASE("rpc: a call about a ghost that is on its way out is dropped, and nobody's fault (O32)") {
     CallWorld world(1);
     const EntityId entity = world.spawn({10, 10, 0});

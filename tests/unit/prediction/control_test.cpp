@@ -32,10 +32,13 @@ TEST_CASE("control: between two commands a component is what its fields say, and
     Schema schema;
     const Component<Gun> gun =
         schema.component<Gun>("gun").quantised("heat", &Gun::heat, {0, 10, 0.5});
-    const ComponentDef& def = schema.components()[index_of(gun.id)];
+    (void)schema.kind("gun", {gun.id});
+    schema.predict(gun.id);
+    const PredictedLayout layout(schema);
+    const PredictedPart& part = layout.parts(KindId{0})[0];
     Gun one{1.3F, 7}, other{1.4F, 8};
-    const std::uint64_t digest = settle_part(def, reinterpret_cast<std::byte*>(&one), 5);
-    CHECK(settle_part(def, reinterpret_cast<std::byte*>(&other), 5) == digest);
+    const std::uint64_t digest = settle_part(part, false, reinterpret_cast<std::byte*>(&one), 5);
+    CHECK(settle_part(part, false, reinterpret_cast<std::byte*>(&other), 5) == digest);
     CHECK(one.heat == 1.5F);
     CHECK(one.charge == 0);
     CHECK(other.heat == one.heat);

@@ -43,6 +43,7 @@ Message random_correction(const DriveSchema& s, const PredictedLayout& layout, C
             const bool owned = random.chance(0.7F);
             out.boolean(owned);
             if (!owned) continue;
+            if (s.schema.kinds()[index_of(kind)].relative_place) out.boolean(random.chance(0.5F));
             for (const PredictedPart& part : layout.parts(kind)) {
                 alignas(16) std::array<std::byte, Schema::component_bytes_max> data{};
                 RpcWords words{};
@@ -66,6 +67,7 @@ std::size_t bits_of_members(const PredictedLayout& layout, const DriveSchema& s,
     for (const CorrectedMember& member : correction.members) {
         bits += BitWriter::varint_bits(member.ghost) + kind_bits(s.schema) + 2;
         if (!member.has_values) continue;
+        bits += s.schema.kinds()[index_of(member.kind)].relative_place ? 1 : 0;
         for (const PredictedPart& part : layout.parts(member.kind)) bits += words_bits(*part.def);
     }
     return bits;

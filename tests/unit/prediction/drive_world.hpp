@@ -94,12 +94,15 @@ struct DriveSchema {
         shell = schema.kind("shield", {shield.id});
         player = schema.kind("player", {place.id, motion.id});
         rider = schema.kind("rider", {place.id});
-        schema.edit_kind(rider).relative_place = !by_corrections;
+        walker = schema.kind("walker", {place.id, motion.id});
+        for (const KindId kind : {rider, walker})
+            schema.edit_kind(kind).relative_place = !by_corrections;
         if (by_corrections) schema.edit_kind(vehicle).leave = LeavePolicy::freeze;
         schema.set_orientation(vehicle, motion.id, "heading");
         schema.take_input(vehicle, drive.id);
         schema.take_input(turret, turn.id);
         schema.take_input(player, drive.id);
+        schema.take_input(walker, drive.id);
         schema.edit_kind(player).is_inner_root = true;
         for (const ComponentId component : {place.id, motion.id, tank.id, aim.id})
             schema.predict(component);
@@ -118,7 +121,7 @@ struct DriveSchema {
     Component<Aim> aim;
     Input<Drive> drive;
     Input<Turn> turn;
-    KindId vehicle{}, turret{}, jetpack{}, shell{}, player{}, rider{};
+    KindId vehicle{}, turret{}, jetpack{}, shell{}, player{}, rider{}, walker{};
 };
 
 /// The game's rule. `bias`: a client that predicts wrongly.

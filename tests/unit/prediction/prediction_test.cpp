@@ -138,6 +138,95 @@ TEST_CASE("prediction: an own passenger is predicted where he is in the world") 
     CHECK(world.player().prediction->stats().corrections == 0);
 }
 
+TEST_CASE(
+    "prediction: who is carried goes along, whoever drives, also if his client predicts him (O4 "
+    "O33)") {
+    for (const bool is_bad : {false, true}) {
+        CAPTURE(is_bad);
+        DriveWorld world(2, is_bad ? bad_network : Faults{});
+        const auto& s = world.schema;
+        const Car car = make_car(world, 0, {100, 100, 0});
+        // One of the driver's own and two of the other one's: who walks about, and who only sits.
+        std::array<EntityId, 3> who{};
+        for (std::size_t i = 0; i < who.size(); ++i) {
+            const KindId kind = i == 2 ? s.rider : s.walker;
+            who[i] = world.spawn(kind, {98 + static_cast<float>(i), 101, 0},
+                                 world.player(i == 0 ? 0 : 1).observer);
+            REQUIRE(world.world().attach(who[i], car.vehicle, OwnerPolicy::keep) == Status::ok);
+        }
+        world.run(120);
+        const auto local = [&](std::size_t i) { return world.world().local_place_of(who[i]); };
+        const std::array<Vec3, 3> before{local(0), local(1), local(2)};
+        const std::uint64_t corrected[] = {world.player(0).prediction->stats().corrections,
+                                           world.player(1).prediction->stats().corrections};
+        world.player(0).control = [&](auto& player, CommandTick tick) {
+            drive(world, player, car, tick);
+        };
+        bool walks = true;
+        world.player(1).control = [&](auto& player, CommandTick) {
+            const GhostId ghost = world.ghost(1, who[1]);
+            if (ghost != no_ghost)
+                (void)player.prediction->set_part(
+                    ghost, s.drive, Drive{walks ? 0.05F : 0, walks ? 0.02F : 0, false});
+        };
+        double apart =
+            0;  // of where the sitting one is drawn and where the car is, less their distance
+        world.after_client = [&](auto& player, Micros at) {
+            if (&player != &world.player(1)) return;
+            const GhostId ghost = world.ghost(1, who[2]), vehicle = world.ghost(1, car.vehicle);
+            if (ghost == no_ghost || vehicle == no_ghost) return;
+            const Vec3 a = player.prediction->place_of(ghost, at);
+            const Vec3 b = player.prediction->place_of(vehicle, at);
+            apart = std::max(apart, std::abs(std::hypot(a.x - b.x, a.y - b.y) -
+                                             std::hypot(before[2].x, before[2].y)) +
+                                        0.0);
+        };
+        world.run(900);
+        CHECK(std::hypot(world.world().place_of(car.vehicle).x - 100.0,
+                         world.world().place_of(car.vehicle).y - 100.0) > 50);
+        CHECK(local(0) == before[0]);
+        CHECK(local(2) == before[2]);
+        CHECK(std::hypot(local(1).x - before[1].x, local(1).y - before[1].y) > 5);
+        CHECK(apart < 0.02);
+        // Neither is corrected because the other one drives or walks about.
+        CHECK(world.player(0).prediction->stats().corrections == corrected[0]);
+        CHECK(world.player(1).prediction->stats().corrections == corrected[1]);
+        // At rest what he predicts is what the server has, as seen from the car.
+        walks = false;
+        world.player(0).control = [&](auto& player, CommandTick) {
+            (void)player.prediction->set_part(world.ghost(0, car.vehicle), s.drive, Drive{});
+        };
+        world.run(600);
+        const GhostId ghost = world.ghost(1, who[1]);
+        const Prediction& his = *world.player(1).prediction;
+        const auto* place =
+            static_cast<const Spot*>(his.read(ghost, s.place.id, his.newest_command()));
+        REQUIRE(place != nullptr);
+        CHECK(place->at == local(1));
+        // He gets off and on again: there he stands, and is not drawn elsewhere for a moment.
+        Vec3 last = his.place_of(ghost, world.now);
+        double farthest = 0;
+        world.after_client = [&](auto& player, Micros at) {
+            if (&player != &world.player(1)) return;
+            const Vec3 drawn = player.prediction->place_of(ghost, at);
+            farthest = std::max<double>(farthest, std::hypot(drawn.x - last.x, drawn.y - last.y));
+            last = drawn;
+        };
+        for (const bool is_on : {false, true, false}) {
+            const Status status = is_on
+                                      ? world.world().attach(who[1], car.vehicle, OwnerPolicy::keep)
+                                      : world.world().detach(who[1]);
+            REQUIRE(status == Status::ok);
+            world.run(120);
+            const Vec3 is = is_on ? local(1) : world.world().place_of(who[1]);
+            place = static_cast<const Spot*>(his.read(ghost, s.place.id, his.newest_command()));
+            REQUIRE(place != nullptr);
+            CHECK(place->at == is);
+        }
+        CHECK(farthest < 0.05);
+    }
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);

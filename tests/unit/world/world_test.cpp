@@ -267,4 +267,22 @@ TEST_CASE("world: an unsound schema says what is wrong with it, and makes no wor
     CHECK(key.status() == Status::bad_configuration);
 }
 
+TEST_CASE("world: a visit of all entities ends, also where it spawns") {
+    Schema schema;
+    const KindId kind = schema.kind("nest", {});
+    WorldDef def;
+    def.schema = &schema;
+    World world = std::move(World::create(def)).value();
+    for (int i = 0; i < 3; ++i) REQUIRE(world.spawn(kind));
+    int visited = 0;
+    world.for_each([&](EntityId) {
+        ++visited;
+        REQUIRE(world.spawn(kind));
+    });
+    CHECK(visited == 3);
+    visited = 0;
+    world.for_each([&](EntityId) { ++visited; });
+    CHECK(visited == 6);
+}
+
 }  // namespace purview::test
