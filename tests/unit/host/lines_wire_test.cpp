@@ -11,20 +11,20 @@ namespace purview::test {
 
 namespace {
 
-struct Numbers {
+struct WireNumbers {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
     std::uint32_t c = 0;
 };
 
 /// A world of cells of 100 m, seen with their neighbours; and things that only named ones see.
-struct CellSchema {
-    CellSchema() {
+struct WireCells {
+    WireCells() {
         place = add_place(schema, 0, 1000);
-        numbers = schema.component<Numbers>("numbers")
-                      .integer("a", &Numbers::a, 0, 0xffffffff)
-                      .integer("b", &Numbers::b, 0, 0xffffffff)
-                      .integer("c", &Numbers::c, 0, 0xffffffff);
+        numbers = schema.component<WireNumbers>("numbers")
+                      .integer("a", &WireNumbers::a, 0, 0xffffffff)
+                      .integer("b", &WireNumbers::b, 0, 0xffffffff)
+                      .integer("c", &WireNumbers::c, 0, 0xffffffff);
         thing = schema.kind("thing", {place.id, numbers.id});
         REQUIRE(schema.status() == Status::ok);
         def.rules.bounds_max = {1000, 1000, 0};
@@ -38,7 +38,7 @@ struct CellSchema {
     }
     Schema schema;
     Component<Place> place;
-    Component<Numbers> numbers;
+    Component<WireNumbers> numbers;
     KindId thing{};
     ServerDef def;
 };
@@ -56,7 +56,7 @@ struct Neighbourhood {
         stage.step(ticks);
         return stage.bytes_to[client] - before;
     }
-    CellSchema is;
+    WireCells is;
     Stage stage;
     std::vector<EntityId> players;
 };
@@ -290,7 +290,7 @@ TEST_CASE(
 }
 
 TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place, resting (X11)") {
-    CellSchema is;
+    WireCells is;
     const KindId unrouted = is.schema.kind("unrouted", {is.numbers.id});
     const KindId owners = is.schema.kind("owners", {is.numbers.id});
     const KindId all = is.schema.kind("all", {is.numbers.id});
@@ -331,7 +331,7 @@ TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place,
 TEST_CASE(
     "lines: one filter of the game's own for every candidate of everybody, as fast as a look (O23 "
     "X4)") {
-    CellSchema is;
+    WireCells is;
     // Hides what has an odd index, whoever asks; a filter that is switched off hides nothing.
     StepDesc hide;
     hide.op = StepOp::subtract;
