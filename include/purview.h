@@ -167,14 +167,14 @@ PV_API const double* pv_client_call_values(const pv_client* client);
  * terminated, any bytes but zeros, empty where it is none; a rotation: x, y, z, w, of length 1. */
 PV_API const char* pv_client_call_text(const pv_client* client, uint32_t value);
 PV_API const float* pv_client_call_rotation(const pv_client* client, uint32_t value);
-/* A text of so many bytes of UTF-8, or a rotation as four doubles, at pv_client_input, for an argument
- * of the next pv_client_call. A text is cut at the size of its field, before a character that does
- * not fit, and at a zero. */
+/* A text of so many bytes of UTF-8, or a rotation as four doubles, at pv_client_input, for an
+ * argument of the next pv_client_call. A text is cut at the size of its field, before a character
+ * that does not fit, and at a zero. */
 PV_API void pv_client_give_text(pv_client* client, uint32_t argument, uint32_t size);
 PV_API void pv_client_give_rotation(pv_client* client, uint32_t argument);
-/* Calls the server with `count` arguments, as doubles at pv_client_input; those that are no numbers,
- * as they were given. ghost: PV_NO_GHOST for a call that is about none. 1 when it is under way; else
- * 0: no such call to the server or ghost, not ours to make, or too many wait. */
+/* Calls the server with `count` arguments, as doubles at pv_client_input; those that are no
+ * numbers, as they were given. ghost: PV_NO_GHOST for a call that is about none. 1 when it is under
+ * way; else 0: no such call to the server or ghost, not ours to make, or too many wait. */
 PV_API uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
 
 /* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message
