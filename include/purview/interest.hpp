@@ -217,7 +217,8 @@ class InterestManager {
     InterestManager& operator=(InterestManager&&) noexcept;
     ~InterestManager();
 
-    // -- entities. Ids are the caller's: an index below 2^31 and a generation of 1 or more. ------
+    // -- entities. Ids are the caller's: an index below 2^31 and a generation of 1 or more. Indices
+    // are dense: tables are as long as the largest is large, some 8 bytes for each.
     /// bad_argument (none, or an index of 2^31 or more), bad_position, or duplicate when the index
     /// is in use.
     Status spawn(EntityId entity, const EntityDef& def);

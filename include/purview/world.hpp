@@ -136,7 +136,8 @@ class World {
     Rotation orientation_of(EntityId entity) const noexcept;
 
     /// The observer who owns it; none takes it away. From now on it inherits from nobody; members
-    /// that inherit from it are his, too.
+    /// that inherit from it are his, too. To a world an owner is a number: whether there is such an
+    /// observer is not asked, and who goes remains the owner.
     Status set_owner(EntityId entity, ObserverId owner);
     ObserverId owner_of(EntityId entity) const noexcept;
 

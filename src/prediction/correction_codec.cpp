@@ -34,7 +34,8 @@ void read_member(const Schema& schema, const PredictedLayout& layout, BitReader&
     member.kind = KindId{static_cast<std::uint16_t>(kind)};
     member.is_in_input = in.boolean();
     member.has_values = in.boolean();
-    if (member.has_values && schema.kinds()[kind].relative_place) member.in_frame = in.boolean();
+    if (member.has_values && schema.kinds()[index_of(member.kind)].relative_place)
+        member.in_frame = in.boolean();
     if (!in.ok()) return;
     if (member.has_values) read_values(layout, in, member, out.data);
     out.members.push_back(member);
