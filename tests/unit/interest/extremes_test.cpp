@@ -13,7 +13,7 @@ namespace purview::test::lines {
 
 namespace {
 
-constexpr float most = std::numeric_limits<float>::max();
+constexpr float float_most = std::numeric_limits<float>::max();
 
 bool names_move(const Explanation& why) {
     return std::any_of(why.single.begin(), why.single.end(),
@@ -24,8 +24,8 @@ bool names_move(const Explanation& why) {
 
 TEST_CASE("interest: a space or cells whose extent is no float are refused in words") {
     InterestDef def = def_of({});
-    def.rules.bounds_min = {-most, -most, -most};
-    def.rules.bounds_max = {most, most, most};
+    def.rules.bounds_min = {-float_most, -float_most, -float_most};
+    def.rules.bounds_max = {float_most, float_most, float_most};
     CHECK(problem_of(def).find("too far") != std::string::npos);
     CHECK_FALSE(InterestManager::create(def));
     struct Cells {
@@ -44,9 +44,10 @@ TEST_CASE("interest: a space or cells whose extent is no float are refused in wo
 }
 
 TEST_CASE("interest: an area that follows somebody out of all numbers shows nothing") {
-    for (const Area& area : {Area::box({most, 0, 0}, {5, 5, 5}), Area::sphere({most, 0, 0}, 5)}) {
+    for (const Area& area :
+         {Area::box({float_most, 0, 0}, {5, 5, 5}), Area::sphere({float_most, 0, 0}, 5)}) {
         InterestManager manager = make({node("areas", {inside_areas()})});
-        spawn(manager, 0, most);
+        spawn(manager, 0, float_most);
         spawn(manager, 1, 50);
         const ObserverId observer = watch(manager);
         Area follows = area;
@@ -83,8 +84,8 @@ TEST_CASE("interest: strengths into too little room are those that fit") {
     manager.tick();
     const std::array<EntityId, 3> who{id(0), id(1), id(2)};
     std::array<float, 3> strength{-1, -1, -1};
-    std::array<NodeSettings, 1> settings;
 #ifdef NDEBUG  // elsewhere it is asserted
+    std::array<NodeSettings, 1> settings;
     manager.strength(observer, who, std::span(strength).first(2), settings);
     CHECK(strength[0] > 0);
     CHECK(strength[1] > 0);
