@@ -330,8 +330,8 @@ void ServerData::note_membership(Session& session, EntityId root) {
         *its = {root};
     }
     const std::uint64_t membership = known_membership(session, root);
-    // Whoever predicted it goes on from what a correction says.
-    const bool goes_on = its->agreed != 0 && its->membership == membership;
+    // Whoever predicted it until now goes on from what a correction says.
+    const bool goes_on = its->is_predicted && its->agreed != 0 && its->membership == membership;
     *its = {root, membership, tick_number, goes_on ? tick_number : 0, its->is_predicted};
 }
 
