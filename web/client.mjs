@@ -41,6 +41,12 @@ export async function loadPurview(source = "purview_client.wasm") {
   return WebAssembly.compile(source);
 }
 
+/** The bytes behind a buffer or a view of one; null: it is neither. */
+function bytesOf(data) {
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : null;
+}
+
 export class PurviewClient {
   #options;
   #module;
@@ -222,9 +228,8 @@ export class PurviewClient {
 
   /** One command for the game: bytes, at most 200; false when it could not be taken, or is none. */
   sendCommand(command) {
-    const bytes = ArrayBuffer.isView(command) ? new Uint8Array(command.buffer, command.byteOffset, command.byteLength)
-      : new Uint8Array(command instanceof ArrayBuffer ? command : COMMAND_BYTES_MAX + 1);  // or else none
-    if (this.#state !== "joined" || bytes.length > COMMAND_BYTES_MAX) return false;
+    const bytes = bytesOf(command);
+    if (this.#state !== "joined" || bytes === null || bytes.length > COMMAND_BYTES_MAX) return false;
     this.#input(bytes);
     return this.#exports.pv_client_send_command(this.#handle, bytes.length) === 1;
   }
@@ -246,7 +251,7 @@ export class PurviewClient {
   /** An argument of the next call that is no number goes ahead of it; the number, or 0. */
   #give(argument, type, value) {
     if (type === "number") return Number(value ?? 0);
-    if (value === undefined) return 0;
+    if (value === undefined || value === null) return 0;
     if (type === "text") {
       const bytes = new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);
       this.#input(bytes);

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "purview/cells.hpp"
 #include "purview/events.hpp"

@@ -101,7 +101,8 @@ class Prediction {
     /// Owned by us, and predicted after the newest command.
     bool is_predicted(GhostId member) const noexcept;
     /// The value after the newest command: predicted, or, of others' members of our groups, as last
-    /// heard (see is_predicted); null: in none of our groups.
+    /// heard (see is_predicted); null: in none of our groups. A place as a step sees it
+    /// (GroupState): place_of is in the world.
     template <class T>
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_command()));

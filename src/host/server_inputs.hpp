@@ -49,11 +49,10 @@ struct ServerInputs {
     std::vector<std::byte*> components;  ///< [members][layout.stride()]
     std::vector<GroupCommand::Part> parts;
     /// Places that are told as seen from a parent are stepped so, and in copies.
-    struct LocalPlace {
-        EntityId parent = EntityId::none;  ///< none: it is in the world, and stepped where it is
+    struct alignas(PredictedLayout::align_bytes) LocalPlace {
+        std::array<std::byte, Schema::component_bytes_max> data;
         Vec3 before;
-        alignas(
-            PredictedLayout::align_bytes) std::array<std::byte, Schema::component_bytes_max> data;
+        EntityId parent = EntityId::none;  ///< none: it is in the world, and stepped where it is
     };
     std::vector<LocalPlace> places;  ///< [members]
     std::vector<Block> part_data;

@@ -35,27 +35,12 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
     }
 }
 
-namespace {
-
-/// Coordinates as seen from a parent are told with the origin of their fields on top.
-void add_origins(const PredictedPart& part, std::byte* data) noexcept {
-    for (const FieldDef& field : part.def->fields) {
-        if (field.offset_bytes >= sizeof(Vec3)) continue;
-        float coordinate;
-        std::memcpy(&coordinate, data + field.offset_bytes, sizeof coordinate);
-        coordinate = static_cast<float>(double{coordinate} + relative_origin(field));
-        std::memcpy(data + field.offset_bytes, &coordinate, sizeof coordinate);
-    }
-}
-
-}  // namespace
-
 void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
                    std::uint32_t* words) noexcept {
     if (!in_frame || !part.is_place) return words_of_struct(*part.def, data, words);
     std::array<std::byte, Schema::component_bytes_max> told;
     std::copy_n(data, part.def->size_bytes, told.begin());
-    add_origins(part, told.data());
+    add_relative_origins(*part.def, told.data());
     words_of_struct(*part.def, told.data(), words);
 }
 
@@ -65,9 +50,8 @@ void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool i
     if (!in_frame || !part.is_place) return;
     const std::uint32_t* at = words;
     for (const FieldDef& field : part.def->fields) {
-        if (field.offset_bytes < sizeof(Vec3)) {
-            const auto coordinate =
-                static_cast<float>(dequantised_value(field, *at) - relative_origin(field));
+        if (is_coordinate(field)) {
+            const float coordinate = coordinate_of_word(field, *at, true);
             std::memcpy(data + field.offset_bytes, &coordinate, sizeof coordinate);
         }
         at += field.words;

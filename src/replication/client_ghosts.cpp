@@ -519,9 +519,8 @@ Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
     const bool is_relative = frame_of(ghost) != no_local_id;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const FieldDef& field = *fields[f].def;
-        if (fields[f].component != schema_.place() || field.offset_bytes >= sizeof(Vec3)) continue;
-        const auto value = static_cast<float>(dequantised_value(field, *words_of(ghost, f)) -
-                                              (is_relative ? relative_origin(field) : 0));
+        if (fields[f].component != schema_.place() || !is_coordinate(field)) continue;
+        const float value = coordinate_of_word(field, *words_of(ghost, f), is_relative);
         std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
                     sizeof value);
     }

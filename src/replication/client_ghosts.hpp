@@ -140,8 +140,9 @@ class ClientGhosts {
     Pose pose_at(LocalId ghost, double tick) const noexcept;
     /// The same, as it is told: as seen from frame_of, or in the world.
     Pose told_pose_at(LocalId ghost, double tick) const noexcept;
-    /// Its newest move, as it is told, was a jump (KindDef::teleport_m).
-    bool did_jump(LocalId ghost) const noexcept { return did_jump(ghost, 0); }
+    /// Its newest move, as it is told, was a jump (KindDef::teleport_m); or that to an older
+    /// sample.
+    bool did_jump(LocalId ghost, std::size_t to_sample = 0) const noexcept;
     /// Where it is told relative to: its parent, or nobody (no_local_id).
     LocalId frame_of(LocalId ghost) const noexcept;
     bool has_place(LocalId ghost) const noexcept;
@@ -249,7 +250,6 @@ class ClientGhosts {
         return {ghosts_[ghost].sample[i].place,
                 ghosts_.has_turns() ? ghosts_.turns(ghost)[i] : Rotation{}};
     }
-    bool did_jump(LocalId ghost, std::size_t to_sample) const noexcept;
     void set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept;
     Pose decode_pose(LocalId ghost) const noexcept;
     bool says_pose(const KindField& field, KindId kind) const noexcept;

@@ -58,13 +58,8 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
     if (component == schema_->place() && world.is_relative(index)) {
         std::copy_n(data, def.size_bytes, relative.data());
         const Vec3 local = world.local_place_at(index);
-        const std::array<float, 3> axes{local.x, local.y, local.z};
-        for (const FieldDef& field : def.fields) {
-            const std::size_t axis = field.offset_bytes / sizeof(float);
-            if (axis >= axes.size()) continue;
-            const auto told = static_cast<float>(double{axes[axis]} + relative_origin(field));
-            std::memcpy(relative.data() + field.offset_bytes, &told, sizeof told);
-        }
+        std::memcpy(relative.data(), &local, sizeof local);
+        add_relative_origins(def, relative.data());
         data = relative.data();
     }
     bool differs = all;

@@ -141,6 +141,19 @@ double relative_origin(const FieldDef& field) noexcept {
     return field.type == FieldType::quantised ? dequantised_value(field, field.largest / 2) : 0;
 }
 
+void add_relative_origins(const ComponentDef& def, std::byte* data) noexcept {
+    for (const FieldDef& field : def.fields) {
+        if (!is_coordinate(field)) continue;
+        std::byte* const at = data + field.offset_bytes;
+        store(at, static_cast<float>(double{load<float>(at)} + relative_origin(field)));
+    }
+}
+
+float coordinate_of_word(const FieldDef& field, std::uint32_t wire, bool in_frame) noexcept {
+    return static_cast<float>(dequantised_value(field, wire) -
+                              (in_frame ? relative_origin(field) : 0));
+}
+
 Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
                               const std::uint32_t* words) noexcept {
     return field.type == FieldType::rotation

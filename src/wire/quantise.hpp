@@ -46,6 +46,14 @@ std::string text_of_words(const FieldDef& field, const std::uint32_t* words);
 /// What is added to a coordinate that is told as seen from a parent: the middle of a quantised
 /// range, so that it may be negative; 0 of other types.
 double relative_origin(const FieldDef& field) noexcept;
+/// One of the three numbers that a place begins with, as its field says it.
+constexpr bool is_coordinate(const FieldDef& field) noexcept {
+    return field.offset_bytes < sizeof(Vec3);
+}
+/// A place as seen from a parent, in the struct at `data`: as its fields are told.
+void add_relative_origins(const ComponentDef& def, std::byte* data) noexcept;
+/// The coordinate that a word says; `in_frame`: as seen from a parent.
+float coordinate_of_word(const FieldDef& field, std::uint32_t wire, bool in_frame) noexcept;
 
 /// What the words of the field say as the orientation of an entity.
 Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,

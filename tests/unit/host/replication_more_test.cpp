@@ -221,14 +221,7 @@ TEST_CASE("replication: what is larger than the room beside shared sections goes
             def.budget_bytes = budget_bytes;
             def.has_chests = true;
             CellWorld world(def);
-            world.is_frozen = true;
-            world.step(10);
-            for (const auto& [observer, player] : world.players)
-                CHECK(world.server->world().move(player, {175, 140, 0}) == Status::ok);
-            std::vector<EntityId> crowd;
-            for (int i = 0; i < walkers; ++i)
-                crowd.push_back(world.spawn(world.is.walker, {176, 141, 0}));
-            world.step(10);
+            const std::vector<EntityId> crowd = world.gather(walkers);
             std::uint16_t hp = 0;
             const auto step = [&] {
                 ++hp;

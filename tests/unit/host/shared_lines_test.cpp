@@ -19,11 +19,7 @@ std::unique_ptr<CellWorld> resting(NodeMode mode, std::uint32_t clients = 1,
     def.clients = clients;
     def.walkers = walkers;
     auto world = std::make_unique<CellWorld>(def);
-    world->is_frozen = true;
-    world->step(20);
-    for (const auto& [observer, player] : world->players)
-        (void)world->server->world().move(player, {175, 140, 0});
-    world->step(20);
+    (void)world->gather(0);
     return world;
 }
 
@@ -349,13 +345,7 @@ TEST_CASE("shared: what does not fit a third of the budget is told one by one") 
         def.walkers = 0;
         def.budget_bytes = 200;
         CellWorld world(def);
-        world.is_frozen = true;
-        world.step(20);
-        for (const auto& [observer, player] : world.players)
-            (void)world.server->world().move(player, {175, 140, 0});
-        std::vector<EntityId> crowd;
-        for (int i = 0; i < 80; ++i) crowd.push_back(world.spawn(world.is.walker, {176, 141, 0}));
-        world.step(60);
+        const std::vector<EntityId> crowd = world.gather(80, 60);
         REQUIRE(world.peers[0]->client.ghost_count() == 82);
         const std::uint64_t taken = copies(world);
         const std::uint64_t left_out = world.server->stats().sections_left_out;
@@ -382,14 +372,7 @@ TEST_CASE("shared: sections that go in every tick keep nobody out who is large")
         def.budget_bytes = budget_bytes;
         def.has_chests = true;
         CellWorld world(def);
-        world.is_frozen = true;
-        world.step(20);
-        for (const auto& [observer, player] : world.players)
-            (void)world.server->world().move(player, {175, 140, 0});
-        std::vector<EntityId> crowd;
-        for (int i = 0; i < walkers; ++i)
-            crowd.push_back(world.spawn(world.is.walker, {176, 141, 0}));
-        world.step(20);
+        const std::vector<EntityId> crowd = world.gather(walkers);
         std::uint16_t hp = 0;
         const auto step = [&] {
             ++hp;

@@ -206,6 +206,17 @@ class CellWorld final : public Game {
         const LocalId lane = session(client).ghosts.find(entity);
         return lane != no_local_id && peers[client]->client.is_held(lane) ? lane : no_ghost;
     }
+    /// All players at one place, and walkers beside them.
+    std::vector<EntityId> gather(int walkers, int ticks_after = 20) {
+        is_frozen = true;
+        step(20);
+        for (const auto& [observer, player] : players)
+            CHECK(server->world().move(player, {175, 140, 0}) == Status::ok);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < walkers; ++i) crowd.push_back(spawn(is.walker, {176, 141, 0}));
+        step(ticks_after);
+        return crowd;
+    }
     EntityId spawn(KindId kind, Vec3 at) {
         const auto made = server->world().spawn(kind, at);
         REQUIRE(made);

@@ -496,6 +496,40 @@ TEST_CASE("prediction: who falls silent before he has taken a correction is told
           world.world().place_of(car.vehicle).x);
 }
 
+TEST_CASE("prediction: who comes back with a wrong prediction and goes again is told again (O29)") {
+    DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    world.run(100);
+    const GhostId ghost = world.ghost(0, car.vehicle);
+    const auto is_told = [&] {
+        return world.player().client.is_told(ghost, world.schema.place.id);
+    };
+    CHECK_FALSE(is_told());
+    world.player().is_silent = true;
+    world.run(200);
+    CHECK(is_told());
+    world.on_simulate = [&](Server& server, Tick tick) {
+        Vec3 at = server.world().place_of(car.vehicle);
+        at.y += 1;
+        CHECK(server.world().move(car.vehicle, at) == Status::ok);
+        CHECK(server.interest().set_main_entity(world.player().observer,
+                                                tick % 2 == 0 ? car.vehicle : EntityId::none) ==
+              Status::ok);
+    };
+    world.run(5);
+    // What he says then is wrong from the first command on, and all audiences are asked anew.
+    world.player().is_silent = false;
+    world.run(40);
+    world.player().is_silent = true;
+    world.on_simulate = nullptr;
+    world.run(200);
+    CHECK(is_told());
+    CHECK(world.player().prediction->stats().corrections > 5);
+}
+
 TEST_CASE("prediction: a group that makes room for others is told again (O29)") {
     DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
     const ObserverId owner = world.player().observer;
