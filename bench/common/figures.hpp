@@ -21,7 +21,7 @@ struct Figure {
     bool at_most = false;
     std::string counts = "yes";  ///< or why it does not
     bool has_gate = true;        ///< false: there is only a target
-    bool is_timed = true;        ///< false: counted, the same on any machine
+    bool is_timed = true;        ///< false: counted, the same on any machine and in short runs
     bool holds() const {
         return !has_gate || (counts == "yes" && (at_most ? value <= gate : value >= gate));
     }
@@ -42,6 +42,15 @@ class Figures {
     void count_at_most(const std::string& name, double value, double gate, double target) {
         at_most(name, value, gate, target);
         figures.back().is_timed = false;
+    }
+    void count_at_least(const std::string& name, double value, double gate, double target) {
+        at_least(name, value, gate, target);
+        figures.back().is_timed = false;
+    }
+    /// What has to be before anything can be measured; judged in every run.
+    void could_not_run(const std::string& name, const std::string& why) {
+        count_at_least(name, 0, 1, 1);
+        figures.back().counts = why;
     }
     /// Without a gate: printed beside its target.
     void aim_at_least(const std::string& name, double value, double target) {

@@ -7,12 +7,9 @@
 namespace purview::bench {
 
 void LightClient::send_join() {
-    std::array<std::byte, 64> bytes{};
+    std::array<std::byte, join_bytes_max> bytes;
     BitWriter out(bytes);
-    out.u8(static_cast<std::uint8_t>(ClientMessage::join));
-    out.u8(0);
-    out.u8(static_cast<std::uint8_t>(name_.size()));
-    out.bytes(std::as_bytes(std::span(name_.data(), name_.size())));
+    write(Join{Role::spectator, name_, {}}, out);
     (void)stream_.send(out.written());
 }
 

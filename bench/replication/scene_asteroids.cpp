@@ -131,7 +131,7 @@ void scene_asteroids(Report& report, const Options& options) {
     Asteroids scene;
     say_progress("asteroids", "joining");
     if (!scene.stage->join()) {
-        report.does_not_count("asteroids, joined", false, 1, 1, "the client did not join");
+        report.could_not_run("asteroids, joined", "the client did not join");
         return;
     }
     for (int i = 0; i < 60; ++i) scene.stage->step();
@@ -165,9 +165,9 @@ void figures_of_asteroids(Report& report) {
     if (ours->more.at("speed_changes_percent_s") < 20) {
         report.does_not_count("asteroids, kB/s", true, 30, 15, "too few change their speed");
     } else {
-        report.at_most("asteroids, kB/s", ours->more.at("kb_s"), 30, 15);
+        report.count_at_most("asteroids, kB/s", ours->more.at("kb_s"), 30, 15);
     }
-    report.at_most("asteroids, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
+    report.count_at_most("asteroids, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

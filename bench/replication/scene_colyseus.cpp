@@ -169,7 +169,7 @@ void run(Report& report, const Options& options, Variant variant) {
     OurSide ours(variant, workload);
     say_progress(variant.name, "purview joins");
     if (!ours.ready()) {
-        report.does_not_count(variant.name + " joined", false, 1, 1, "not all clients joined");
+        report.could_not_run(variant.name + " joined", "not all clients joined");
         return;
     }
     ColyseusPeer peer;
@@ -255,7 +255,7 @@ void figures_of_colyseus(Report& report) {
     };
     const auto bytes = [&](const std::string& scene, double gate) {
         const Row* row = report.find(scene, "purview");
-        if (row != nullptr) report.at_most(scene + ", bytes", row->bytes, gate, gate);
+        if (row != nullptr) report.count_at_most(scene + ", bytes", row->bytes, gate, gate);
     };
     faster("colyseus 1000", 7.5, 15);
     faster("colyseus churn", 8, 15);
@@ -264,16 +264,17 @@ void figures_of_colyseus(Report& report) {
     bytes("colyseus 16 bit", 140);
     bytes("colyseus 16 bit loss", 145);
     if (const Row* row = report.find("colyseus tight budget", "purview")) {
-        report.at_most("colyseus tight budget, most bytes/budget",
-                       row->more.at("largest_bytes") / 150, 1, 1);
+        report.count_at_most("colyseus tight budget, most bytes/budget",
+                             row->more.at("largest_bytes") / 150, 1, 1);
     }
     bytes("colyseus ranged floats", 185);
     bytes("colyseus ranged floats loss", 195);
     Checked all;
     for (const Row& row : report.rows)
         if (is_ours(row)) all += row.checked;
-    report.at_most("colyseus mismatches in decoded clients", static_cast<double>(all.wrong), 0, 0);
-    report.at_least("colyseus values compared", static_cast<double>(all.values), 1, 1);
+    report.count_at_most("colyseus mismatches in decoded clients", static_cast<double>(all.wrong),
+                         0, 0);
+    report.count_at_least("colyseus values compared", static_cast<double>(all.values), 1, 1);
 }
 
 }  // namespace purview::bench

@@ -158,7 +158,7 @@ void run(Report& report, const std::vector<CubeFrame>& capture, float loss) {
     OurCubes scene(capture, loss);
     ArticleLine line(capture, loss);
     if (!scene.stage->join()) {
-        report.does_not_count(name + ", joined", false, 1, 1, "the client did not join");
+        report.could_not_run(name + ", joined", "the client did not join");
         return;
     }
     Meter ours, article;
@@ -219,10 +219,10 @@ void figures_of_cubes(Report& report) {
         if (still->bytes < 450 || still->bytes > 700 || changed < 5 || changed > 60) {
             report.does_not_count(name, true, 0.9, 0.75, "the capture is too easy or too hard");
         } else {
-            report.at_most(name, ours.bytes / article->bytes, 0.9, 0.75);
+            report.count_at_most(name, ours.bytes / article->bytes, 0.9, 0.75);
         }
     }
-    if (ran) report.at_most("cubes, mismatches", wrong, 0, 0);
+    if (ran) report.count_at_most("cubes, mismatches", wrong, 0, 0);
 }
 
 }  // namespace purview::bench

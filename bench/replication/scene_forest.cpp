@@ -129,7 +129,7 @@ void scene_forest(Report& report, const Options& options) {
     Sides<ForestSchema, Life> scene(stage_of_forest(), relevance_m, false);
     say_progress("forest", "joining");
     if (!scene.stage->join()) {
-        report.does_not_count("forest, joined", false, 1, 1, "not all clients joined");
+        report.could_not_run("forest, joined", "not all clients joined");
         return;
     }
     const std::uint32_t rounds = 3, ticks = ticks_of(options, 60, 300);
@@ -171,11 +171,11 @@ void figures_of_forest(Report& report) {
     const Row* straight = report.find("forest", "straight");
     report.at_least("forest, straight/ours", ratio(*straight, *ours), 20, 20);
     report.aim_at_most("forest, ms a tick", ours->ms_p50, 3);
-    report.at_most("forest, most bytes of a tick/budget",
-                   ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
-    report.at_most("forest, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
-    report.at_most("forest, straight encoder's mismatches",
-                   static_cast<double>(straight->checked.wrong), 0, 0);
+    report.count_at_most("forest, most bytes of a tick/budget",
+                         ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
+    report.count_at_most("forest, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
+    report.count_at_most("forest, straight encoder's mismatches",
+                         static_cast<double>(straight->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

@@ -122,7 +122,7 @@ void scene_one_place(Report& report, const Options& options) {
     Sides<PlayerSchema, Life> scene(stage_of_one_place(), relevance_m, true);
     say_progress("one place", "joining");
     if (!scene.stage->join()) {
-        report.does_not_count("one place, joined", false, 1, 1, "not all clients joined");
+        report.could_not_run("one place, joined", "not all clients joined");
         return;
     }
     struct Meters {
@@ -163,9 +163,9 @@ void figures_of_one_place(Report& report) {
     const Row* straight = report.find("one place", "straight");
     report.at_least("one place, straight/ours", ratio(*straight, *ours), 20, 20);
     report.aim_at_most("one place, ms a tick", ours->ms_p50, 1);
-    report.at_most("one place, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
-    report.at_most("one place, straight encoder's mismatches",
-                   static_cast<double>(straight->checked.wrong), 0, 0);
+    report.count_at_most("one place, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
+    report.count_at_most("one place, straight encoder's mismatches",
+                         static_cast<double>(straight->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

@@ -129,7 +129,7 @@ void scene_shared(Report& report, const Options& options) {
         for (const Way& way : ways) {
             sides.push_back(std::make_unique<Cells>(way.mode, ratio.changes));
             if (!sides.back()->stage->join()) {
-                report.does_not_count(scene + ", joined", false, 1, 1, "not all clients joined");
+                report.could_not_run(scene + ", joined", "not all clients joined");
                 return;
             }
             for (int i = 0; i < 60; ++i) sides.back()->stage->step();
@@ -181,7 +181,7 @@ void figures_of_shared(Report& report) {
                                1);
         }
     }
-    report.at_most("shared, mismatches", wrong, 0, 0);
+    report.count_at_most("shared, mismatches", wrong, 0, 0);
 }
 
 }  // namespace purview::bench

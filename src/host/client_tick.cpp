@@ -110,16 +110,11 @@ void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now)
 
 /// Only after the welcome: from the join on snapshots come, and they need the schema.
 void ClientData::send_join() {
-    std::array<std::byte, 5 + join_name_bytes_max + credential_bytes_max> bytes{};
+    std::array<std::byte, join_bytes_max> bytes;
     BitWriter out(bytes);
-    out.u8(static_cast<std::uint8_t>(ClientMessage::join));
-    out.u8(static_cast<std::uint8_t>(def.role));
-    const std::string_view name = std::string_view(def.name).substr(0, join_name_bytes_max);
-    out.u8(static_cast<std::uint8_t>(name.size()));
-    out.bytes(std::as_bytes(std::span(name.data(), name.size())));
-    const bool fits = def.credential.size() <= credential_bytes_max;
-    out.u16(static_cast<std::uint16_t>(fits ? def.credential.size() : 0));
-    if (fits) out.bytes(def.credential);
+    Join join{def.role, std::string_view(def.name).substr(0, join_name_bytes_max), {}};
+    if (def.credential.size() <= credential_bytes_max) join.credential = def.credential;
+    write(join, out);
     (void)stream_out_.send(out.written());
 }
 

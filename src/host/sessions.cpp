@@ -189,20 +189,14 @@ bool ServerData::read_messages(Session& session) {
         BitReader in(message);
         switch (static_cast<ClientMessage>(in.u8())) {
             case ClientMessage::join: {
-                const auto role = in.u8();
-                const std::size_t size = in.u8();
-                if (role > 1 || size > join_name_bytes_max) return false;
-                const auto name = in.bytes(size);
-                const std::size_t credential_size = in.u16();
-                if (credential_size > credential_bytes_max) return false;
-                const auto credential = in.bytes(credential_size);
-                if (!in.exhausted()) return false;
+                const std::optional<Join> join = read_join(in);
+                if (!join) return false;
                 if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
                                                   !session.refused_at))
                     break;  // twice is nothing new
-                session.role = static_cast<Role>(role);
-                session.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
-                session.credential.assign(credential.begin(), credential.end());
+                session.role = join->role;
+                session.name = join->name;
+                session.credential.assign(join->credential.begin(), join->credential.end());
                 session.join_number = ++joins_;
                 session.state = Session::State::joining;
                 break;

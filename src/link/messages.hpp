@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The first byte of a message on the reliable stream. See PROTOCOL.md, "Messages".
+// What messages on the reliable stream begin with, and the one that comes before all others. See
+// PROTOCOL.md, "Messages".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "purview/server.hpp"
 
 namespace purview {
+
+class BitReader;
+class BitWriter;
 
 enum class ServerMessage : std::uint8_t {
     welcome = 1,        ///< tick, rate, schema: everything a client needs to read snapshots
@@ -28,5 +37,17 @@ enum class ClientMessage : std::uint8_t {
     game = 2,
     state = 3,  ///< the answer to a state request, from clients that send digests
 };
+
+/// A client asks to be let in. Of the first byte on: it is the whole message.
+struct Join {
+    Role role = Role::player;
+    std::string_view name;                  ///< at most join_name_bytes_max
+    std::span<const std::byte> credential;  ///< at most credential_bytes_max
+};
+inline constexpr std::size_t join_bytes_max = 5 + join_name_bytes_max + credential_bytes_max;
+
+void write(const Join& join, BitWriter& out);
+/// Behind its first byte. Points into what `in` reads. Nothing if that is no join.
+std::optional<Join> read_join(BitReader& in);
 
 }  // namespace purview

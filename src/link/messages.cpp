@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "link/messages.hpp"
+
+#include "wire/bit_reader.hpp"
+#include "wire/bit_writer.hpp"
+
+namespace purview {
+
+void write(const Join& join, BitWriter& out) {
+    out.u8(static_cast<std::uint8_t>(ClientMessage::join));
+    out.u8(static_cast<std::uint8_t>(join.role));
+    out.u8(static_cast<std::uint8_t>(join.name.size()));
+    out.bytes(std::as_bytes(std::span(join.name.data(), join.name.size())));
+    out.u16(static_cast<std::uint16_t>(join.credential.size()));
+    out.bytes(join.credential);
+}
+
+std::optional<Join> read_join(BitReader& in) {
+    const std::uint8_t role = in.u8();
+    if (role > static_cast<std::uint8_t>(Role::player)) return std::nullopt;
+    const std::size_t name_size = in.u8();
+    if (name_size > join_name_bytes_max) return std::nullopt;
+    const auto name = in.bytes(name_size);
+    const std::size_t credential_size = in.u16();
+    if (credential_size > credential_bytes_max) return std::nullopt;
+    const auto credential = in.bytes(credential_size);
+    if (!in.exhausted()) return std::nullopt;
+    return Join{static_cast<Role>(role),
+                {reinterpret_cast<const char*>(name.data()), name.size()},
+                credential};
+}
+
+}  // namespace purview
