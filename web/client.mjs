@@ -62,6 +62,7 @@ export class PurviewClient {
   #listeners = new Map();
   #state = "closed";
   #names = null;
+  #wasViewComplete = false;
 
   /** See ClientOptions in client.d.ts. Nothing is opened before `connect()`. */
   constructor(module, options) {
@@ -73,7 +74,7 @@ export class PurviewClient {
       throw new RangeError(`a credential has at most ${CREDENTIAL_BYTES_MAX} bytes`);
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "call", "message", "turn". Returns a function that ends it. */
+  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call", "message", "turn". Returns a function that ends it. */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
@@ -97,6 +98,7 @@ export class PurviewClient {
                                                   this.#options.digestEvery);
     this.#introduce();
     this.#names = null;
+    this.#wasViewComplete = false;
     this.#closing = "none";
     let socket;
     try {
@@ -364,7 +366,14 @@ export class PurviewClient {
       ...relations.map(([ghost, oldRoot, newRoot, oldParent, newParent]) =>
         ["relation", { ghost, oldRoot, newRoot, oldParent, newParent }]),
       ...this.#takeChanges(),
+      ...this.#takeViewComplete(),
     ];
+  }
+
+  #takeViewComplete() {
+    if (this.#wasViewComplete || !this.isViewComplete) return [];
+    this.#wasViewComplete = true;
+    return [["viewComplete", undefined]];
   }
 
   #takeChanges() {

@@ -173,6 +173,13 @@ struct ObserverEdge {
     bool first;
 };
 
+/// Something at the place with this number would be relevant to the observer.
+struct Covering {
+    std::uint32_t place;
+    ObserverId observer;
+    friend auto operator<=>(const Covering&, const Covering&) = default;
+};
+
 /// Places in columns of the caller's own: entity i stands at x[i], y[i], z[i], each column with a
 /// stride of its own. Read during the call.
 struct PlaceColumns {
@@ -403,7 +410,8 @@ class InterestManager {
             const_cast<void*>(static_cast<const void*>(&visit)));
     }
     std::size_t relevant_count(ObserverId observer) const noexcept;
-    /// Appends everybody to whom the entity is relevant.
+    /// Appends everybody to whom the entity is relevant, by index of observers. Looks at every
+    /// observer: some 10 to 20 ns for each.
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     /// With count_observers.
     std::uint32_t observer_count(EntityId entity) const noexcept;
@@ -429,8 +437,12 @@ class InterestManager {
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out,
                      KindId kind = EntityDef::no_kind) const;
     /// Appends the ready observers to whom something at this place would be relevant by place alone
-    /// (P25): the place is within reach of a step of their nodes that adds by place.
+    /// (P25): the place is within reach of a step of their nodes that adds by place. Looks at every
+    /// observer: some 25 ns for each, some 200 for one who is near.
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
+    /// The same of places[n], in one pass over the observers: many cost little more than one.
+    /// Appended by place, of each by observer. A place that is not finite has nobody.
+    void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
     /// The place that counts, or {0, 0, 0}; of a member: its group's.
     Vec3 place_of(EntityId entity) const noexcept;
     /// The whole path to the answer, and what would turn it. The code that decides gives it, on a

@@ -7,6 +7,7 @@
 // writes a pair kernel, at the end of this header.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -262,8 +263,9 @@ struct PairKernelDef {
     bool reads_places = true;
 };
 
-/// A predicate of the caller's, asked about every candidate in every tick. Of one pair at a time,
-/// it is a few times as dear as a kernel that tests sixteen; of two places, it is asked of sixteen
+/// A predicate of the caller's, asked about every candidate in every tick. One that gives a float
+/// says whether and how relevant at once: 0 or less is no, up to 1 is its strength (N51). Of one
+/// pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it is asked of sixteen
 /// in a row, which compilers turn into vectors (./dev bench interest --scene scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
@@ -271,9 +273,13 @@ class PairKernel final : public InterestKernel {
     /// lanes without an entity, too, whose answers count for nothing.
     static constexpr bool is_of_places =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
-    static_assert(is_of_places ||
+    static constexpr bool is_score = [] {
+        if constexpr (!std::is_nothrow_invocable_v<const Predicate&, const Pair&>) return false;
+        else return std::is_same_v<std::invoke_result_t<const Predicate&, const Pair&>, float>;
+    }();
+    static_assert(is_of_places || is_score ||
                       std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
-                  "a predicate is bool(const Pair&) noexcept or bool(Vec3, Vec3) noexcept");
+                  "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
 
   public:
     PairKernel(PairKernelDef def, Predicate predicate)
@@ -300,20 +306,42 @@ class PairKernel final : public InterestKernel {
         const Mask was = q.was.empty() ? Mask{0} : q.was[0];
         return def_.name + (says(q, slot_at(q.blocks[0], lane), was) ? " says yes" : " says no");
     }
+    void strength(const Question& q, std::span<const Mask> asked,
+                  std::span<float> strength) const noexcept override {
+        if constexpr (!is_score) {
+            InterestKernel::strength(q, asked, strength);
+        } else {
+            std::size_t at = 0;
+            for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+                const Mask was = i < q.was.size() ? q.was[i] : Mask{0};
+                for (unsigned rest = asked[i]; rest != 0; rest &= rest - 1) {
+                    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                    const float score = predicate_(pair(q, slot_at(q.blocks[i], lane), was));
+                    strength[at++] = score > least_strength ? std::min(score, 1.0F) : least_strength;
+                }
+            }
+        }
+    }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return def_.remembers; }
     float reach_m() const noexcept override { return def_.reach_m; }
     bool reads_places() const noexcept override { return def_.reads_places; }
 
   private:
-    bool says(const Question& q, Slot slot, Mask was) const noexcept {
+    Pair pair(const Question& q, Slot slot, Mask was) const noexcept {
         const Vec3 place = q.slots.outer(q.slots.place(slot));
+        return Pair(q, slot, place, (was & lane_bit(lane_of(slot))) != 0);
+    }
+    bool says(const Question& q, Slot slot, Mask was) const noexcept {
         if constexpr (is_of_places) {
+            const Vec3 place = q.slots.outer(q.slots.place(slot));
             bool yes = false;
             for (const Vec3& from : q.asker.outer_places) yes |= predicate_(place, from);
             return yes;
+        } else if constexpr (is_score) {
+            return predicate_(pair(q, slot, was)) > 0;
         } else {
-            return predicate_(Pair(q, slot, place, (was & lane_bit(lane_of(slot))) != 0));
+            return predicate_(pair(q, slot, was));
         }
     }
     unsigned lanes_of(const Question& q, BlockIndex block) const noexcept {
@@ -350,6 +378,8 @@ class PairKernel final : public InterestKernel {
 ///                  [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; })
 /// make_pair_kernel({.name = "ahead"},
 ///                  [](Vec3 entity, Vec3 observer) noexcept { return entity.x > observer.x; })
+/// make_pair_kernel({.name = "loud", .reach_m = 100},
+///                  [](const Pair& p) noexcept { return 1 - distance(p) / 100; })  // a float
 /// The second says yes where it does so from any place of the observer.
 template <class Predicate>
 std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {

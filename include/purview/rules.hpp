@@ -204,7 +204,8 @@ struct NodeDesc {
     NodeMode mode = NodeMode::per_observer;
     std::shared_ptr<const InterestDispatcher> dispatcher = nullptr;
     std::shared_ptr<InterestNode> custom = nullptr;
-    /// False: it says no to everybody.
+    /// False: it has no say. One that adds adds nothing, one that requires is met, one that
+    /// subtracts takes nothing away.
     bool enabled = true;
 
     /// Enters wait for the next tick in which it is refreshed. What a node takes away goes at once.

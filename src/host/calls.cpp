@@ -90,6 +90,14 @@ void ServerData::decide_calls() {
     expire_held();
     std::vector<std::size_t>& first_culled = calls.first_culled;
     first_culled.clear();
+    calls.places.clear();
+    for (WantedCall& wanted : calls.wanted) {
+        if (wanted.about != RpcTarget::place) continue;
+        wanted.place_number = static_cast<std::uint32_t>(calls.places.size());
+        calls.places.push_back(wanted.place);
+    }
+    calls.covering.clear();
+    if (!calls.places.empty()) interest.observers_covering(calls.places, calls.covering);
     for (WantedCall& wanted : calls.wanted) {
         wanted.made = tick_number;
         first_culled.push_back(calls.culled.size());
@@ -114,11 +122,6 @@ void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
     if (wanted.about == RpcTarget::entity && !world.is_alive(wanted.target)) {
         report.status = Status::stale_id;
         return;
-    }
-    calls.covering.clear();
-    if (wanted.about == RpcTarget::place) {
-        interest.observers_covering(wanted.place, calls.covering);
-        std::sort(calls.covering.begin(), calls.covering.end());
     }
     if (wanted.only != ObserverId::none) {
         Session* const session = find_session(wanted.only);
@@ -162,7 +165,8 @@ void ServerData::judge_for(ObserverId observer, bool is_relevant, const WantedCa
     };
     if (!interest.is_ready(observer)) return cull(CullReason::not_ready);
     const auto is_covered = [&] {
-        return std::binary_search(calls.covering.begin(), calls.covering.end(), observer);
+        return std::binary_search(calls.covering.begin(), calls.covering.end(),
+                                  Covering{wanted.place_number, observer});
     };
     if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || is_covered()))
         return cull(CullReason::out_of_reach);

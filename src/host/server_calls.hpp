@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
+#include "purview/interest.hpp"
 #include "purview/rpc.hpp"
 #include "replication/rpc_args.hpp"
 
@@ -23,6 +24,7 @@ struct WantedCall {
     ObserverId only = ObserverId::none;  ///< static, to one
     Tick made = 0;
     RpcWords words{};
+    std::uint32_t place_number = 0;  ///< among the places that this tick's calls are about
 };
 
 /// A call about an entity, for those to whom it was not relevant.
@@ -42,7 +44,8 @@ struct ServerCalls {
     std::vector<RpcCulled> culled;  ///< of all reports, one after another
     std::vector<RpcLateCull> late;
     std::vector<EntityId> coming;           ///< scratch: of whom calls are held, to one observer
-    std::vector<ObserverId> covering;       ///< scratch: who covers the place of a call
+    std::vector<Vec3> places;               ///< scratch: of the calls about one, in order
+    std::vector<Covering> covering;         ///< scratch: who covers them
     std::vector<std::size_t> first_culled;  ///< scratch: by report
     RpcCounters counters;
 };

@@ -106,6 +106,16 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
         [&](LocalId lane) { return is_off(fields_, ghosts, lane, tick_number); });
 }
 
+/// Ghosts are the relevant set of this tick. For assertions.
+bool ServerData::tells_only_relevant(const Session& session) const {
+    const GhostTable& ghosts = session.ghosts;
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        if (ghosts.is_live(lane) && !interest.is_relevant(session.observer, ghosts.entity(lane)))
+            return false;
+    }
+    return true;
+}
+
 void ServerData::gather(SessionGroup group) {
     const ReplicationInput input = replication_input();
     for (const auto& session : group) {
@@ -113,6 +123,8 @@ void ServerData::gather(SessionGroup group) {
         plan_sections(*session);
         gather_changes(*session, session->shared.covered());
         tell_other_references(*session);
+        PURVIEW_ASSERT(session->ghosts.is_sound(tick_number));
+        PURVIEW_ASSERT(tells_only_relevant(*session));
         prefetch_changes(input, session->ghosts);
         session->prefetch_packet();
     }
@@ -147,7 +159,9 @@ void ServerData::encode(SessionGroup group, Micros now) {
         if (session->state == Session::State::probe) {
             encode_probe(*session);
         } else {
+            PURVIEW_ASSERT(session->ghosts.is_sound(tick_number));
             encode_session(*session, now);
+            PURVIEW_ASSERT(session->ghosts.is_sound(tick_number));
             drop_unreliable(*session);
         }
         session->ghosts.end_tick();

@@ -3,6 +3,7 @@
 //
 // What the engine says between ticks.
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <utility>
 
@@ -34,11 +35,37 @@ bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcep
     return false;
 }
 
+/// Windows are looked at one by one; for what comes otherwise, there are lists of who it may be.
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
     if (!is_known(entity)) return;
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (is_visible(o, entity)) out.push_back(id_of(o));
+    const EntityId unit = unit_of(entity);
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot) return;
+    if (is_mixed(unit)) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (is_visible(o, entity)) out.push_back(id_of(o));
+        }
+        return;
     }
+    const std::size_t first = out.size();
+    const bool may_be_cut = unit != entity && has_cuts(unit);
+    const auto add = [&](std::uint32_t o) {
+        if (!may_be_cut || !is_cut(o, unit, entity)) out.push_back(id_of(o));
+    };
+    const BlockIndex cell_end = table_.cell_end();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        const Observer& observer = observers_[o];
+        if (observer.ready && observer.window.contains(slot, cell_end)) add(o);
+    }
+    const std::size_t in_windows = out.size();
+    for_each_x_candidate(unit, [&](std::uint32_t o) {
+        if (x_holds(o, unit)) add(o);
+    });
+    if (out.size() == in_windows) return;
+    const auto mine = out.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(mine, out.end(),
+              [](ObserverId l, ObserverId r) { return index_of(l) < index_of(r); });
+    out.erase(std::unique(mine, out.end()), out.end());
 }
 
 std::uint32_t InterestData::observer_count(EntityId entity) const noexcept {
@@ -312,30 +339,55 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
     out.erase(std::unique(late, out.end()), out.end());
 }
 
-/// A thing without flags and keys at this place, judged by the steps that look at places.
-void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) const {
-    if (!is_finite(place)) return;
+/// Things without flags and keys at these places, judged by the steps that look at places.
+void InterestData::observers_covering(std::span<const Vec3> places,
+                                      std::vector<Covering>& out) const {
     BlockTable table(table_.is_three_d());
     table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
     (void)table.add_unplaced_layer();
     EntityFacts facts;
     facts.axes = facts_table_.axes;
     facts.columns = Columns::add_to(table, def_.flag_count, def_.key_count, def_.value_count);
-    const Slot slot = table.insert(make_entity_id(0, 1), 0, inner(place));
+    Vec3 low{FLT_MAX, FLT_MAX, FLT_MAX}, high{-FLT_MAX, -FLT_MAX, -FLT_MAX};
+    for (std::uint32_t i = 0; i < places.size(); ++i) {
+        if (!is_finite(places[i])) continue;
+        const Vec3 at = inner(places[i]);
+        (void)table.insert(make_entity_id(i, 1), 0, at);
+        low = {std::min(low.x, at.x), std::min(low.y, at.y), std::min(low.z, at.z)};
+        high = {std::max(high.x, at.x), std::max(high.y, at.y), std::max(high.z, at.z)};
+    }
     std::vector<NodeProgram> nodes;
+    float reach_m = 0;
     for (const NodeProgram& node : program_.nodes) {
         NodeProgram& spatial = nodes.emplace_back();
         for (const Step& step : node.steps) {
-            if (step.op == StepOp::add && step.kernel->needs_place()) spatial.steps.push_back(step);
+            if (step.op != StepOp::add || !step.kernel->needs_place()) continue;
+            spatial.steps.push_back(step);
+            reach_m = std::max(reach_m, step.kernel->reach_m());
         }
     }
-    const std::array block{block_of(slot)};
-    std::vector<Mask> masks(1 + program_.plane_count);
+    reach_m *= 1.001F;
+    low = {low.x - reach_m, low.y - reach_m, low.z - reach_m};
+    high = {high.x + reach_m, high.y + reach_m, high.z + reach_m};
+    std::vector<BlockIndex> blocks;
+    for (BlockIndex block = 0; block < table.block_end(); ++block) {
+        if (table.occupied(block) != 0) blocks.push_back(block);
+    }
+    const std::size_t first = out.size();
+    std::vector<Mask> masks(blocks.size() * (1 + program_.plane_count));
     Sight sight;
     ScanScratch scratch;
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+    for (std::uint32_t o = 0; o < observers_.size() && !blocks.empty(); ++o) {
         if (!observers_[o].ready) continue;
         collect(o, sight);
+        const auto is_near = [&](Vec3 from) {
+            return from.x >= low.x && from.x <= high.x && from.y >= low.y && from.y <= high.y &&
+                   (!table.is_three_d() || (from.z >= low.z && from.z <= high.z));
+        };
+        if (sight.areas.empty() &&
+            std::none_of(sight.places.begin(), sight.places.end(), is_near)) {
+            continue;
+        }
         const ScanInput now = input_of(o, sight);
         ScanInput input{.table = table, .facts = facts, .program = program_};
         input.observer = now.observer;
@@ -344,9 +396,15 @@ void InterestData::observers_covering(Vec3 place, std::vector<ObserverId>& out) 
         input.asker = now.asker;
         input.nodes = nodes;
         std::fill(masks.begin(), masks.end(), Mask{0});
-        evaluate(input, block, 0, masks, scratch);
-        if ((masks[0] & lane_bit(lane_of(slot))) != 0) out.push_back(now.observer);
+        evaluate(input, blocks, 0, masks, scratch);
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            for_each_bit(masks[i] & table.occupied(blocks[i]), 0, [&](std::size_t lane) {
+                const Slot slot = slot_at(blocks[i], static_cast<unsigned>(lane));
+                out.push_back({index_of(table.entity(slot)), now.observer});
+            });
+        }
     }
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
 }
 
 }  // namespace purview

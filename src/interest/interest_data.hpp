@@ -236,7 +236,7 @@ class InterestData {
     NodeSettings settings(ObserverId observer, EntityId entity,
                           ExplainedSettings* by = nullptr) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
-    void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
+    void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
     Vec3 place_of(EntityId entity) const noexcept;
     bool is_observer(ObserverId observer) const noexcept {
         return observer_pool_.is_live(index_of(observer), generation_of(observer));

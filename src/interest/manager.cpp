@@ -311,8 +311,14 @@ void InterestManager::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out
                                   KindId kind) const {
     data_->entities_in(min, max, out, kind);
 }
+void InterestManager::observers_covering(std::span<const Vec3> places,
+                                         std::vector<Covering>& out) const {
+    data_->observers_covering(places, out);
+}
 void InterestManager::observers_covering(Vec3 place, std::vector<ObserverId>& out) const {
-    data_->observers_covering(place, out);
+    std::vector<Covering> covering;
+    data_->observers_covering(std::span(&place, 1), covering);
+    for (const Covering& one : covering) out.push_back(one.observer);
 }
 Vec3 InterestManager::place_of(EntityId e) const noexcept {
     return data_->place_of(e);

@@ -443,6 +443,16 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     scratch.lanes_tested += lanes;
 }
 
+/// Masks say nothing of lanes that are empty in this tick.
+[[maybe_unused]] bool speak_of_now(const ScanInput& input, std::span<const BlockIndex> blocks,
+                                   std::span<const Mask> masks) noexcept {
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if ((masks[i] & ~occupied[blocks[i]]) != 0) return false;
+    }
+    return true;
+}
+
 /// All blocks of the window; the first `inside` are wholly inside.
 void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
                   ScanScratch& scratch) {
@@ -454,6 +464,7 @@ void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
     for (std::size_t i = 0; i < n; ++i) before[i] = result[i];
     evaluate(input, blocks, inside, window.masks(), scratch);
     clear_denied(input, blocks, result);
+    PURVIEW_ASSERT(speak_of_now(input, blocks, result));
     compare(input, blocks, before, result, scratch);
     if (scratch.count_tested) count_tested(input, blocks.subspan(inside), scratch);
 }
@@ -475,6 +486,7 @@ void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch)
     evaluate(input, scratch.blocks, 0, scratch.masks, scratch);
     const std::span<Mask> result = std::span(scratch.masks).first(n);
     clear_denied(input, scratch.blocks, result);
+    PURVIEW_ASSERT(speak_of_now(input, scratch.blocks, result));
     compare(input, scratch.blocks, scratch.before, result, scratch);
     if (scratch.count_tested) count_tested(input, scratch.blocks, scratch);
     for (std::uint32_t p = 0; p < planes; ++p) {

@@ -471,6 +471,21 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     records_.drop_oldest();
 }
 
+bool GhostTable::is_sound(Tick now) const noexcept {
+    for (const LaneBlock& block : blocks_) {
+        const LaneWords& of = block.of;
+        if (((of.pending | of.needs_enter) & ~of.live) != 0) return false;
+        if ((of.live & (~of.used | of.needs_leave)) != 0) return false;
+        if ((of.fresh & ~of.pending) != 0) return false;
+        bool has_aged = true;
+        for_each_bit(of.pending & ~of.fresh, 0, [&](std::size_t i) {
+            has_aged = has_aged && block.times[i].pending_since <= now;
+        });
+        if (!has_aged) return false;
+    }
+    return true;
+}
+
 std::size_t GhostTable::memory_bytes() const noexcept {
     const std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
                               lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +

@@ -103,6 +103,23 @@ const cases = {
     }
   },
 
+  async "the view is complete once, after all that was there at the join"() {
+    const { client } = newClient();
+    const heard = [];
+    client.on("enter", () => heard.push("enter"));
+    client.on("viewComplete", () => { heard.push(`complete ${client.isViewComplete}`); });
+    for (let round = 0; round < 2; ++round) {
+      heard.length = 0;
+      await client.connect();
+      await joined(client);
+      await until("the view is complete", () => client.isViewComplete);
+      await sleep(300);
+      assert.equal(heard.filter((one) => one !== "enter").join(), "complete true");
+      assert.ok(heard.indexOf("complete true") > 0, "something entered before");
+    }
+    client.leave();
+  },
+
   async "one who leaves on joining is the last to hear of it"() {
     const { client } = newClient();
     const heard = [];

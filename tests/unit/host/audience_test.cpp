@@ -123,6 +123,41 @@ TEST_CASE(
     }
 }
 
+TEST_CASE(
+    "audience: an entity's component is for its owner, then for all, then for its owner (M27)") {
+    class Switched final : public ComponentAudience {
+      public:
+        void decide(ObserverId observer, std::span<const EntityId> entities,
+                    std::span<std::uint8_t> told) const override {
+            for (std::size_t i = 0; i < entities.size(); ++i)
+                told[i] = observer == owner || entities[i] == open ? 1 : 0;
+        }
+        ObserverId owner = ObserverId::none;
+        EntityId open = EntityId::none;
+    };
+    AudienceSchema is(AudienceType::custom);
+    Switched mode;
+    is.schema.audience(is.health.id, {AudienceType::custom, {}, &mode, false});
+    Stage stage(is.schema, 2);
+    const EntityId one = stage.spawn(is.soldier), other = stage.spawn(is.soldier);
+    for (const EntityId entity : {one, other}) *stage.world().edit(entity, is.health) = {70, 500};
+    mode.owner = stage.observers[0];
+    stage.step(4);
+    const auto expect = [&](EntityId entity, bool owner, bool else_where) {
+        CHECK(health_of(stage, 0, entity, is) == (owner ? 70 : 0));
+        CHECK(health_of(stage, 1, entity, is) == (else_where ? 70 : 0));
+    };
+    expect(one, true, false);
+    expect(other, true, false);
+    mode.open = one;
+    stage.step(3);
+    expect(one, true, true);
+    expect(other, true, false);
+    mode.open = EntityId::none;
+    stage.step(3);
+    expect(one, true, false);
+}
+
 TEST_CASE("audience: owners, teams and main entities that change are noticed (F22 F25 M27)") {
     constexpr std::uint32_t clients = 3, soldiers = 4;
     constexpr KeyDomain teams{0};

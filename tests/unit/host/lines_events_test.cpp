@@ -268,6 +268,8 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     is.def.kinds.resize(2);
     Stage stage(is.schema, 1, is.def);
     for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
+    const EntityId inactive = stage.spawn(is.radio);
+    CHECK(stage.interest().force_hide(inactive, true) == Status::ok);
     stage.step(100);
     CHECK(stage.client().is_view_complete());
     // Another one joins a world that is an hour old.
@@ -278,6 +280,7 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     address.port = 9;
     int complete_after = -1, full_after = -1;
     bool was_early = false;
+    std::uint32_t most_before = 0;
     for (int tick = 0; tick < 200; ++tick) {
         stage.now += 50'000;
         late.tick(stage.now);
@@ -292,6 +295,8 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
             if (down.bytes[0] == std::byte{6}) bytes += down.bytes.size();
         }
         CHECK(bytes <= 140);  // spread over ticks
+        if (tick < 150) most_before = std::max(most_before, late.ghost_count());
+        if (tick == 150) CHECK(stage.interest().force_hide(inactive, false) == Status::ok);
         was_early |= late.is_view_complete() && late.ghost_count() < 400;
         if (late.ghost_count() == 400 && full_after < 0) full_after = tick;
         if (late.is_view_complete() && complete_after < 0) complete_after = tick;
@@ -302,7 +307,8 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     CHECK(complete_after <= full_after + 4);
     std::uint32_t made = 0;
     for (const ClientEvent& event : late.events()) made += event.copy == CopyChange::made ? 1 : 0;
-    CHECK(made == 400);  // everything is new to it
+    CHECK(made == 401);         // everything is new to it
+    CHECK(most_before == 400);  // but for what is out of play until then
 }
 
 TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M7)") {

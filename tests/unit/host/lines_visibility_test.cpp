@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Showing and hiding, as clients see it.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -72,8 +73,15 @@ TEST_CASE(
 TEST_CASE("lines: without rules everybody is told of everything, denials still hold (M1 N28 N30)") {
     PlainSchema is;
     is.schema.audience(is.plain.id, {AudienceType::owner});
+    NodeDesc nobodys;  // a rule that shows nothing of what is not bound to it
+    nobodys.name = "nobody's";
+    nobodys.members = NodeMembers::bound;
+    is.def.rules.nodes = {nobodys};
     Stage stage(is.schema, 2, is.def);
     const EntityId one = stage.spawn(is.open), other = stage.spawn(is.open);
+    stage.step(4);
+    CHECK(stage.client(0).ghost_count() == 0);
+    CHECK(stage.client(1).ghost_count() == 0);
     CHECK(stage.world().set_owner(one, stage.observers[0]) == Status::ok);
     CHECK(stage.interest().deny(stage.observers[1], other, true) == Status::ok);
     stage.world().edit(one, is.plain)->number = 5;
@@ -132,6 +140,139 @@ TEST_CASE(
     CHECK(client.state() == ClientState::joined);
     CHECK(most == 1);
     CHECK(client.ghost_count() == 1);
+}
+
+TEST_CASE(
+    "lines: what is for nobody is not for its owner either, unless he sees what is his (N32)") {
+    PlainSchema is;
+    is.def.kinds[index_of(is.prop)].owner_sees = false;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seen = stage.spawn(is.named), unseen = stage.spawn(is.prop);
+    for (const EntityId entity : {seen, unseen})
+        CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
+    stage.step(4);
+    CHECK(stage.ghost(0, seen) != no_ghost);
+    CHECK(stage.ghost(0, unseen) == no_ghost);
+    CHECK(stage.client(1).ghost_count() == 0);
+    show(stage, 0, unseen);
+    stage.step(3);
+    CHECK(stage.ghost(0, unseen) != no_ghost);
+}
+
+TEST_CASE("lines: what nobody sees is not encoded, however often it changes (M26)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seen = stage.spawn(is.open), unseen = stage.spawn(is.named);
+    stage.step(10);
+    const auto encodings_of = [&](EntityId entity) {
+        const std::uint64_t before = stage.server->stats().encodings;
+        for (int i = 0; i < 20; ++i) {
+            ++stage.world().edit(entity, is.plain)->number;
+            stage.step();
+        }
+        stage.step(4);
+        return stage.server->stats().encodings - before;
+    };
+    CHECK(encodings_of(unseen) == 0);
+    CHECK(encodings_of(seen) >= 20);
+}
+
+TEST_CASE(
+    "lines: what is said of a pair counts at once, its events and ghosts come with the tick "
+    "(N34)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId named = stage.spawn(is.named), open = stage.spawn(is.open);
+    stage.step(4);
+    InterestManager& interest = stage.interest();
+    const auto observers_of = [&](EntityId entity) {
+        std::vector<ObserverId> out;
+        interest.observers_of(entity, out);
+        return out;
+    };
+    const auto expect = [&](EntityId entity, std::vector<std::uint32_t> who) {
+        std::vector<ObserverId> expected;
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            const bool is_in = std::find(who.begin(), who.end(), i) != who.end();
+            if (is_in) expected.push_back(stage.observers[i]);
+            CHECK(interest.is_relevant(stage.observers[i], entity) == is_in);
+        }
+        std::sort(expected.begin(), expected.end(),
+                  [](ObserverId l, ObserverId r) { return index_of(l) < index_of(r); });
+        CHECK(observers_of(entity) == expected);
+    };
+    expect(named, {});
+    expect(open, {0, 1});
+    show(stage, 0, named);
+    expect(named, {0});
+    CHECK(interest.deny(stage.observers[1], open, true) == Status::ok);
+    expect(open, {0});
+    show(stage, 1, named);
+    expect(named, {0, 1});
+    CHECK(interest.show_to_all(named, true) == Status::ok);
+    show(stage, 0, named, false);
+    expect(named, {0, 1});
+    CHECK(interest.force_hide(named, true) == Status::ok);
+    expect(named, {});
+    CHECK(interest.force_hide(named, false) == Status::ok);
+    expect(named, {0, 1});
+    CHECK(stage.ghost(0, named) == no_ghost);  // so far nobody was told
+    CHECK(stage.ghost(1, open) != no_ghost);
+    stage.step(3);
+    CHECK(stage.ghost(0, named) != no_ghost);
+    CHECK(stage.ghost(1, named) != no_ghost);
+    CHECK(stage.ghost(1, open) == no_ghost);
+    expect(named, {0, 1});
+    expect(open, {0});
+}
+
+TEST_CASE("lines: nobody, half and everybody shown or denied, in one tick, under loss (X1)") {
+    for (const bool shows : {true, false}) {
+        CAPTURE(shows);
+        const PlainSchema is;
+        Stage stage(is.schema, 2, is.def);
+        std::vector<EntityId> all;
+        for (int i = 0; i < 40; ++i) all.push_back(stage.spawn(shows ? is.named : is.open));
+        stage.step(6);
+        stage.loss = 0.33F;
+        stage.random = SplitMix(shows ? 3 : 4);
+        std::uint32_t round = 0;
+        for (const std::uint32_t every : {1U, 2U, 0U, 1U, 0U, 2U, 1U}) {  // 0: none, 2: half
+            ++round;
+            for (std::uint32_t i = 0; i < all.size(); ++i) {
+                const bool is_in = every > 0 && (i + round) % every == 0;
+                for (const ObserverId observer : stage.observers) {
+                    const Status said = shows ? stage.interest().allow(observer, all[i], is_in)
+                                              : stage.interest().deny(observer, all[i], is_in);
+                    CHECK(said == Status::ok);
+                }
+            }
+            stage.step(60);
+            for (std::uint32_t who = 0; who < 2; ++who) {
+                for (std::uint32_t i = 0; i < all.size(); ++i) {
+                    const bool is_in = every > 0 && (i + round) % every == 0;
+                    CHECK((stage.ghost(who, all[i]) != no_ghost) == (is_in == shows));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("lines: a copy that is kept is not made anew, however often it is toggled (X1 X3)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId frozen = stage.spawn(is.frozen);
+    show(stage, 0, frozen);
+    stage.step(4);
+    CHECK(stage.changes() == "made");
+    std::string expected;
+    for (int i = 0; i < 64; ++i) {
+        show(stage, 0, frozen, i % 2 == 1);
+        expected += i == 0 ? "kept" : i % 2 == 1 ? " resumed" : " kept";
+        stage.step();
+    }
+    stage.step(2);
+    CHECK(stage.changes() == expected);
 }
 
 TEST_CASE("lines: showing and hiding within a tick cancel, the last one counts (N34 N35 X1)") {

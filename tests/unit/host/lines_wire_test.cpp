@@ -329,6 +329,93 @@ TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place,
 }
 
 TEST_CASE(
+    "lines: in a dormant node nobody comes or goes by moving, and moves cost nothing (X11 N23)") {
+    WireCells is;
+    const KindId idle = is.schema.kind("idle", {is.place.id});
+    NodeDesc dormant = is.def.rules.nodes[0];
+    dormant.name = "dormant";
+    dormant.members = NodeMembers::bound;
+    dormant.refresh.type = RefreshType::dormant;
+    is.def.rules.nodes[0].members = NodeMembers::unbound;
+    is.def.rules.nodes.push_back(dormant);
+    is.def.kinds.resize(is.schema.kinds().size());
+    is.def.kinds[index_of(idle)].nodes = {NodeId{1}};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.thing, {550, 550, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId near = stage.spawn(idle, {560, 560, 0}), far = stage.spawn(idle, {50, 50, 0});
+    stage.step(4);
+    CHECK(stage.ghost(0, near) != no_ghost);
+    CHECK(stage.ghost(0, far) == no_ghost);
+    *stage.world().edit(near, is.place) = {40, 40, 0};
+    *stage.world().edit(far, is.place) = {550, 560, 0};
+    stage.step(10);
+    CHECK(stage.ghost(0, near) != no_ghost);
+    CHECK(stage.ghost(0, far) == no_ghost);
+    for (const EntityId entity : {near, far}) CHECK(stage.interest().update(entity) == Status::ok);
+    stage.step(4);
+    CHECK(stage.ghost(0, near) == no_ghost);
+    CHECK(stage.ghost(0, far) != no_ghost);
+}
+
+TEST_CASE(
+    "lines: copies of what rests end after a time, despawns are told to who has it, both within "
+    "the budget (X11)") {
+    WireCells is;
+    const KindId resting = is.schema.kind("resting", {is.place.id, is.numbers.id});
+    is.schema.edit_kind(resting).leave = LeavePolicy::freeze;
+    is.schema.edit_kind(resting).linger_ticks = 30;
+    is.def.budget_bytes_per_tick = 140;
+    Stage stage(is.schema, 2, is.def);
+    std::vector<EntityId> all;
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        const EntityId me = stage.spawn(is.thing, {who == 0 ? 550.0F : 50.0F, 550, 0});
+        CHECK(stage.interest().set_main_entity(stage.observers[who], me) == Status::ok);
+        all.push_back(me);
+    }
+    std::vector<EntityId> rested;
+    for (int i = 0; i < 120; ++i) rested.push_back(stage.spawn(resting, {560, 560, 0}));
+    stage.step(60);
+    CHECK(stage.client(0).ghost_count() == 121);
+    CHECK(stage.client(1).ghost_count() == 1);
+    const auto kept_count = [&] {
+        std::uint32_t count = 0;
+        for (GhostId ghost = 0; ghost < 256; ++ghost)
+            count += stage.client(0).kept_as(ghost) == LeavePolicy::freeze ? 1 : 0;
+        return count;
+    };
+    const auto bytes_of_ticks = [&](std::uint32_t who, std::uint32_t ticks) {
+        std::uint64_t most = 0;
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            const std::uint64_t before = stage.bytes_to[who];
+            stage.step();
+            most = std::max(most, stage.bytes_to[who] - before);
+        }
+        return most;
+    };
+    // Who is far away pays nothing for what is despawned where he is not.
+    const std::uint64_t idle = bytes_of_ticks(1, 4);
+    for (int i = 0; i < 60; ++i) CHECK(stage.world().despawn(rested[i]) == Status::ok);
+    std::uint64_t most[2] = {};
+    for (int i = 0; i < 20; ++i) {
+        const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
+        stage.step();
+        for (int who = 0; who < 2; ++who)
+            most[who] = std::max(most[who], stage.bytes_to[who] - before[who]);
+    }
+    CHECK(stage.client(0).ghost_count() == 61);
+    CHECK(most[0] <= 140);
+    CHECK(most[1] <= idle);
+    // He goes away, and what he still has of them ends in its time.
+    *stage.world().edit(all[0], is.place) = {950, 50, 0};
+    CHECK(bytes_of_ticks(0, 20) <= 140);
+    CHECK(stage.client(0).ghost_count() == 1);
+    CHECK(kept_count() == 60);
+    CHECK(bytes_of_ticks(0, 30) <= 140);
+    CHECK(kept_count() == 0);
+}
+
+TEST_CASE(
     "lines: one filter of the game's own for every candidate of everybody, as fast as a look (O23 "
     "X4)") {
     WireCells is;
@@ -340,9 +427,14 @@ TEST_CASE(
         make_pair_kernel({.name = "filtered", .reads_places = false},
                          [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 1; });
     is.def.rules.nodes[0].steps.push_back(hide);
+    // What the level placed is filtered like all else.
+    const KindId placed = is.schema.kind("placed", {is.place.id});
+    is.schema.edit_kind(placed).leave = LeavePolicy::deactivate;
+    is.def.kinds.resize(is.schema.kinds().size());
     Stage stage(is.schema, 2, is.def);
     std::vector<EntityId> all;
-    for (int i = 0; i < 20; ++i) all.push_back(stage.spawn(is.thing, {560, 560, 0}));
+    for (int i = 0; i < 20; ++i)
+        all.push_back(stage.spawn(i < 10 ? is.thing : placed, {560, 560, 0}));
     for (std::uint32_t who = 0; who < 2; ++who)
         CHECK(stage.interest().set_main_entity(stage.observers[who], all[0]) == Status::ok);
     stage.step(4);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <random>
 
 #include "line_support.hpp"
@@ -371,6 +372,42 @@ TEST_CASE("interest: an event at a place is judged by itself, without an area (P
     CHECK(covering(60) == std::vector{one, two});  // the border of one
     CHECK(covering(61) == std::vector{two});
     CHECK(covering(90).empty());
+}
+
+TEST_CASE("interest: events at many places at once are judged as one by one (P23 P25)") {
+    InterestManager manager =
+        make(std::vector{node("near", {within(StepOp::add, 10)}), node("area", {inside_areas()})});
+    std::mt19937 random(5);
+    const auto between = [&](float low, float high) {
+        return std::uniform_real_distribution<float>(low, high)(random);
+    };
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        spawn(manager, i, between(0, 100), between(0, 100));
+        const ObserverId observer = watch(manager, id(i));
+        const Vec3 centre{between(0, 100), between(0, 100), 0};
+        if (i % 3 == 0) CHECK(manager.set_area(observer, 1, Area::at(centre)) == Status::ok);
+        if (i % 5 == 0)
+            CHECK(manager.set_area(observer, 2, Area::sphere(centre, 25)) == Status::ok);
+    }
+    manager.tick();
+    std::vector<Vec3> places;
+    for (int i = 0; i < 70; ++i) places.push_back({between(-50, 150), between(-50, 150), 0});
+    places[33].x = std::numeric_limits<float>::quiet_NaN();
+    std::vector<Covering> at_once;
+    manager.observers_covering(places, at_once);
+    std::vector<Covering> one_by_one;
+    for (std::uint32_t i = 0; i < places.size(); ++i) {
+        std::vector<ObserverId> observers;
+        manager.observers_covering(places[i], observers);
+        for (const ObserverId observer : observers) one_by_one.push_back({i, observer});
+    }
+    CHECK(at_once == one_by_one);
+    CHECK(at_once.size() > 40);
+    CHECK(std::none_of(at_once.begin(), at_once.end(),
+                       [](const Covering& one) { return one.place == 33; }));
+    at_once.clear();
+    manager.observers_covering(std::span<const Vec3>{}, at_once);
+    CHECK(at_once.empty());
 }
 
 TEST_CASE(

@@ -4,6 +4,8 @@
 // Answers, line by line: work done, live kernels, strength, views, pairs, explanations.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -167,6 +169,51 @@ TEST_CASE(
     spawn(manager, 2, nodeless);  // no node: nobody's, by its kind
     spawn(manager, 3, EntityDef{});
     CHECK(tick_news(manager, observer) == News{{3}, {}});
+}
+
+TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
+    const auto score = [](const Pair& p) noexcept {
+        const float away = std::abs(p.place().x - p.places()[0].x);
+        return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
+    };
+    InterestManager manager = make(std::vector{node(
+        "heard", {own_kernel(StepOp::add,
+                             make_pair_kernel({.name = "heard", .reach_m = 60}, score))})});
+    spawn(manager, 0, 0);
+    const ObserverId observer = watch(manager, id(0));
+    std::vector<EntityId> all;
+    std::vector<float> expected, said;
+    for (std::uint32_t i = 1; i <= 25; ++i) {
+        all.push_back(spawn(manager, i, static_cast<float>(2 * i)));
+        const float raw = 2 - static_cast<float>(2 * i) / 10;
+        expected.push_back(raw <= 0 ? 0 : std::min(raw, 1.0F));
+    }
+    manager.tick();
+    said.resize(all.size());
+    manager.strength(observer, all, said);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        CHECK(manager.is_relevant(observer, all[i]) == (expected[i] > 0));
+        CHECK(said[i] == doctest::Approx(expected[i]));
+    }
+}
+
+TEST_CASE("interest: a node that is switched off has no say, required or not (X4)") {
+    NodeDesc near = node("near", {within(StepOp::add, 50)});
+    NodeDesc marked = node("marked", {flag(StepOp::add, 0)});
+    marked.combine = StepOp::require;
+    InterestDef def = def_of({near, marked});
+    InterestManager manager = make(def);
+    spawn(manager, 0, 0);
+    spawn(manager, 1, 10);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).count(1) == 0);
+    def.rules.nodes[1].enabled = false;  // a condition that is off counts as met
+    CHECK(manager.set_rules(def.rules) == Status::ok);
+    CHECK(ticked(manager, observer).count(1) == 1);
+    def.rules.nodes[1].enabled = true;
+    def.rules.nodes[0].enabled = false;  // and one that adds adds nothing
+    CHECK(manager.set_rules(def.rules) == Status::ok);
+    CHECK(ticked(manager, observer).empty());
 }
 
 TEST_CASE(
