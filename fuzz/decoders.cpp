@@ -22,6 +22,8 @@
 #include "replication/schema_codec.hpp"
 #include "require.hpp"
 #include "small_game.hpp"
+#include "target.hpp"
+#include "traffic.hpp"
 
 using namespace purview;
 using test::require;
@@ -29,6 +31,25 @@ using test::require;
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+/// What inputs have got through to.
+enum Reached : unsigned {
+    ghosts_held,
+    calls_read,
+    inputs_read,
+    corrections_read,
+    recordings_lived,
+    schemas_read,
+    terms_of_schemas,
+    streams_read,
+    handshakes_read,
+    reached_count,
+};
+constexpr const char* reached_names[reached_count] = {
+    "ghosts",     "calls",   "commands",          "corrections",
+    "recordings", "schemas", "what follows them", "links with streams",
+    "handshakes"};
+std::uint64_t reached[reached_count];
 
 /// Of the first byte.
 constexpr std::uint8_t first_of_calls = 0xf0;
@@ -61,6 +82,7 @@ void snapshots(Bytes bytes) {
         std::uint32_t held = 0;
         for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_shown(ghost);
         require(held == ghosts.count(), "ghosts are counted wrong");
+        reached[ghosts_held] += held;
     });
 }
 
@@ -85,6 +107,7 @@ void calls(Bytes bytes) {
         while (packet.size() % 5 != 0 && inbox.next(call)) {
             const RpcDef& rpc = schema.schema.rpcs()[index_of(call.rpc)];
             require(rpc.desc.direction == direction, "a call of the wrong direction");
+            ++reached[calls_read];
             std::vector<std::byte> args(rpc.args.size_bytes);
             struct_of_words(rpc, call.words, args.data());
             require(words_of_struct(rpc, args.data()) == call.words, "arguments out of range");
@@ -115,6 +138,7 @@ void inputs(Bytes bytes) {
         BitReader in(raw);
         if (!read_inputs(schema, in, packet)) return require(packet.count == 0, "half a packet");
         require(packet.count >= 1 && packet.count <= commands_repeated_max, "too many frames");
+        ++reached[inputs_read];
         std::vector<const InputFrame*> frames;
         for (std::size_t f = 0; f < packet.count; ++f) {
             InputFrame& frame = packet.frames[f];
@@ -169,6 +193,7 @@ void corrections(Bytes bytes) {
         if (!read_correction(schema, layout, newest, packet, read))
             return require(read.members.empty(), "half a correction");
         require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
+        ++reached[corrections_read];
         require(read.members.size() <= packet.size() * 8 / 6 + 1, "members from nowhere");
         for (const CorrectedMember& member : read.members) {
             require(member.ghost < ClientGhosts::local_ids_max, "a ghost that cannot be");
@@ -194,12 +219,14 @@ void recordings(Bytes bytes) {
     ServerDef def;
     def.schema = &small.schema;
     def.mac = &test::test_mac;
+    def.secret = test::test_secret;
     auto server = Server::create(def, game);
     require(static_cast<bool>(server), "no server");
     const record::ReplayResult result =
         record::replay(reader, *server, [](std::string_view) { return std::string(); });
     require(result.outcome == record::ReplayResult::Outcome::same || !result.text.empty(),
             "something is wrong, and nobody says what");
+    reached[recordings_lived] += result.received;
 }
 
 /// What a server may say in the terms of a schema of its own: snapshots, calls and commands.
@@ -214,7 +241,9 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
         BitReader in(packet);
         now += 100'000;
         if (packet.size() % 3 == 0) {
-            if (ghosts.read(in)) ghosts.accept(newest);
+            if (!ghosts.read(in)) return;
+            ghosts.accept(newest);
+            reached[terms_of_schemas] += ghosts.count();
         } else if (packet.size() % 3 == 1) {
             (void)read_inputs(schema, in, inputs_read);
         } else if (inbox.read(schema, RpcDirection::to_observers, in)) {
@@ -242,6 +271,7 @@ void schemas(Bytes bytes) {
     BitReader second(out.written());
     const auto same = read_schema(second);
     require(same && same->hash() == schema->hash(), "a schema changes on its way");
+    ++reached[schemas_read];
     in_terms_of(*schema, bytes.last(in.bits_left() / 8));
 }
 
@@ -262,8 +292,7 @@ void links(Bytes bytes) {
             require(notice.sequence == ++told, "a fate is told twice, or never");
         stream.accept();
         Bytes message;
-        for (int i = 0; i < 100 && stream.next_message(message); ++i) {
-        }
+        for (int i = 0; i < 100 && stream.next_message(message); ++i) ++reached[streams_read];
     });
 }
 
@@ -272,16 +301,42 @@ void handshakes(Bytes bytes) {
         if (packet.size() < seal_bytes) return;
         std::vector<std::byte> sealed(packet.begin(), packet.end());
         seal(static_cast<PacketType>(packet[0]), 0, sealed);
-        (void)read_hello(sealed);
-        (void)read_challenge(sealed);
-        (void)read_answer(sealed);
-        (void)read_accept(sealed);
-        (void)read_refuse(sealed);
-        (void)read_close(sealed);
+        const bool is_one = read_hello(sealed) || read_challenge(sealed) || read_answer(sealed) ||
+                            read_accept(sealed) || read_refuse(sealed) || read_close(sealed);
+        reached[handshakes_read] += is_one ? 1 : 0;
     });
 }
 
 }  // namespace
+
+std::vector<std::string> fresh_seeds() {
+    const test::Traffic traffic = test::traffic_of_today();
+    const auto seed = [](std::uint8_t choice, const std::string& rest) {
+        return static_cast<char>(choice) + rest;
+    };
+    // Calls wait for a packet of another size than a multiple of five.
+    const auto calls_of = [&](RpcDirection direction, std::vector<std::string> packets) {
+        for (std::string& packet : packets)
+            packet += packet.size() % 5 == 0 ? std::string(1, 0) : "";
+        return seed(first_of_calls, static_cast<char>(direction) + test::cut_by_bytes(packets));
+    };
+    std::vector<std::string> in_terms = traffic.snapshots;
+    for (std::string& packet : in_terms) packet.resize((packet.size() + 2) / 3 * 3);
+    return {seed(0, test::cut_by_bytes(traffic.snapshots)),
+            seed(1, traffic.schema + test::cut_by_bytes(in_terms)),
+            seed(2, test::cut_by_bytes(traffic.links)),
+            seed(3, test::cut_by_bytes(traffic.handshakes)),
+            seed(first_of_recordings, test::recording_of_today()),
+            calls_of(RpcDirection::to_observers, traffic.calls),
+            calls_of(RpcDirection::to_server, traffic.client_calls)};
+}
+
+const char* never_reached() {
+    for (unsigned i = 0; i < reached_count; ++i) {
+        if (reached[i] == 0) return reached_names[i];
+    }
+    return nullptr;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

@@ -13,6 +13,8 @@
 #include "link/packet_link.hpp"
 #include "require.hpp"
 #include "small_game.hpp"
+#include "target.hpp"
+#include "traffic.hpp"
 
 using namespace purview;
 using namespace purview::test;
@@ -65,6 +67,13 @@ class Peer {
     std::uint32_t next_from_server_ = 0;
 };
 
+/// What a server has read of one who says what he likes.
+struct Reached {
+    std::uint64_t messages = 0;   ///< of his stream that were sound
+    std::uint64_t malformed = 0;  ///< packets and messages that were not
+};
+Reached reached;
+
 void check_ghosts(const Client& client) {
     std::uint32_t held = 0;
     for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
@@ -83,6 +92,17 @@ void check_ghosts(const Client& client) {
 }
 
 }  // namespace
+
+std::vector<std::string> fresh_seeds() {
+    const std::string said = cut_by_words(client_messages());
+    // To a server, in a world of little and in one of all there is.
+    return {std::string(1, 0) + said, std::string(1, 2) + said};
+}
+
+const char* never_reached() {
+    if (reached.messages == 0) return "messages of a client";
+    return reached.malformed == 0 ? "messages that are none" : nullptr;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
@@ -113,5 +133,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(other.client.stats().packets_malformed == 0, "another one was sent nonsense");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     check_ghosts(other.client);
+    if (to_server) {
+        reached.messages += world.game.commands;
+        reached.malformed += world.server->drops().malformed_packet;
+    }
     return 0;
 }

@@ -1,27 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Runs a fuzz target on the files of a directory: what was once found stays found.
+// Runs a fuzz target on fresh seeds and on the files of directories: what was once found stays
+// found, and what there is to be found is reached. With --write DIR it only writes the seeds down,
+// for libFuzzer to begin with.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <vector>
+#include <string>
+#include <string_view>
+
+#include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
+namespace {
+
+int write_to(const std::filesystem::path& directory) {
+    std::filesystem::create_directories(directory);
+    std::size_t number = 0;
+    for (const std::string& seed : fresh_seeds()) {
+        std::ofstream out(directory / ("seed-" + std::to_string(number++)), std::ios::binary);
+        if (!out.write(seed.data(), static_cast<std::streamsize>(seed.size())).flush()) return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-    std::size_t files = 0;
+    if (argc == 3 && std::string_view(argv[1]) == "--write") return write_to(argv[2]);
+    std::size_t inputs = 0;
+    const auto run = [&](const std::string& bytes) {
+        (void)LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                     bytes.size());
+        ++inputs;
+    };
+    for (const std::string& seed : fresh_seeds()) run(seed);
     for (int i = 1; i < argc; ++i) {
         for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
             std::ifstream in(entry.path(), std::ios::binary);
-            const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-            (void)LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                         bytes.size());
-            ++files;
+            run({std::istreambuf_iterator<char>(in), {}});
         }
     }
-    std::printf("%zu inputs\n", files);
-    return files > 0 ? 0 : 1;
+    std::printf("%zu inputs\n", inputs);
+    if (const char* what = never_reached()) {
+        std::fprintf(stderr, "no input gets through to %s\n", what);
+        return 1;
+    }
+    return inputs > 0 ? 0 : 1;
 }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "traffic.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "idle_game.hpp"
+#include "link/handshake.hpp"
+#include "link/messages.hpp"
+#include "link/packet_link.hpp"
+#include "link/stream.hpp"
+#include "purview/client.hpp"
+#include "record/border.hpp"
+#include "record/recording.hpp"
+#include "replication/client_ghosts.hpp"
+#include "replication/schema_codec.hpp"
+#include "require.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// Packets have to fit behind a size of one byte.
+constexpr std::uint32_t budget_bytes = 250;
+constexpr std::uint32_t ticks = 24;
+
+std::string text_of(Bytes bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// From where the reader stands to the end, beginning with a whole byte.
+std::string rest_of(BitReader in) {
+    std::vector<std::byte> bytes(datagram_bytes_max);
+    BitWriter out(bytes);
+    while (in.bits_left() > 0) out.bits(in.bits(1), 1);
+    return text_of(out.written());
+}
+
+/// One end of a line, as far as it has to be known to find what packets carry.
+struct End {
+    PacketLink link;
+    StreamReceiver stream;
+    std::vector<DeliveryNotice> notices;
+
+    /// The other end may hear of a packet's fate only if it knows of the packet.
+    void note_sent() {
+        std::array<std::byte, 256> bytes;
+        BitWriter out(bytes);
+        (void)link.write_header(out);
+    }
+    /// Behind the seal and whatever stands there. False: there is nothing more to be found.
+    bool read(BitReader& in) {
+        if (link.read_header(in) != PacketLink::Verdict::accepted || !stream.read(in)) return false;
+        notices.clear();
+        link.accept(notices);
+        stream.accept();
+        Bytes message;
+        while (stream.next_message(message)) {
+        }
+        return true;
+    }
+};
+
+class Cutter {
+  public:
+    explicit Cutter(Traffic& to) : to_(&to), ghosts_(schema_.schema) {}
+
+    void sent(Bytes datagram) {
+        if (is_handshake(datagram)) return to_->handshakes.push_back(text_of(datagram));
+        BitReader in(datagram);
+        (void)in.bits(seal_bytes * 8);
+        to_->links.push_back(text_of(datagram.subspan(seal_bytes)));
+        server_.note_sent();
+        if (!client_.read(in)) return;
+        if (in.boolean()) {
+            to_->snapshots.push_back(rest_of(in));
+            if (!ghosts_.read(in)) return;
+            ghosts_.accept(newest_);
+        }
+        to_->calls.push_back(rest_of(in));
+    }
+    void received(Bytes datagram) {
+        if (is_handshake(datagram)) return to_->handshakes.push_back(text_of(datagram));
+        BitReader in(datagram);
+        (void)in.bits(seal_bytes * 8);
+        (void)in.u64();  // the connection
+        client_.note_sent();
+        if (!server_.read(in)) return;
+        if (in.boolean()) (void)in.u64();  // a digest
+        const std::uint64_t commands = in.varint_max(255);
+        if (commands > 0) (void)in.u16();
+        for (std::uint64_t i = 0; i < commands; ++i) (void)in.bytes(in.u8());
+        to_->client_calls.push_back(rest_of(in));
+    }
+
+  private:
+    static bool is_handshake(Bytes datagram) {
+        return static_cast<PacketType>(datagram[0]) != PacketType::data;
+    }
+    Traffic* to_;
+    SmallSchema schema_;
+    ClientGhosts ghosts_;
+    Tick newest_ = 0;
+    End client_, server_;
+};
+
+}  // namespace
+
+std::string recording_of_today() {
+    std::stringstream file;
+    const SmallSchema schema;
+    IdleGame game;
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    Server server = std::move(*Server::create(def, game));
+    record::Beginning beginning;
+    beginning.schema_hash = schema.schema.hash();
+    beginning.secret = def.secret;
+    record::Writer writer(file, beginning);
+    record::Border border(server);
+    border.record_to(&writer, 4);
+    Client client{ClientDef{}};
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.port = 1;
+    for (Micros now = 1'000'000; now < 1'600'000; now += 50'000) {
+        client.tick(now);
+        Bytes up;
+        while (client.next_datagram(up)) border.receive(up, address, now);
+        border.tick(now);
+        OutgoingDatagram down;
+        while (border.next_datagram(down)) client.receive(down.bytes, now);
+    }
+    require(client.state() == ClientState::joined, "the client did not join");
+    require(writer.finish(), "the recording was not written");
+    return file.str();
+}
+
+Traffic traffic_of_today() {
+    Traffic traffic;
+    std::stringstream file;
+    {
+        SmallWorld world(7, {}, budget_bytes, {4, 6, 2});
+        record::Beginning beginning;
+        beginning.program = "fuzz";
+        beginning.schema_hash = world.schema.schema.hash();
+        beginning.secret = world.def.secret;
+        record::Writer writer(file, beginning);
+        world.border->record_to(&writer, 8);
+        world.add_client();
+        world.make_calls(3);
+        world.run(ticks);
+        require(world.joined_count() == 1, "the client did not join");
+        require(writer.finish(), "the recording was not written");
+        std::vector<std::byte> bytes(65'536);
+        BitWriter out(bytes);
+        write_schema(world.schema.schema, out);
+        traffic.schema = text_of(out.written());
+    }
+    record::Reader reader(file);
+    require(reader.begin().has_value(), "a recording that begins wrongly");
+    Cutter cutter(traffic);
+    record::Chunk chunk;
+    while (reader.next(chunk)) {
+        using record::ChunkType;
+        if (chunk.type != ChunkType::received && chunk.type != ChunkType::sent) continue;
+        record::Fields fields(chunk.body);
+        (void)fields.number(4);                                         // its address
+        if (chunk.type == ChunkType::received) (void)fields.number(8);  // its time
+        const Bytes datagram = fields.rest();
+        chunk.type == ChunkType::sent ? cutter.sent(datagram) : cutter.received(datagram);
+    }
+    require(reader.problem().empty(), "a recording that is wrong");
+    return traffic;
+}
+
+std::vector<std::string> client_messages() {
+    StreamSender stream;
+    PacketLink link;
+    std::vector<std::string> packets;
+    std::array<std::byte, join_bytes_max> bytes{};
+    const auto say = [&](auto&& write_message) {
+        BitWriter out(bytes);
+        write_message(out);
+        (void)stream.send(out.written());
+    };
+    const auto send_packet = [&](bool arrives) {
+        std::array<std::byte, datagram_bytes_max> room{};
+        BitWriter out(room);
+        const std::uint32_t sequence = link.write_header(out);
+        stream.write(sequence, 8 * 1'000, out);
+        out.boolean(false);
+        out.boolean(false);  // no digest
+        out.varint(0);       // no commands
+        out.align();
+        packets.push_back(text_of(out.written().subspan(2)));  // the number is the target's
+        stream.resolve(sequence, arrives);
+    };
+    // Its own join, which the server has had: what follows goes on behind it.
+    const std::string name = "someone";
+    say([&](BitWriter& out) { write(Join{Role::player, name, {}}, out); });
+    send_packet(true);
+    say([](BitWriter& out) {
+        out.u8(static_cast<std::uint8_t>(ClientMessage::game));
+        out.u32(7);
+    });
+    say([](BitWriter& out) {
+        out.u8(static_cast<std::uint8_t>(ClientMessage::state));
+        out.u64(1);
+    });
+    const std::vector<std::byte> credential(100, std::byte{9});
+    say([&](BitWriter& out) { write(Join{Role::spectator, name, credential}, out); });
+    send_packet(false);                            // the next has it, too
+    for (const unsigned size : {5U, 33U, 255U}) {  // joins that are none
+        say([&](BitWriter& out) {
+            out.u8(static_cast<std::uint8_t>(ClientMessage::join));
+            out.u8(static_cast<std::uint8_t>(size % 4));
+            out.u8(static_cast<std::uint8_t>(size));
+            out.u16(static_cast<std::uint16_t>(size));
+        });
+        send_packet(false);
+    }
+    say([](BitWriter& out) { out.u8(77); });
+    send_packet(false);
+    return packets;
+}
+
+std::string cut_by_bytes(const std::vector<std::string>& packets) {
+    std::string cut;
+    for (const std::string& packet : packets) {
+        if (packet.size() > 255) continue;
+        cut += static_cast<char>(packet.size());
+        cut += packet;
+    }
+    return cut;
+}
+
+std::string cut_by_words(const std::vector<std::string>& packets) {
+    std::string cut;
+    for (const std::string& packet : packets) {
+        cut += static_cast<char>(packet.size() & 0xff);
+        cut += static_cast<char>(packet.size() >> 8);
+        cut += packet;
+    }
+    return cut;
+}
+
+}  // namespace purview::test
