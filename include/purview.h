@@ -93,7 +93,8 @@ PV_API void pv_client_destroy(pv_client* client);
 PV_API uint8_t* pv_client_input(pv_client* client);
 PV_API void pv_client_receive(pv_client* client, uint32_t size, double now_ms);
 /* What the game is told of us when we ask to join: so many bytes at pv_client_input. Of a name, in
- * UTF-8, 32 count; a credential has 512 at most. Only before the first pv_client_tick. */
+ * UTF-8, 32 count; a credential of more than 512 is not sent. Only before the first
+ * pv_client_tick. */
 PV_API void pv_client_set_name(pv_client* client, uint32_t size);
 PV_API void pv_client_set_credential(pv_client* client, uint32_t size);
 /* Sends what is due; call it 20 to 60 times a second. */

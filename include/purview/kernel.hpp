@@ -265,8 +265,9 @@ struct PairKernelDef {
 
 /// A predicate of the caller's, asked about every candidate in every tick. One that gives a float
 /// says whether and how relevant at once: 0 or less is no, up to 1 is its strength (N51). Of one
-/// pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it is asked of sixteen
-/// in a row, which compilers turn into vectors (./dev bench interest --scene scalar).
+/// pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it is
+/// asked of sixteen in a row, which compilers turn into vectors (./dev bench interest --scene
+/// scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
     /// bool(Vec3 entity, Vec3 observer): there is nothing else it could ask, so it may be asked of
@@ -274,12 +275,15 @@ class PairKernel final : public InterestKernel {
     static constexpr bool is_of_places =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
     static constexpr bool is_score = [] {
-        if constexpr (!std::is_nothrow_invocable_v<const Predicate&, const Pair&>) return false;
-        else return std::is_same_v<std::invoke_result_t<const Predicate&, const Pair&>, float>;
+        if constexpr (!std::is_nothrow_invocable_v<const Predicate&, const Pair&>)
+            return false;
+        else
+            return std::is_same_v<std::invoke_result_t<const Predicate&, const Pair&>, float>;
     }();
-    static_assert(is_of_places || is_score ||
-                      std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
-                  "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
+    static_assert(
+        is_of_places || is_score ||
+            std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
+        "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
 
   public:
     PairKernel(PairKernelDef def, Predicate predicate)
@@ -317,7 +321,8 @@ class PairKernel final : public InterestKernel {
                 for (unsigned rest = asked[i]; rest != 0; rest &= rest - 1) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                     const float score = predicate_(pair(q, slot_at(q.blocks[i], lane), was));
-                    strength[at++] = score > least_strength ? std::min(score, 1.0F) : least_strength;
+                    strength[at++] =
+                        score > least_strength ? std::min(score, 1.0F) : least_strength;
                 }
             }
         }

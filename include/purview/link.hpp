@@ -57,7 +57,7 @@ enum class CloseReason : std::uint8_t {
     malformed = 3,  ///< too many packets that do not decode
     kicked = 4,
     shutting_down = 5,
-    never_joined = 6,  ///< the handshake took too long
+    never_joined = 6,  ///< the handshake, or the game's yes (Game::admit), took too long
 };
 std::string_view to_string(CloseReason) noexcept;
 

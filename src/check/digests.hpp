@@ -81,7 +81,7 @@ class DigestChecker {
     std::optional<bool> is_right(std::uint32_t sequence, std::uint64_t digest) const;
     /// From now on states are kept, until `explain` has found one.
     void keep_states() { keeping_ = true; }
-    /// What is wrong with the state that the client sent (PROTOCOL.md, "State"): entity, field,
+    /// What is wrong with the state that the client sent (PROTOCOL.md, "Digest"): entity, field,
     /// tick.
     std::string explain(std::span<const std::byte> state);
 

@@ -17,7 +17,7 @@ namespace purview {
 namespace {
 
 constexpr Micros handshake_every_us = 200'000;
-/// A command rides in this many packets: two in a row must be lost to lose it.
+/// A command rides in this many packets: all of them must be lost to lose it.
 constexpr std::uint32_t command_repeats = 3;
 /// Of a grid.
 constexpr std::uint32_t cells_max = 1U << 20;
@@ -292,7 +292,7 @@ void ClientData::read_messages() {
     }
 }
 
-/// All that we hold, for a check that failed (PROTOCOL.md, "State").
+/// All that we hold, for a check that failed (PROTOCOL.md, "Digest").
 void ClientData::send_state() {
     std::vector<std::byte> bytes(message_bytes_max);
     BitWriter out(bytes);

@@ -43,7 +43,7 @@ void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) no
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept;
 
 inline constexpr std::size_t hello_bytes = 64;
-/// No packet of a client is shorter, so that a challenge may answer it.
+/// No data packet of a client is shorter, so that a challenge may answer it.
 inline constexpr std::size_t challenge_bytes = 33;
 /// The same command rides in several packets, in case one is lost.
 inline constexpr std::size_t commands_per_packet_max = 16;

@@ -31,7 +31,7 @@ class Field:
 
 
 class Number(Field):
-    """Boolean, integer and quantised: a number up to a largest one."""
+    """Integer and quantised: a number up to a largest one."""
 
     name = "number"
     may_be_larger = False  # of a server that was spoiled on purpose
@@ -49,6 +49,13 @@ class Number(Field):
 
     def read_any(self, reader):
         return (min(reader.u(self.width), self.largest),)
+
+
+class Boolean(Number):
+    name = "boolean"
+
+    def __init__(self):
+        super().__init__(1, 0)
 
 
 class Real(Field):

@@ -145,7 +145,7 @@ class Schema:
         if index not in has or field >= len(components[index].fields):
             raise reader.wrong("the orientation is no field of the kind")
         self.placed.append(components[index])
-        if components[index].fields[field].name in ("text", "reference"):
+        if components[index].fields[field].name in ("boolean", "text", "reference"):
             raise reader.wrong("an orientation that is no number and no rotation")
         value = struct.unpack("<d", struct.pack("<Q", full_turn))[0]
         if axis > 2 or value == 0 or not math.isfinite(value):
@@ -208,7 +208,7 @@ class Schema:
         if of_place:
             reader.u(2)  # axis
         if kind == types.BOOLEAN:
-            return types.Number(1, 0)
+            return types.Boolean()
         if kind == types.REAL:
             return types.Real()
         if kind == types.ROTATION:
