@@ -35,9 +35,8 @@ using Bytes = std::span<const std::byte>;
 /// What inputs have got through to.
 enum Reached : unsigned {
     ghosts_held,
-    calls_read,
-    inputs_read,
-    corrections_read,
+    calls_to_observers,
+    calls_to_server,
     recordings_lived,
     schemas_read,
     terms_of_schemas,
@@ -46,9 +45,8 @@ enum Reached : unsigned {
     reached_count,
 };
 constexpr const char* reached_names[reached_count] = {
-    "ghosts",     "calls",   "commands",          "corrections",
-    "recordings", "schemas", "what follows them", "links with streams",
-    "handshakes"};
+    "ghosts",  "calls of a server",    "calls of a client",  "recordings",
+    "schemas", "what follows schemas", "links with streams", "handshakes"};
 std::uint64_t reached[reached_count];
 
 /// Of the first byte.
@@ -107,7 +105,7 @@ void calls(Bytes bytes) {
         while (packet.size() % 5 != 0 && inbox.next(call)) {
             const RpcDef& rpc = schema.schema.rpcs()[index_of(call.rpc)];
             require(rpc.desc.direction == direction, "a call of the wrong direction");
-            ++reached[calls_read];
+            ++reached[direction == RpcDirection::to_server ? calls_to_server : calls_to_observers];
             std::vector<std::byte> args(rpc.args.size_bytes);
             struct_of_words(rpc, call.words, args.data());
             require(words_of_struct(rpc, args.data()) == call.words, "arguments out of range");
@@ -138,7 +136,6 @@ void inputs(Bytes bytes) {
         BitReader in(raw);
         if (!read_inputs(schema, in, packet)) return require(packet.count == 0, "half a packet");
         require(packet.count >= 1 && packet.count <= commands_repeated_max, "too many frames");
-        ++reached[inputs_read];
         std::vector<const InputFrame*> frames;
         for (std::size_t f = 0; f < packet.count; ++f) {
             InputFrame& frame = packet.frames[f];
@@ -193,7 +190,6 @@ void corrections(Bytes bytes) {
         if (!read_correction(schema, layout, newest, packet, read))
             return require(read.members.empty(), "half a correction");
         require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
-        ++reached[corrections_read];
         require(read.members.size() <= packet.size() * 8 / 6 + 1, "members from nowhere");
         for (const CorrectedMember& member : read.members) {
             require(member.ghost < ClientGhosts::local_ids_max, "a ghost that cannot be");

@@ -9,5 +9,5 @@
 
 /// Inputs from real traffic of today's wire: files grow old with it, these do not.
 std::vector<std::string> fresh_seeds();
-/// Null, or what no input so far has got through to: its seeds say nothing any more.
+/// Null, or what no input so far has got through to. Asked after the fresh seeds.
 const char* never_reached();

@@ -234,7 +234,7 @@ std::vector<std::string> client_messages() {
 std::string cut_by_bytes(const std::vector<std::string>& packets) {
     std::string cut;
     for (const std::string& packet : packets) {
-        if (packet.size() > 255) continue;
+        require(packet.size() <= 255, "a packet that does not fit behind its size");
         cut += static_cast<char>(packet.size());
         cut += packet;
     }

@@ -119,7 +119,7 @@ export class PurviewClient {
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
   /** Once for each such ghost and datagram, after all that came and went with it. Costs little without listeners. */
   on(name: "change", listener: (event: ChangeEvent) => void): () => void;
-  /** Once for each connection: all that was relevant at the join has been told. */
+  /** Once for each connection: all that was relevant when the observer was first ready has been told. */
   on(name: "viewComplete", listener: () => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** What the server's game has sent with `Server::send_message`, in order. */

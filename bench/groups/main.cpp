@@ -40,7 +40,7 @@ int run(int argc, char** argv) {
     for (const Scene& scene : scenes) names.emplace_back(scene.name);
     CLI::App app{"Groups: relations, membership, relative places"};
     app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
-    app.add_flag("--quick", options.quick, "fewer rounds");
+    app.add_flag("--quick", options.quick, "fewer rounds; only what is counted is judged");
     app.add_option("--json", options.json_path, "report");
     CLI11_PARSE(app, argc, argv);
     std::string command = "bench groups";
@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
     for (const Scene& scene : scenes) {
         if (wanted(options.scenes, scene.name)) scene.run(report, options);
     }
-    const bool holds = print_figures(report);
+    const bool holds = print_figures(report, options.quick ? Judged::counted : Judged::all);
     if (!options.json_path.empty()) {
         std::ofstream out(options.json_path);
         out << report_json(report, report.rows, nlohmann::json::object(), command).dump(2) << '\n';

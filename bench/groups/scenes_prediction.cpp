@@ -227,7 +227,7 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
         report.does_not_count("command: members walked", true, 0, 0, "commands were not given");
         return;
     }
-    report.at_most("command: members walked", walked, 0, 0);
+    report.count_at_most("command: members walked", walked, 0, 0);
     report.at_most("command: allocations after warm-up", static_cast<double>(allocations), 0, 0);
 }
 

@@ -68,8 +68,9 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
         // Removed and added: twice those from there on.
         const double affected = one.at == 0 ? 0 : 2.0 * static_cast<double>(16 - one.at);
         report.add("rebuild", one.name, {{"us", us}, {"visited", visited}, {"affected", affected}});
-        report.at_most(std::string("rebuild: members visited beyond those affected, ") + one.name,
-                       visited - affected, 0, 0);
+        report.count_at_most(
+            std::string("rebuild: members visited beyond those affected, ") + one.name,
+            visited - affected, 0, 0);
     }
 }
 
@@ -219,8 +220,8 @@ void scene_passenger(GroupsReport& report, const GroupsOptions& options) {
                               0.05, "the view did not come to rest");
         return;
     }
-    report.at_most("passenger: bytes of relative places over those without", with / without, 0.05,
-                   0.05);
+    report.count_at_most("passenger: bytes of relative places over those without", with / without,
+                         0.05, 0.05);
 }
 
 }  // namespace purview::bench

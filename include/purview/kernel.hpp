@@ -259,14 +259,14 @@ class Pair {
 struct PairKernelDef {
     std::string name = "predicate";  ///< for explanations
     float reach_m = 0;               ///< see InterestKernel
-    bool remembers = false;
+    bool remembers = false;          ///< not of one that gives a number
     bool reads_places = true;
 };
 
-/// A predicate of the caller's, asked about every candidate in every tick. One that gives a float
-/// says whether and how relevant at once: 0 or less is no, up to 1 is its strength (N51). Of one
-/// pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it is
-/// asked of sixteen in a row, which compilers turn into vectors (./dev bench interest --scene
+/// A predicate of the caller's, asked about every candidate in every tick. One that gives a
+/// number says whether and how relevant at once: 0 or less is no, up to 1 is its strength (N51). Of
+/// one pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it
+/// is asked of sixteen in a row, which compilers turn into vectors (./dev bench interest --scene
 /// scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
@@ -274,16 +274,19 @@ class PairKernel final : public InterestKernel {
     /// lanes without an entity, too, whose answers count for nothing.
     static constexpr bool is_of_places =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
-    static constexpr bool is_score = [] {
-        if constexpr (!std::is_nothrow_invocable_v<const Predicate&, const Pair&>)
+    template <class... Arguments>
+    static constexpr bool gives_number() noexcept {
+        if constexpr (!std::is_nothrow_invocable_v<const Predicate&, Arguments...>) {
             return false;
-        else
-            return std::is_same_v<std::invoke_result_t<const Predicate&, const Pair&>, float>;
-    }();
+        } else {
+            return std::is_floating_point_v<std::invoke_result_t<const Predicate&, Arguments...>>;
+        }
+    }
+    static constexpr bool is_score = gives_number<const Pair&>();
     static_assert(
-        is_of_places || is_score ||
-            std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
+        is_of_places || std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
         "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
+    static_assert(!gives_number<Vec3, Vec3>(), "a number is given of a Pair, not of two places");
 
   public:
     PairKernel(PairKernelDef def, Predicate predicate)
@@ -317,10 +320,10 @@ class PairKernel final : public InterestKernel {
         } else {
             std::size_t at = 0;
             for (std::size_t i = 0; i < q.blocks.size(); ++i) {
-                const Mask was = i < q.was.size() ? q.was[i] : Mask{0};
                 for (unsigned rest = asked[i]; rest != 0; rest &= rest - 1) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                    const float score = predicate_(pair(q, slot_at(q.blocks[i], lane), was));
+                    const auto score =
+                        static_cast<float>(predicate_(pair(q, slot_at(q.blocks[i], lane), {})));
                     strength[at++] =
                         score > least_strength ? std::min(score, 1.0F) : least_strength;
                 }
@@ -328,7 +331,7 @@ class PairKernel final : public InterestKernel {
         }
     }
     bool answers_unknown() const noexcept override { return false; }
-    bool remembers() const noexcept override { return def_.remembers; }
+    bool remembers() const noexcept override { return !is_score && def_.remembers; }
     float reach_m() const noexcept override { return def_.reach_m; }
     bool reads_places() const noexcept override { return def_.reads_places; }
 
@@ -384,7 +387,7 @@ class PairKernel final : public InterestKernel {
 /// make_pair_kernel({.name = "ahead"},
 ///                  [](Vec3 entity, Vec3 observer) noexcept { return entity.x > observer.x; })
 /// make_pair_kernel({.name = "loud", .reach_m = 100},
-///                  [](const Pair& p) noexcept { return 1 - distance(p) / 100; })  // a float
+///                  [](const Pair& p) noexcept { return 1 - p.place().x / 100; })  // a float
 /// The second says yes where it does so from any place of the observer.
 template <class Predicate>
 std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {

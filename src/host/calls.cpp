@@ -98,6 +98,7 @@ void ServerData::decide_calls() {
     }
     calls.covering.clear();
     if (!calls.places.empty()) interest.observers_covering(calls.places, calls.covering);
+    std::sort(calls.covering.begin(), calls.covering.end());
     for (WantedCall& wanted : calls.wanted) {
         wanted.made = tick_number;
         first_culled.push_back(calls.culled.size());
@@ -165,8 +166,8 @@ void ServerData::judge_for(ObserverId observer, bool is_relevant, const WantedCa
     };
     if (!interest.is_ready(observer)) return cull(CullReason::not_ready);
     const auto is_covered = [&] {
-        return std::binary_search(calls.covering.begin(), calls.covering.end(),
-                                  Covering{wanted.place_number, observer});
+        const Covering one{wanted.place_number, observer};
+        return std::binary_search(calls.covering.begin(), calls.covering.end(), one);
     };
     if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || is_covered()))
         return cull(CullReason::out_of_reach);

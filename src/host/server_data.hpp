@@ -109,7 +109,7 @@ class ServerData {
         if (number < sessions.size()) sessions[number]->prefetch_front();
     }
     void gather(SessionGroup group);
-    bool tells_only_relevant(const Session& session) const;
+    bool tells_what_is_relevant(const Session& session) const;
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
     void prioritise(SessionGroup group);
     void encode(SessionGroup group, Micros now);

@@ -3,8 +3,9 @@
 //
 // What the engine says between ticks.
 #include <algorithm>
-#include <cfloat>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/prefetch.hpp"
@@ -47,11 +48,17 @@ void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) c
         }
         return;
     }
-    const std::size_t first = out.size();
     const bool may_be_cut = unit != entity && has_cuts(unit);
     const auto add = [&](std::uint32_t o) {
         if (!may_be_cut || !is_cut(o, unit, entity)) out.push_back(id_of(o));
     };
+    if (is_open_to_all(slot)) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (is_seen(o, unit)) add(o);
+        }
+        return;
+    }
+    const std::size_t first = out.size();
     const BlockIndex cell_end = table_.cell_end();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         const Observer& observer = observers_[o];
@@ -339,72 +346,94 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
     out.erase(std::unique(late, out.end()), out.end());
 }
 
-/// Things without flags and keys at these places, judged by the steps that look at places.
+/// Steps that add by place, of every node; and how far from an observer any of them may say yes.
+InterestData::SpatialSteps InterestData::spatial_steps() const {
+    SpatialSteps out;
+    for (const NodeProgram& node : program_.nodes) {
+        NodeProgram& spatial = out.nodes.emplace_back();
+        for (const Step& step : node.steps) {
+            if (step.op != StepOp::add || !step.kernel->needs_place()) continue;
+            spatial.steps.push_back(step);
+            const float reach = step.kernel->reach_m();
+            if (!(reach > 0)) out.is_bounded = false;
+            out.reach_m = std::max(out.reach_m, reach * 1.001F);
+        }
+    }
+    return out;
+}
+
+/// A thing without flags and keys, put at one place after the other, judged by steps that look at
+/// places.
 void InterestData::observers_covering(std::span<const Vec3> places,
                                       std::vector<Covering>& out) const {
+    const SpatialSteps spatial = spatial_steps();
     BlockTable table(table_.is_three_d());
     table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
     (void)table.add_unplaced_layer();
     EntityFacts facts;
     facts.axes = facts_table_.axes;
     facts.columns = Columns::add_to(table, def_.flag_count, def_.key_count, def_.value_count);
-    Vec3 low{FLT_MAX, FLT_MAX, FLT_MAX}, high{-FLT_MAX, -FLT_MAX, -FLT_MAX};
+    constexpr EntityId probe = make_entity_id(0, 1);
+    (void)table.insert(probe, 0, {});
+    const auto put = [&](Vec3 at) {
+        const std::array move{Move{probe, at}};
+        (void)table.write_places(std::span<const Move>(move));
+        table.settle_moves();
+        table.end_tick();
+        return table.slot_of(probe);
+    };
+    struct Probed {
+        Vec3 at;
+        std::uint32_t number;
+    };
+    std::vector<Probed> probed;
     for (std::uint32_t i = 0; i < places.size(); ++i) {
-        if (!is_finite(places[i])) continue;
-        const Vec3 at = inner(places[i]);
-        (void)table.insert(make_entity_id(i, 1), 0, at);
-        low = {std::min(low.x, at.x), std::min(low.y, at.y), std::min(low.z, at.z)};
-        high = {std::max(high.x, at.x), std::max(high.y, at.y), std::max(high.z, at.z)};
+        if (is_finite(places[i])) probed.push_back({inner(places[i]), i});
     }
-    std::vector<NodeProgram> nodes;
-    float reach_m = 0;
-    for (const NodeProgram& node : program_.nodes) {
-        NodeProgram& spatial = nodes.emplace_back();
-        for (const Step& step : node.steps) {
-            if (step.op != StepOp::add || !step.kernel->needs_place()) continue;
-            spatial.steps.push_back(step);
-            reach_m = std::max(reach_m, step.kernel->reach_m());
-        }
-    }
-    reach_m *= 1.001F;
-    low = {low.x - reach_m, low.y - reach_m, low.z - reach_m};
-    high = {high.x + reach_m, high.y + reach_m, high.z + reach_m};
-    std::vector<BlockIndex> blocks;
-    for (BlockIndex block = 0; block < table.block_end(); ++block) {
-        if (table.occupied(block) != 0) blocks.push_back(block);
-    }
+    const float reach_m = spatial.reach_m;
+    const float reach_z = table.is_three_d() ? reach_m : std::numeric_limits<float>::infinity();
     const std::size_t first = out.size();
-    std::vector<Mask> masks(blocks.size() * (1 + program_.plane_count));
+    std::vector<std::uint32_t> near;
+    std::vector<Mask> masks(1 + program_.plane_count);
     Sight sight;
     ScanScratch scratch;
-    for (std::uint32_t o = 0; o < observers_.size() && !blocks.empty(); ++o) {
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
         collect(o, sight);
-        const auto is_near = [&](Vec3 from) {
-            return from.x >= low.x && from.x <= high.x && from.y >= low.y && from.y <= high.y &&
-                   (!table.is_three_d() || (from.z >= low.z && from.z <= high.z));
-        };
-        if (sight.areas.empty() &&
-            std::none_of(sight.places.begin(), sight.places.end(), is_near)) {
-            continue;
+        const bool may_be_anywhere = !spatial.is_bounded || !sight.areas.empty();
+        near.clear();
+        for (std::uint32_t i = 0; i < probed.size(); ++i) {
+            const Vec3 at = probed[i].at;
+            bool is_near = may_be_anywhere;
+            for (const Vec3 from : sight.places) {
+                is_near |= (std::abs(from.x - at.x) <= reach_m) &
+                           (std::abs(from.y - at.y) <= reach_m) &
+                           (std::abs(from.z - at.z) <= reach_z);
+            }
+            if (is_near) near.push_back(i);
         }
+        if (near.empty()) continue;
         const ScanInput now = input_of(o, sight);
         ScanInput input{.table = table, .facts = facts, .program = program_};
         input.observer = now.observer;
         input.views = now.views;
         input.keys = now.keys;
         input.asker = now.asker;
-        input.nodes = nodes;
-        std::fill(masks.begin(), masks.end(), Mask{0});
-        evaluate(input, blocks, 0, masks, scratch);
-        for (std::size_t i = 0; i < blocks.size(); ++i) {
-            for_each_bit(masks[i] & table.occupied(blocks[i]), 0, [&](std::size_t lane) {
-                const Slot slot = slot_at(blocks[i], static_cast<unsigned>(lane));
-                out.push_back({index_of(table.entity(slot)), now.observer});
-            });
+        input.nodes = spatial.nodes;
+        for (const std::uint32_t i : near) {
+            const Slot slot = put(probed[i].at);
+            const std::array block{block_of(slot)};
+            std::fill(masks.begin(), masks.end(), Mask{0});
+            evaluate(input, block, 0, masks, scratch);
+            if ((masks[0] & lane_bit(lane_of(slot))) != 0)
+                out.push_back({probed[i].number, now.observer});
         }
     }
-    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+              [](const Covering& l, const Covering& r) {
+                  return l.place != r.place ? l.place < r.place
+                                            : index_of(l.observer) < index_of(r.observer);
+              });
 }
 
 }  // namespace purview

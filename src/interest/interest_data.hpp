@@ -315,6 +315,13 @@ class InterestData {
         std::vector<WindowChange> changes;
     };
 
+    // -- answers.cpp
+    struct SpatialSteps {
+        std::vector<NodeProgram> nodes;
+        float reach_m = 0;
+        bool is_bounded = true;
+    };
+    SpatialSteps spatial_steps() const;
     // -- explain.cpp
     friend class Judge;
     Case case_of(std::uint32_t observer, EntityId unit) const;

@@ -8,6 +8,8 @@
 namespace purview {
 
 void write(const Join& join, BitWriter& out) {
+    PURVIEW_ASSERT(join.name.size() <= join_name_bytes_max);
+    PURVIEW_ASSERT(join.credential.size() <= credential_bytes_max);
     out.u8(static_cast<std::uint8_t>(ClientMessage::join));
     out.u8(static_cast<std::uint8_t>(join.role));
     out.u8(static_cast<std::uint8_t>(join.name.size()));

@@ -471,19 +471,12 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     records_.drop_oldest();
 }
 
-bool GhostTable::is_sound(Tick now) const noexcept {
-    for (const LaneBlock& block : blocks_) {
+bool GhostTable::is_sound() const noexcept {
+    return std::all_of(blocks_.begin(), blocks_.end(), [](const LaneBlock& block) {
         const LaneWords& of = block.of;
-        if (((of.pending | of.needs_enter) & ~of.live) != 0) return false;
-        if ((of.live & (~of.used | of.needs_leave)) != 0) return false;
-        if ((of.fresh & ~of.pending) != 0) return false;
-        bool has_aged = true;
-        for_each_bit(of.pending & ~of.fresh, 0, [&](std::size_t i) {
-            has_aged = has_aged && block.times[i].pending_since <= now;
-        });
-        if (!has_aged) return false;
-    }
-    return true;
+        return ((of.pending | of.needs_enter) & ~of.live) == 0 &&
+               (of.live & (~of.used | of.needs_leave)) == 0 && (of.fresh & ~of.pending) == 0;
+    });
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {

@@ -250,9 +250,9 @@ class GhostTable {
     template <class IsTold, class IsOff>
     void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                 std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off);
-    /// What must hold from gather on, in this tick: whoever waits is relevant, and has waited since
-    /// this tick or an earlier one. Looks through all; for assertions.
-    bool is_sound(Tick now) const noexcept;
+    /// What must hold from gather on, in this tick: whoever waits is relevant, and nobody is who is
+    /// on his way out. Looks through all; for assertions.
+    bool is_sound() const noexcept;
     /// Something of it goes to each observer on its own after all.
     void tell(EntityId entity, Tick now) noexcept {
         if (const LocalId lane = find(entity); lane != no_local_id) want(lane, now);

@@ -103,7 +103,7 @@ const cases = {
     }
   },
 
-  async "the view is complete once, after all that was there at the join"() {
+  async "the view is complete once for each connection, after enters"() {
     const { client } = newClient();
     const heard = [];
     client.on("enter", () => heard.push("enter"));

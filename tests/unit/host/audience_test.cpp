@@ -130,9 +130,9 @@ TEST_CASE(
         void decide(ObserverId observer, std::span<const EntityId> entities,
                     std::span<std::uint8_t> told) const override {
             for (std::size_t i = 0; i < entities.size(); ++i)
-                told[i] = observer == owner || entities[i] == open ? 1 : 0;
+                told[i] = world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
         }
-        ObserverId owner = ObserverId::none;
+        const World* world = nullptr;
         EntityId open = EntityId::none;
     };
     AudienceSchema is(AudienceType::custom);
@@ -141,11 +141,13 @@ TEST_CASE(
     Stage stage(is.schema, 2);
     const EntityId one = stage.spawn(is.soldier), other = stage.spawn(is.soldier);
     for (const EntityId entity : {one, other}) *stage.world().edit(entity, is.health) = {70, 500};
-    mode.owner = stage.observers[0];
+    mode.world = &stage.world();
+    for (const EntityId entity : {one, other})
+        CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
     stage.step(4);
-    const auto expect = [&](EntityId entity, bool owner, bool else_where) {
+    const auto expect = [&](EntityId entity, bool owner, bool others) {
         CHECK(health_of(stage, 0, entity, is) == (owner ? 70 : 0));
-        CHECK(health_of(stage, 1, entity, is) == (else_where ? 70 : 0));
+        CHECK(health_of(stage, 1, entity, is) == (others ? 70 : 0));
     };
     expect(one, true, false);
     expect(other, true, false);

@@ -217,8 +217,11 @@ TEST_CASE(
     CHECK(interest.force_hide(named, false) == Status::ok);
     expect(named, {0, 1});
     CHECK(stage.ghost(0, named) == no_ghost);  // so far nobody was told
+    CHECK(interest.events().empty());          // of the last tick
     CHECK(stage.ghost(1, open) != no_ghost);
-    stage.step(3);
+    stage.step();
+    CHECK(interest.events().size() == 3);  // two enters, one leave
+    stage.step(2);
     CHECK(stage.ghost(0, named) != no_ghost);
     CHECK(stage.ghost(1, named) != no_ghost);
     CHECK(stage.ghost(1, open) == no_ghost);

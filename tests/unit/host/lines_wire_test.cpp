@@ -329,7 +329,7 @@ TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place,
 }
 
 TEST_CASE(
-    "lines: in a dormant node nobody comes or goes by moving, and moves cost nothing (X11 N23)") {
+    "lines: in a dormant node nobody comes or goes by moving, until he is looked at (X11 N23)") {
     WireCells is;
     const KindId idle = is.schema.kind("idle", {is.place.id});
     NodeDesc dormant = is.def.rules.nodes[0];
