@@ -68,6 +68,11 @@ foreach(case page rules why drive)
     COMMAND node ${browser}/${case}_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts)
   set_tests_properties("${browser_${case}}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
 endforeach()
+add_test(NAME "browser: the page of docs/your-page.md joins, draws, walks and comes back, from a site of its own"
+  COMMAND node ${browser}/own_page_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts ${PROJECT_SOURCE_DIR}
+    ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)
+set_tests_properties("browser: the page of docs/your-page.md joins, draws, walks and comes back, from a site of its own"
+  PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
 endforeach()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The page of docs/your-page.md, served by somebody else than the game server, in a real browser:
+//   node own_page_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY SOURCE_DIRECTORY MODULE
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { newPage, openBrowser, sleep, startServer, stopServer, until } from "./browser.mjs";
+
+const [binary, artifacts, source, modulePath] = process.argv.slice(2);
+mkdirSync(artifacts, { recursive: true });
+const files = {
+  "/own_page.html": ["text/html", join(source, "examples/own_page.html")],
+  "/client.mjs": ["text/javascript", join(source, "web/client.mjs")],
+  "/purview_client.wasm": ["application/wasm", modulePath],
+};
+const site = createServer(async ({ url }, answer) => {
+  const [type, path] = files[url.split("?")[0]] ?? [];
+  if (path === undefined) return answer.writeHead(url === "/favicon.ico" ? 204 : 404).end();
+  answer.writeHead(200, { "content-type": type }).end(await readFile(path));
+});
+await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
+
+let server = await startServer(binary);
+const browser = await openBrowser({ width: 900, height: 600 });
+try {
+  const { page, complaints } = await newPage(browser);
+  await page.goto(`http://127.0.0.1:${site.address().port}/own_page.html?server=ws://127.0.0.1:${server.port}/play`);
+  const look = () => page.evaluate(() => {
+    const { client, figures } = globalThis.own;
+    const { data } = document.querySelector("#canvas").getContext("2d").getImageData(0, 0, 900, 500);
+    return { state: client.state, ghosts: client.ghostCount, figures: figures.size, isDrawn: data.some((byte) => byte > 0),
+             own: data.some((byte, i) => i % 4 === 0 && byte === 0xff && data[i + 1] === 0xd2),
+             status: document.querySelector("#status").textContent };
+  });
+  const inWorld = async () => {
+    const seen = await look();
+    return seen.state === "joined" && seen.ghosts > 20 && seen.isDrawn && seen.own ? seen : null;
+  };
+  await until("the page has its client", () => page.evaluate(() => globalThis.own !== undefined));
+  const seen = await until("the page draws whom it knows of, and itself", inWorld);
+  assert.equal(seen.figures, seen.ghosts);
+  assert.match(seen.status, /ghosts, tick \d+$/);
+
+  // It walks where one clicks.
+  const place = () => page.evaluate(() => {
+    const { client } = globalThis.own;
+    const { count, floats, words } = client.collect(client.newestTick);
+    for (let i = 0; i < count; ++i) if (words[8 * i + 6] === 1) return [floats[8 * i], floats[8 * i + 1]];
+    return null;
+  });
+  const from = await place();
+  await page.mouse.click(700, 150);
+  await until("it walks", async () => {
+    const to = await place();
+    return to !== null && Math.hypot(to[0] - from[0], to[1] - from[1]) > 1;
+  });
+  await page.screenshot({ path: join(artifacts, "own_page.png") });
+  assert.deepEqual(complaints, []);
+
+  // It comes back to a server that was begun anew.
+  const { port } = server;
+  await stopServer(server);
+  await until("it hears of the end", async () => /connection ended/.test((await look()).status));
+  server = await startServer(binary, port);
+  await until("it is back", inWorld, 30000);
+  await sleep(200);
+  const back = await look();
+  assert.equal(back.figures, back.ghosts);
+  console.log(`own page: ${seen.ghosts} ghosts, then ${back.ghosts}`);
+} finally {
+  await browser.close();
+  await stopServer(server);
+  site.close();
+}
