@@ -406,9 +406,8 @@ void InterestData::observers_covering(std::span<const Vec3> places,
             const Vec3 at = probed[i].at;
             bool is_near = may_be_anywhere;
             for (const Vec3 from : sight.places) {
-                is_near |= (std::abs(from.x - at.x) <= reach_m) &
-                           (std::abs(from.y - at.y) <= reach_m) &
-                           (std::abs(from.z - at.z) <= reach_z);
+                const float across = std::max(std::abs(from.x - at.x), std::abs(from.y - at.y));
+                is_near = is_near || (across <= reach_m && std::abs(from.z - at.z) <= reach_z);
             }
             if (is_near) near.push_back(i);
         }
