@@ -177,6 +177,7 @@ struct ObserverEdge {
 struct Covering {
     std::uint32_t place;
     ObserverId observer;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 of <=> is none.
     friend auto operator<=>(const Covering&, const Covering&) = default;
 };
 
