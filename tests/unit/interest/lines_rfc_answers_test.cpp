@@ -177,8 +177,8 @@ TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
         return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
     };
     InterestManager manager = make(std::vector{node(
-        "heard", {own_kernel(StepOp::add,
-                             make_pair_kernel({.name = "heard", .reach_m = 60}, score))})});
+        "heard",
+        {own_kernel(StepOp::add, make_pair_kernel({.name = "heard", .reach_m = 60}, score))})});
     spawn(manager, 0, 0);
     const ObserverId observer = watch(manager, id(0));
     std::vector<EntityId> all;
