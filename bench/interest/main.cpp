@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
     app.add_option(
         "--scene", options.scenes,
         "only these: W1 W2 W3 W4 W5 composed checks scalar shape update 3D radii strength "
-        "cadence cone los join nodes \"shared store\" cells slider spike threads builds");
+        "cadence cone los join nodes \"shared store\" cells slider spike answers threads builds");
     app.add_option("--engine", options.engines, "only these beside ours");
     app.add_flag(
         "--quick", options.quick,

@@ -17,7 +17,8 @@ void figures_of_rules(Report& report);
 void scenes_of_nodes(Report& report, const Options& options);
 void figures_of_nodes(Report& report);
 
-/// cadence, join, slider, spike: what single ticks may cost, and when answers come.
+/// cadence, join, slider, spike: what single ticks may cost, and when answers come. answers: who
+/// sees it, who is near it (ADR 20).
 void scenes_of_work(Report& report, const Options& options);
 
 /// threads, builds: the same answers on other hardware.

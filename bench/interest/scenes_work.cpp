@@ -306,6 +306,52 @@ void spike(Report& report, const Options& options) {
     }
 }
 
+// -- answers
+// -----------------------------------------------------------------------------------------
+
+/// Who sees an entity, and whose nodes cover a place: one at a time, and a hundred at once.
+void answers(Report& report) {
+    for (const std::uint32_t count : {2'000U, 10'000U}) {
+        Workload workload(scene_named("W2"));
+        InterestManager manager = fill(near_rule(workload), workload);
+        const auto observers = add_observers(manager, count);
+        manager.tick();
+        constexpr std::uint32_t rounds = 40, at_once = 100;
+        const auto places = std::span(workload.places());
+        std::vector<double> who, alone, together;
+        std::vector<ObserverId> one;
+        std::vector<Covering> many;
+        std::size_t wrong = 0;
+        for (std::uint32_t round = 0; round < rounds; ++round) {
+            const std::size_t first = count + std::size_t{round} * at_once;
+            one.clear();
+            const Stopwatch of_entity;
+            manager.observers_of(make_entity_id(static_cast<std::uint32_t>(first), 1), one);
+            who.push_back(of_entity.ms());
+            many.clear();
+            const Stopwatch of_places;
+            manager.observers_covering(places.subspan(first, at_once), many);
+            together.push_back(of_places.ms());
+            std::vector<Covering> singly;
+            for (std::uint32_t i = 0; i < at_once; ++i) {
+                one.clear();
+                const Stopwatch of_place;
+                manager.observers_covering(places[first + i], one);
+                alone.push_back(of_place.ms());
+                for (const ObserverId observer : one) singly.push_back({i, observer});
+            }
+            wrong += singly == many ? 0 : 1;
+        }
+        const std::string scene = "answers " + std::to_string(count);
+        add_rows(report, {row_of(scene, "observers of one", who), row_of(scene, "a place", alone),
+                          row_of(scene, "100 places", together)});
+        report.aim_at_most(scene + ", 100 places at once/one by one",
+                           median(together) / (at_once * median(alone)), 0.5);
+        report.count_at_most(scene + " at once other than one by one", static_cast<double>(wrong),
+                             0, 0);
+    }
+}
+
 }  // namespace
 
 void scenes_of_work(Report& report, const Options& options) {
@@ -313,6 +359,7 @@ void scenes_of_work(Report& report, const Options& options) {
     if (wanted(options.scenes, "join")) join(report, options);
     if (wanted(options.scenes, "slider")) slider(report);
     if (wanted(options.scenes, "spike")) spike(report, options);
+    if (wanted(options.scenes, "answers")) answers(report);
 }
 
 }  // namespace purview::bench

@@ -412,7 +412,7 @@ class InterestManager {
     }
     std::size_t relevant_count(ObserverId observer) const noexcept;
     /// Appends everybody to whom the entity is relevant, by index of observers. Looks at every
-    /// observer: some 10 to 20 ns for each, more where the entity is open to all.
+    /// observer; observer_count does not.
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     /// With count_observers.
     std::uint32_t observer_count(EntityId entity) const noexcept;
@@ -440,11 +440,11 @@ class InterestManager {
     /// Appends the ready observers to whom something at this place would be relevant by place alone
     /// (P25): the place is within reach of a step of their nodes that adds by place. To kernels of
     /// your own the thing there is entity 0 of generation 1, whoever that is. Looks at every
-    /// observer: some 25 ns for each, some 200 for one who is near.
+    /// observer.
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
-    /// The same of places[n], in one pass over the observers: of 100 places each costs a quarter of
-    /// what it does alone (docs/adr/0020). Appended by place, of each by index of observers. A
-    /// place that is not finite has nobody.
+    /// The same of places[n], in one pass over the observers (docs/adr/0020): many at once cost
+    /// less than one by one. Appended by place, of each by observer. A place that is not finite has
+    /// nobody.
     void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
     /// The place that counts, or {0, 0, 0}; of a member: its group's.
     Vec3 place_of(EntityId entity) const noexcept;

@@ -98,7 +98,6 @@ void ServerData::decide_calls() {
     }
     calls.covering.clear();
     if (!calls.places.empty()) interest.observers_covering(calls.places, calls.covering);
-    std::sort(calls.covering.begin(), calls.covering.end());
     for (WantedCall& wanted : calls.wanted) {
         wanted.made = tick_number;
         first_culled.push_back(calls.culled.size());

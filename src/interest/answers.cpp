@@ -428,11 +428,7 @@ void InterestData::observers_covering(std::span<const Vec3> places,
                 out.push_back({probed[i].number, now.observer});
         }
     }
-    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-              [](const Covering& l, const Covering& r) {
-                  return l.place != r.place ? l.place < r.place
-                                            : index_of(l.observer) < index_of(r.observer);
-              });
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
 }
 
 }  // namespace purview
