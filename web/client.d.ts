@@ -139,6 +139,8 @@ export class PurviewClient {
   readonly refuseReason: RefuseReason;
   /** "lost": the socket could not be made, or ended without a word of the server. */
   readonly closeReason: CloseReason;
+  /** What the server's game said why it refused us or closed, cut to 120 bytes of UTF-8; "": nothing. */
+  readonly reasonText: string;
   readonly tickHz: number;
   readonly newestTick: number;
   readonly newestPacket: number;

@@ -137,6 +137,7 @@ export class PurviewClient {
     const said = this.#number("pv_client_close_reason");
     return said === 0 ? this.#closing : CLOSINGS[said];
   }
+  get reasonText() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_reason_text(this.#handle)); }
   get tickHz() { return this.#number("pv_client_tick_hz"); }
   /** Server tick of the newest snapshot. */
   get newestTick() { return this.#number("pv_client_newest_tick"); }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Connects again whenever a connection has ended: soon after a loss, ever later after refusals that may
-// pass, and not after the others.
+// pass, and not after the others, nor where the game has thrown us out.
 
 const SOON_MS = 1000;
 const WAIT_MS_MAX = 30_000;
@@ -10,7 +10,6 @@ const WAIT_MS_MAX = 30_000;
 const REFUSALS = {
   version: "This page is for another version of the server. Please reload it.",
   schema: "This page is for another world than the server's. Please reload it.",
-  join: "The world does not let you in.",
 };
 const PASSING_REFUSALS = {
   full: "The server is full",
@@ -37,6 +36,8 @@ export class Reconnect {
     if (state === "joined") {
       this.#waitMs = SOON_MS;
       this.#say("");
+    } else if (state === "closed" && this.#client.closeReason === "kicked") {
+      this.#say(`The world has sent you away${this.#why()}.`);
     } else if (state === "closed") {
       this.#say(`Connection lost (${this.#client.closeReason}); trying again …`);
       this.#connectIn(SOON_MS);
@@ -46,11 +47,15 @@ export class Reconnect {
   }
 
   #followRefusal(reason) {
+    if (reason === "join") return this.#say(`The world does not let you in${this.#why()}.`);
     if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
     this.#say(`${PASSING_REFUSALS[reason]}; trying again in ${this.#waitMs / 1000} s …`);
     this.#connectIn(this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
+
+  /** What the game has said about it. */
+  #why() { return this.#client.reasonText === "" ? "" : `: ${this.#client.reasonText}`; }
 
   #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms); }  // its state tells
 }

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Entities in cells, and observers who are told of the cells around theirs, in the three modes of
-// the node: each on its own, update many, read many. A change is a step of at most two metres and
-// other health of one entity, a read is one observer's tick; the ratio of the two is the scene's.
+// the node: each on its own, update many, read many. A change is a step and other health of one
+// entity, a read is one observer's tick; the ratio of the two is the scene's. Steps of at most two
+// metres cross cells often, those of a fifth of it seldom: so do players who walk.
 // Where there are more changes in a tick than entities, the last of each counts.
 #include <algorithm>
 #include <memory>
@@ -17,7 +18,7 @@ namespace purview::bench {
 namespace {
 
 constexpr std::uint32_t observers = 200, entities = 400;
-constexpr float side_m = 299, cell_m = 60, step_m = 2;
+constexpr float side_m = 299, cell_m = 60;
 
 struct Place {
     Vec3 at;
@@ -34,6 +35,16 @@ constexpr Ratio ratios[] = {{"1:100", observers / 100},
                             {"1:10", observers / 10},
                             {"1:1", observers},
                             {"10:1", observers * 10}};
+
+struct Pace {
+    const char* name;
+    float step_m;
+};
+constexpr Pace paces[] = {{"", 2}, {"walking, ", 0.2F}};
+
+std::string name_of(const Pace& pace, const Ratio& ratio) {
+    return std::string("shared, ") + pace.name + ratio.name;
+}
 
 struct Way {
     const char* name;
@@ -65,7 +76,8 @@ struct CellSchema {
 /// One server in one mode; the same seed makes the same world for each of them.
 class Cells {
   public:
-    Cells(NodeMode mode, std::uint32_t changes) : changes_(changes), random_(7) {
+    Cells(NodeMode mode, std::uint32_t changes, float step_m)
+        : changes_(changes), step_m_(step_m), random_(7) {
         StageDef def;
         def.server.schema = &schema_.schema;
         def.server.rules.bounds_max = {side_m, side_m, 0};
@@ -104,8 +116,8 @@ class Cells {
         for (std::uint32_t i = 0; i < changes_; ++i) {
             const EntityId entity = all_[random_.below(entities)];
             Vec3 at = world.place_of(entity);
-            at.x = std::clamp(at.x + random_.between(-step_m, step_m), 0.0F, side_m);
-            at.y = std::clamp(at.y + random_.between(-step_m, step_m), 0.0F, side_m);
+            at.x = std::clamp(at.x + random_.between(-step_m_, step_m_), 0.0F, side_m);
+            at.y = std::clamp(at.y + random_.between(-step_m_, step_m_), 0.0F, side_m);
             (void)world.move(entity, at);
             world.edit(entity, schema_.body)->health =
                 static_cast<std::uint16_t>(random_.below(1'001));
@@ -113,6 +125,7 @@ class Cells {
     }
 
     std::uint32_t changes_;
+    float step_m_;
     CellSchema schema_;
     SplitMix random_;
     std::vector<EntityId> all_;  ///< the first ones stand for observers
@@ -120,65 +133,82 @@ class Cells {
 
 }  // namespace
 
+namespace {
+
+bool run(Report& report, const Pace& pace, const Ratio& ratio, std::uint32_t ticks) {
+    constexpr std::uint32_t rounds = 3;
+    const std::string scene = name_of(pace, ratio);
+    std::vector<std::unique_ptr<Cells>> sides;
+    say_progress(scene, "joining");
+    for (const Way& way : ways) {
+        sides.push_back(std::make_unique<Cells>(way.mode, ratio.changes, pace.step_m));
+        if (!sides.back()->stage->join()) {
+            report.could_not_run(scene + ", joined", "not all clients joined");
+            return false;
+        }
+        for (int i = 0; i < 60; ++i) sides.back()->stage->step();
+    }
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+        say_progress(scene, "round " + std::to_string(r + 1) + " of 3");
+        for (auto& side : sides) side->meter.begin_round();
+        for (std::uint32_t i = 0; i < ticks; ++i) {  // A B C A B C
+            for (auto& side : sides) {
+                const TickCost cost = side->stage->step();
+                const TickProfile& p = cost.profile;
+                side->meter.add(cost);
+                side->replication_ms.push_back((p.diff_us + p.prioritise_us + p.encode_us) /
+                                               1'000.0);
+            }
+        }
+    }
+    std::vector<Row> rows;
+    for (std::size_t w = 0; w < sides.size(); ++w) {
+        rows.push_back(sides[w]->meter.row(scene, ways[w].name, observers));
+        const Checked checked = settle_and_check(*sides[w]->stage);
+        const ServerStats stats = sides[w]->stage->server().stats();
+        rows.back().checked = checked;
+        rows.back().more["changes"] = ratio.changes;
+        rows.back().more["replication_ms_p10"] = percentile(sides[w]->replication_ms, 0.1);
+        rows.back().more["replication_ms_p50"] = median(sides[w]->replication_ms);
+        rows.back().more["sections"] = static_cast<double>(stats.sections);
+        rows.back().more["section_copies"] = static_cast<double>(stats.section_copies);
+        rows.back().more["sections_left_out"] = static_cast<double>(stats.sections_left_out);
+    }
+    add_rows(report, rows);
+    return true;
+}
+
+}  // namespace
+
 void scene_shared(Report& report, const Options& options) {
-    const std::uint32_t rounds = 3, ticks = ticks_of(options, 60, 300);
-    for (const Ratio& ratio : ratios) {
-        const std::string scene = std::string("shared, ") + ratio.name;
-        std::vector<std::unique_ptr<Cells>> sides;
-        say_progress(scene, "joining");
-        for (const Way& way : ways) {
-            sides.push_back(std::make_unique<Cells>(way.mode, ratio.changes));
-            if (!sides.back()->stage->join()) {
-                report.could_not_run(scene + ", joined", "not all clients joined");
-                return;
-            }
-            for (int i = 0; i < 60; ++i) sides.back()->stage->step();
-        }
-        for (std::uint32_t r = 0; r < rounds; ++r) {
-            say_progress(scene, "round " + std::to_string(r + 1) + " of 3");
-            for (auto& side : sides) side->meter.begin_round();
-            for (std::uint32_t i = 0; i < ticks; ++i) {  // A B C A B C
-                for (auto& side : sides) {
-                    const TickCost cost = side->stage->step();
-                    const TickProfile& p = cost.profile;
-                    side->meter.add(cost);
-                    side->replication_ms.push_back((p.diff_us + p.prioritise_us + p.encode_us) /
-                                                   1'000.0);
-                }
-            }
-        }
-        std::vector<Row> rows;
-        for (std::size_t w = 0; w < sides.size(); ++w) {
-            rows.push_back(sides[w]->meter.row(scene, ways[w].name, observers));
-            const Checked checked = settle_and_check(*sides[w]->stage);
-            const ServerStats stats = sides[w]->stage->server().stats();
-            rows.back().checked = checked;
-            rows.back().more["changes"] = ratio.changes;
-            rows.back().more["replication_ms_p10"] = percentile(sides[w]->replication_ms, 0.1);
-            rows.back().more["replication_ms_p50"] = median(sides[w]->replication_ms);
-            rows.back().more["sections"] = static_cast<double>(stats.sections);
-            rows.back().more["section_copies"] = static_cast<double>(stats.section_copies);
-            rows.back().more["sections_left_out"] = static_cast<double>(stats.sections_left_out);
-        }
-        add_rows(report, rows);
+    const std::uint32_t ticks = ticks_of(options, 60, 300);
+    for (const Pace& pace : paces) {
+        for (const Ratio& ratio : ratios)
+            if (!run(report, pace, ratio, ticks)) return;
     }
 }
 
 void figures_of_shared(Report& report) {
     double wrong = 0;
-    for (const Ratio& ratio : ratios) {
-        const std::string scene = std::string("shared, ") + ratio.name;
-        const Row* alone = report.find(scene, "alone");
-        if (alone == nullptr) return;
-        for (const Way& way : ways) {
-            const Row* row = report.find(scene, way.name);
-            wrong += static_cast<double>(row->checked.wrong);
-            if (way.mode == NodeMode::per_observer) continue;
-            const auto ms = [](const Row& of) { return of.more.at("replication_ms_p10"); };
-            report.aim_at_most(scene + ", " + way.name + "/alone, diff to encode",
-                               ms(*row) / ms(*alone), 1);
-            report.aim_at_most(scene + ", " + way.name + "/alone, bytes", row->bytes / alone->bytes,
-                               1);
+    for (const Pace& pace : paces) {
+        for (const Ratio& ratio : ratios) {
+            const std::string scene = name_of(pace, ratio);
+            const Row* alone = report.find(scene, "alone");
+            if (alone == nullptr) return;
+            for (const Way& way : ways) {
+                const Row* row = report.find(scene, way.name);
+                wrong += static_cast<double>(row->checked.wrong);
+                if (way.mode == NodeMode::per_observer) continue;
+                // Where both halves of the ticks agree that it is faster, it is.
+                const auto faster = [&](const char* which) {
+                    return row->more.at(which) / alone->more.at(which);
+                };
+                report.aim_at_most(
+                    scene + ", " + way.name + "/alone, diff to encode",
+                    std::max(faster("replication_ms_p10"), faster("replication_ms_p50")), 1);
+                report.aim_at_most(scene + ", " + way.name + "/alone, bytes",
+                                   row->bytes / alone->bytes, 1);
+            }
         }
     }
     report.count_at_most("shared, mismatches", wrong, 0, 0);

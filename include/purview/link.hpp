@@ -15,7 +15,7 @@
 namespace purview {
 
 /// Changes with every incompatible change of PROTOCOL.md.
-inline constexpr std::uint16_t protocol_version = 7;
+inline constexpr std::uint16_t protocol_version = 8;
 
 /// No datagram is larger; smaller than the path of any usual network.
 inline constexpr std::size_t datagram_bytes_max = 1200;
@@ -60,6 +60,10 @@ enum class CloseReason : std::uint8_t {
     never_joined = 6,  ///< the handshake, or the game's yes (Game::admit), took too long
 };
 std::string_view to_string(CloseReason) noexcept;
+
+/// Of what a server's game says to whom it refuses or closes (Admission::text, Server::close); what
+/// is longer is cut, between two characters where it is UTF-8.
+inline constexpr std::size_t reason_text_bytes_max = 120;
 
 /// 16 bytes of a keyed hash of `data`; must be cryptographic where strangers can send.
 using MacFunction = void (*)(std::span<const std::byte, 32> key, std::span<const std::byte> data,

@@ -44,7 +44,16 @@ struct JoinRequest {
     std::uint64_t number = 0;
 };
 
-enum class Admission : std::uint8_t { refuse = 0, accept = 1, wait = 2 };
+/// What the game answers: `return Admission::accept;`, `return {Admission::refuse, "not today"};`.
+struct Admission {
+    enum Answer : std::uint8_t { refuse = 0, accept = 1, wait = 2 };
+
+    Admission(Answer its_answer, std::string its_text = {})
+        : answer(its_answer), text(std::move(its_text)) {}
+
+    Answer answer;
+    std::string text;  ///< why it is refused, for Client::reason_text; reason_text_bytes_max
+};
 
 /// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
 /// then of each session its commands, inputs and calls; then left of all who are gone; then
@@ -62,7 +71,7 @@ class Game {
     }
     /// A client comes in. True: the observer becomes ready when this returns; set its main entity
     /// or area here; send_message, call_one and close know it already. False: it is told "refused"
-    /// and closed.
+    /// without a text, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
     virtual void left(Server& server, ObserverId observer) = 0;
@@ -289,9 +298,10 @@ class Server {
     /// A message to one client, reliable and in order: at most 65,534 bytes, copied. stale_id: no
     /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
-    /// Closes the session; the client is told once, at once. What was sent to it before and has not
-    /// arrived is given up, messages too. bad_argument: that is no reason.
-    Status close(ObserverId observer, CloseReason reason);
+    /// Closes the session; the client is told once, at once, and why (Client::reason_text). What
+    /// was sent to it before and has not arrived is given up, messages too. bad_argument: that is
+    /// no reason.
+    Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();
     /// An address that is gone for good (a WebSocket that closed).

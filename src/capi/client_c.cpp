@@ -34,6 +34,7 @@ struct pv_client {
     std::array<std::variant<double, std::string, Rotation>, Schema::fields_max> given;
     pv_stats stats{};
     std::string world_name;
+    std::string reason_text;
     std::string text;
     std::array<float, 4> rotation{};
 };
@@ -445,6 +446,12 @@ const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint3
     return argument < pv_client_argument_count(client, rpc)
                ? rpc_of(client, rpc)->args.fields[argument].name.c_str()
                : "";
+}
+const char* pv_client_reason_text(const pv_client* client) {
+    if (client == nullptr) return "";
+    auto* editable = const_cast<pv_client*>(client);
+    editable->reason_text = std::string(client->client.reason_text());
+    return editable->reason_text.c_str();
 }
 const char* pv_client_world_name(const pv_client* client) {
     if (client == nullptr) return "";

@@ -56,6 +56,9 @@ ClientState Client::state() const noexcept {
 RefuseReason Client::refuse_reason() const noexcept {
     return data_->refuse_reason;
 }
+std::string_view Client::reason_text() const noexcept {
+    return data_->reason_text;
+}
 CloseReason Client::close_reason() const noexcept {
     return data_->close_reason;
 }

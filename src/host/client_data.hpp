@@ -67,6 +67,7 @@ class ClientData {
     ClientState state = ClientState::connecting;
     RefuseReason refuse_reason = RefuseReason::none;
     CloseReason close_reason = CloseReason::none;
+    std::string reason_text;
     std::optional<ClientGhosts> ghosts;
     std::uint64_t schema_hash = 0;  ///< of their schema
     /// What is numbered in the program's own schema is numbered so in theirs. `own_hash`: of `own`.
@@ -107,6 +108,7 @@ class ClientData {
     void read_messages();
     bool read_welcome(std::span<const std::byte> message);
     bool read_cells(std::span<const std::byte> message);
+    bool read_refusal(std::span<const std::byte> message);
     void keep_message(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);

@@ -75,6 +75,7 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
                 close->connection_id == connection_id_) {
                 state = ClientState::closed;
                 close_reason = close->reason;
+                reason_text = close->text;
             }
             return;
         default:
@@ -242,6 +243,18 @@ std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcep
     return cells[grid].grid.cell_of(at);
 }
 
+bool ClientData::read_refusal(std::span<const std::byte> message) {
+    BitReader in(message.subspan(1));
+    const auto text = read_reason_text(in);
+    if (!text || !in.exhausted()) return false;
+    state = ClientState::refused;
+    refuse_reason = RefuseReason::join;
+    reason_text = *text;
+    messages_.clear();
+    message_bytes_ = 0;
+    return true;
+}
+
 void ClientData::read_messages() {
     std::span<const std::byte> message;
     while (stream_in_.next_message(message)) {
@@ -257,10 +270,7 @@ void ClientData::read_messages() {
                 if (good && state == ClientState::joining) state = ClientState::joined;
                 break;
             case ServerMessage::refused:
-                state = ClientState::refused;
-                refuse_reason = RefuseReason::join;
-                messages_.clear();
-                message_bytes_ = 0;
+                good = read_refusal(message);
                 break;
             case ServerMessage::state_request:
                 if (def.digest_every != 0 && ghosts.has_value()) send_state();
@@ -455,8 +465,8 @@ void ClientData::leave() {
     // Why it ended stays as it was heard.
     if (state == ClientState::refused || state == ClientState::closed) return;
     if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
-        std::array<std::byte, hello_bytes> bytes;
-        const std::size_t size = write(Close{connection_id_, CloseReason::left}, bytes);
+        std::array<std::byte, close_bytes_max> bytes;
+        const std::size_t size = write(Close{connection_id_, CloseReason::left, {}}, bytes);
         queue(std::span<const std::byte>(bytes).first(size));
     }
     state = ClientState::closed;

@@ -155,8 +155,8 @@ Status Server::send_message(ObserverId observer, std::span<const std::byte> mess
 Status Server::set_budget(ObserverId observer, std::uint32_t bytes_per_tick) {
     return data_->set_budget(observer, bytes_per_tick);
 }
-Status Server::close(ObserverId observer, CloseReason reason) {
-    return data_->close(observer, reason);
+Status Server::close(ObserverId observer, CloseReason reason, std::string_view text) {
+    return data_->close(observer, reason, text);
 }
 void Server::shut_down() {
     data_->shut_down();

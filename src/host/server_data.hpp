@@ -52,7 +52,7 @@ class ServerData {
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     Status request_state(ObserverId observer);
     Status set_budget(ObserverId observer, std::uint32_t bytes);
-    Status close(ObserverId observer, CloseReason reason);
+    Status close(ObserverId observer, CloseReason reason, std::string_view text);
     void shut_down();
     void address_closed(const Address& address);
     Result<ObserverId> add_observer();
@@ -223,7 +223,7 @@ class ServerData {
     void run_commands(Server& server, Session& session);
     void end_session(Server& server, Session& session);
     Tick longest_wait_ticks(const Session& session) const;
-    void mark_closed(Session& session, CloseReason reason, bool tell);
+    void mark_closed(Session& session, CloseReason reason, bool tell, std::string_view text = {});
     void queue(const Address& to, std::span<const std::byte> bytes);
     std::span<std::byte> datagram_room();
     void queue_written(const Address& to, std::size_t bytes);

@@ -229,11 +229,12 @@ void ServerData::receive_close(std::span<const std::byte> datagram) {
 
 // -- life of a session --------------------------------------------------------------------------
 
-void ServerData::mark_closed(Session& session, CloseReason reason, bool tell) {
+void ServerData::mark_closed(Session& session, CloseReason reason, bool tell,
+                             std::string_view text) {
     if (session.state == Session::State::closing) return;
     if (tell) {
-        std::array<std::byte, hello_bytes> bytes;
-        const std::size_t size = write(Close{session.connection_id, reason}, bytes);
+        std::array<std::byte, close_bytes_max> bytes;
+        const std::size_t size = write(Close{session.connection_id, reason, text}, bytes);
         queue(session.address, std::span<const std::byte>(bytes).first(size));
     }
     by_connection_.erase(session.connection_id);
@@ -259,12 +260,12 @@ void ServerData::set_observer(Session& session, ObserverId observer) {
     by_observer_[index_of(observer)] = &session;
 }
 
-Status ServerData::close(ObserverId observer, CloseReason reason) {
+Status ServerData::close(ObserverId observer, CloseReason reason, std::string_view text) {
     Session* session = find_session(observer);
     if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
     if (reason == CloseReason::none || reason > CloseReason::never_joined)
         return Status::bad_argument;
-    mark_closed(*session, reason, true);
+    mark_closed(*session, reason, true, cut_reason_text(text));
     return Status::ok;
 }
 
@@ -390,14 +391,13 @@ void ServerData::run_join(Server& server, Session& session) {
     const JoinRequest request{session.role, session.name, session.credential, session.join_number};
     const Admission admission = game_->admit(server, request);
     if (session.state != Session::State::joining) return;  // the game has shut down
-    if (admission == Admission::wait) {
+    if (admission.answer == Admission::wait) {
         if (is_over(session.created, last_now_, def.join_timeout_ms))
             mark_closed(session, CloseReason::never_joined, true);
         return;
     }
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
-    const std::byte no{static_cast<std::uint8_t>(ServerMessage::refused)};
-    const bool is_admitted = admission == Admission::accept;
+    const bool is_admitted = admission.answer == Admission::accept;
     auto observer = is_admitted ? add_observer() : Result<ObserverId>(Status::refused);
     if (observer) set_observer(session, *observer);  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, request);
@@ -411,7 +411,11 @@ void ServerData::run_join(Server& server, Session& session) {
     if (!is_in) {
         set_observer(session, ObserverId::none);
         if (observer) remove_observer(*observer);
-        (void)session.stream_out.send(std::span(&no, 1));
+        std::array<std::byte, 2 + reason_text_bytes_max> no;
+        BitWriter out(no);
+        out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
+        write_reason_text(is_admitted ? std::string_view() : cut_reason_text(admission.text), out);
+        (void)session.stream_out.send(out.written());
         session.state = Session::State::accepted;
         session.refused_at = last_now_;
         return;

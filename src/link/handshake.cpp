@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/hash.hpp"
+#include "link/messages.hpp"
 #include "wire/bit_reader.hpp"
 #include "wire/bit_writer.hpp"
 
@@ -238,6 +239,7 @@ std::size_t write(const Close& close, std::span<std::byte> out) noexcept {
     BitWriter writer = begin(out);
     writer.u64(close.connection_id);
     writer.u8(static_cast<std::uint8_t>(close.reason));
+    write_reason_text(close.text, writer);
     return finish(writer, PacketType::close, out);
 }
 
@@ -248,7 +250,9 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
     close.connection_id = in.u64();
     const auto reason = in.u8();
     close.reason = static_cast<CloseReason>(reason);
-    if (!in.exhausted() || reason == 0 || reason > close_reason_max) return {};
+    const auto text = read_reason_text(in);
+    if (!text || !in.exhausted() || reason == 0 || reason > close_reason_max) return {};
+    close.text = *text;
     return close;
 }
 

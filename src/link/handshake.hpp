@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "core/flat_map.hpp"
 #include "purview/ids.hpp"
@@ -87,7 +88,9 @@ struct Refuse {
 struct Close {
     std::uint64_t connection_id = 0;
     CloseReason reason = CloseReason::none;
+    std::string_view text{};  ///< at most reason_text_bytes_max; one read is in the datagram
 };
+inline constexpr std::size_t close_bytes_max = seal_bytes + 8 + 1 + 1 + reason_text_bytes_max;
 
 /// Each writes one whole datagram into `out` and returns its size in bytes.
 std::size_t write(const Hello&, std::span<std::byte> out) noexcept;

@@ -162,7 +162,7 @@ void GhostTable::cover(LocalId lane, Tick baseline) noexcept {
 
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Reason reason) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
-    ++revision_;
+    turnover_.note(index_of(entity));
     if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
         // It goes on with what the observer has; parent, owner and references are told anew.
         end_lingering(kept);
@@ -218,7 +218,7 @@ void GhostTable::end_lingering(LocalId lane) noexcept {
 bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return false;
-    ++revision_;
+    turnover_.note(entity_index(lane));
     lane_of_.erase(entity_index(lane));
     reset(&LaneWords::live, lane);
     end_wait(lane, tick_);

@@ -24,6 +24,7 @@
 
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
+#include "core/change_log.hpp"
 #include "core/flat_map.hpp"
 #include "core/gather_bits.hpp"
 #include "core/mutate.hpp"
@@ -195,10 +196,6 @@ class GhostTable {
         const LocalId* lane = lane_of_.find(index);
         return lane != nullptr ? *lane : no_local_id;
     }
-    /// find_at would find it there.
-    bool is_live_as(LocalId lane, std::uint32_t index) const noexcept {
-        return entity_index(lane) == index && is_live(lane);
-    }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
@@ -257,8 +254,8 @@ class GhostTable {
     void tell(EntityId entity, Tick now) noexcept {
         if (const LocalId lane = find(entity); lane != no_local_id) want(lane, now);
     }
-    /// Differs whenever somebody came or went.
-    std::uint32_t revision() const noexcept { return revision_; }
+    /// Entity indices of who came or went.
+    const ChangeLog& turnover() const noexcept { return turnover_; }
 
     // -- pace -----------------------------------------------------------------------------------
     /// How often an observer hears of a ghost at most, and what becomes of its copy.
@@ -562,7 +559,7 @@ class GhostTable {
     LineVector<LaneBlock> blocks_;
     std::vector<Pace> pace_;
     LineVector<LaneSpecial> special_;
-    std::uint32_t revision_ = 1;
+    ChangeLog turnover_;
     std::uint32_t used_count_ = 0;
     std::size_t first_free_ = 0;  ///< all blocks before it are full
     std::uint32_t live_count_ = 0;

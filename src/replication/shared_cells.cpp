@@ -71,10 +71,9 @@ bool SharedCells::belongs(const Node& node, const WorldData& world, std::uint32_
     });
 }
 
-/// Groups of which the cell is a part have other members now.
-void SharedCells::make_stale(std::uint32_t node, std::uint32_t cell) {
+void SharedCells::note_turnover(std::uint32_t node, std::uint32_t cell, std::uint32_t index) {
     const std::uint32_t group = cells_[node].group[cell];
-    if (group != none) groups_[group].is_stale = true;
+    if (group != none) groups_[group].turnover.note(index);
 }
 
 void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell) {
@@ -95,9 +94,9 @@ void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell
         return std::binary_search(cells.begin(), cells.end(), one);
     };
     for (const std::uint32_t one : around_)
-        if (before != node || !has(around_other_, one)) make_stale(before, one);
+        if (before != node || !has(around_other_, one)) note_turnover(before, one, index);
     for (const std::uint32_t one : around_other_)
-        if (before != node || !has(around_, one)) make_stale(node, one);
+        if (before != node || !has(around_, one)) note_turnover(node, one, index);
     if (before != none) {
         std::uint32_t& first = cells_[before].first[home.cell];
         (home.previous == none ? first : homes_[home.previous].next) = home.next;
@@ -212,7 +211,8 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
         Group& made = groups_[group];
         made.node = static_cast<std::uint32_t>(node);
         made.cell = cell;
-        made.is_stale = true;
+        made.turnover = ChangeLog(++groups_made_ << 32);
+        made.known = ChangeLog::unknown;
         made.dirty = tick;  // who changed before it was there is not known
         made.written = 0;
     }
@@ -220,24 +220,44 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
     return group;
 }
 
-std::uint64_t SharedCells::refresh(std::uint32_t number, const WorldData& world) {
-    Group& group = groups_[number];
-    if (!group.is_stale) return group.version;
-    group.is_stale = false;
-    group.version = ++versions_;
-    group.members.clear();
-    around_.clear();
+bool SharedCells::is_member(std::uint32_t number, std::uint32_t index) const noexcept {
+    const Group& group = groups_[number];
+    if (index >= homes_.size() || homes_[index].node != group.node) return false;
     const Node& node = nodes_[group.node];
-    node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
-                            around_);
-    for (const std::uint32_t cell : around_) {
-        for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
-            group.members.push_back(i);
+    const std::uint32_t cell = homes_[index].cell;
+    return node.mode == NodeMode::update_many ? node.grid.are_adjacent(cell, group.cell, node.rings)
+                                              : cell == group.cell;
+}
+
+const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& world) {
+    Group& group = groups_[number];
+    const ChangeLog& turnover = group.turnover;
+    if (group.known == turnover.version()) return turnover;
+    if (turnover.remembers(group.known)) {
+        (void)renew(
+            group.members, turnover.since(group.known), world,
+            [](std::uint32_t member) { return member; },
+            [&](std::uint32_t index, std::uint32_t& member) {
+                member = index;
+                return is_member(number, index);
+            });
+    } else {
+        group.members.clear();
+        around_.clear();
+        const Node& node = nodes_[group.node];
+        node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
+                                around_);
+        for (const std::uint32_t cell : around_) {
+            for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
+                group.members.push_back(i);
+        }
+        std::sort(group.members.begin(), group.members.end(),
+                  [&](std::uint32_t a, std::uint32_t b) {
+                      return world.spawn_number_at(a) < world.spawn_number_at(b);
+                  });
     }
-    std::sort(group.members.begin(), group.members.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return world.spawn_number_at(a) < world.spawn_number_at(b);
-    });
-    return group.version;
+    group.known = turnover.version();
+    return turnover;
 }
 
 Section SharedCells::section(std::uint32_t number, EncodeCache& cache, Tick tick) {

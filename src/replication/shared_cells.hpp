@@ -9,10 +9,12 @@
 // know: who is relevant and why; sessions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/change_log.hpp"
 #include "purview/cells.hpp"
 #include "purview/rules.hpp"
 #include "replication/encode_cache.hpp"
@@ -72,9 +74,10 @@ class SharedCells {
     bool is_dirty(std::uint32_t group, Tick tick) const noexcept {
         return groups_[group].dirty == tick;
     }
-    /// Takes in who came and went; to be called before its members are looked at in a tick. The
-    /// version differs whenever the members may, and is never the same for two groups.
-    std::uint64_t refresh(std::uint32_t group, const WorldData& world);
+    /// Takes in who came and went; to be called before its members are looked at in a tick. Returns
+    /// their indices, by versions that no two groups have in common.
+    const ChangeLog& refresh(std::uint32_t group, const WorldData& world);
+    bool is_member(std::uint32_t group, std::uint32_t entity_index) const noexcept;
     /// Entity indices, by spawn number.
     std::span<const std::uint32_t> members(std::uint32_t group) const noexcept {
         return groups_[group].members;
@@ -106,11 +109,11 @@ class SharedCells {
     struct Group {
         std::uint32_t node = none;  ///< none: not in use
         std::uint32_t cell = 0;
-        bool is_stale = true;
         Tick dirty = 0;
         Tick asked = 0;
         Tick written = 0;
-        std::uint64_t version = 0;
+        ChangeLog turnover;
+        ChangeLog::Version known = ChangeLog::unknown;  ///< as of which `members` are
         std::vector<std::uint32_t> members;
         Section whole;
     };
@@ -126,7 +129,7 @@ class SharedCells {
     void take_out(std::uint32_t index);
     bool belongs(const Node& node, const WorldData& world, std::uint32_t index) const;
     void go(std::uint32_t index, std::uint32_t node, std::uint32_t cell);
-    void make_stale(std::uint32_t node, std::uint32_t cell);
+    void note_turnover(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
     void mark(std::uint32_t index, Tick tick);
     void drop_unasked(Tick tick);
 
@@ -139,7 +142,7 @@ class SharedCells {
     std::vector<std::uint32_t> free_groups_;
     std::vector<EntityId> relinked_;
     Bitset told_;  ///< by entity index: changed, and neither new nor in no cell
-    std::uint64_t versions_ = 0;
+    std::uint64_t groups_made_ = 0;
     std::uint32_t revision_ = 0;
     bool is_new_ = false;  ///< nobody has been given a cell yet
     std::vector<std::byte> bytes_;
@@ -149,6 +152,30 @@ class SharedCells {
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
 };
+
+/// Of a list by spawn number: those with these indices are asked for anew, everybody else stays.
+/// index(Member) -> entity index; make(entity index, Member&) -> bool: it belongs into the list.
+/// Returns whether anything was taken out or put in.
+template <class Member, class Index, class Make>
+bool renew(std::vector<Member>& members, std::span<const std::uint32_t> changed,
+           const WorldData& world, Index&& index, Make&& make) {
+    const std::size_t gone = std::erase_if(members, [&](const Member& one) {
+        return std::find(changed.begin(), changed.end(), index(one)) != changed.end();
+    });
+    bool has_come = false;
+    for (const std::uint32_t one : changed) {
+        Member made{};
+        if (!make(one, made)) continue;
+        const std::uint64_t spawned = world.spawn_number_at(one);
+        const auto at = std::partition_point(
+            members.begin(), members.end(),
+            [&](const Member& other) { return world.spawn_number_at(index(other)) < spawned; });
+        if (at != members.end() && index(*at) == one) continue;  // it was noted twice
+        members.insert(at, made);
+        has_come = true;
+    }
+    return gone > 0 || has_come;
+}
 
 /// The place that the words of an entity's fields stand for: what a client knows of it.
 Vec3 replicated_place(const FieldStore& fields, const KindLayout& layout, ComponentId place,

@@ -11,8 +11,6 @@ namespace purview {
 namespace {
 
 constexpr unsigned count_bits_max = 12;  ///< of the number of sections
-/// Of those who were in a group: as many may have left it in a row before somebody is looked for.
-constexpr std::size_t looked_ahead = 3;
 
 }  // namespace
 
@@ -38,9 +36,8 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
     Slot& slot = slots_[free];
     slot.node = node;
     slot.cell = cell;
-    slot.version = 0;
+    slot.group_known = ChangeLog::unknown;
     slot.roster.clear();
-    slot.roster_lanes.clear();
     slot.is_known = false;
     slot.told_in = 0;
 }
@@ -69,36 +66,43 @@ void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
 
 // -- rosters ------------------------------------------------------------------------------------
 
-/// Who of the group is a ghost of his.
+/// Who of the group is a ghost of his: of those who came or went, here or there, it is asked again.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
-    const std::uint64_t version = input.shared->refresh(group, input.world);
-    if (slot.version == version) return;
-    slot.version = version;
-    slot.is_roster = false;
-    std::swap(slot.entities, entities_before_);
-    std::swap(slot.lanes, lanes_before_);
-    slot.entities.clear();
-    slot.lanes.clear();
-    slot.words.assign(words_for(ghosts.lane_end()), 0);
-    const auto members = input.shared->members(group);
-    std::size_t before = 0;  // most are who they were, in the same order, and where they were
-    for (const std::uint32_t index : members) {
-        const EntityId entity = input.world.at_index(index);
-        LocalId lane = no_local_id;
-        const std::size_t near = std::min(before + looked_ahead, entities_before_.size());
-        for (std::size_t i = before; i < near && lane == no_local_id; ++i) {
-            if (entities_before_[i] != entity) continue;
-            before = i + 1;
-            if (ghosts.is_live_as(lanes_before_[i], index)) lane = lanes_before_[i];
-        }
-        if (lane == no_local_id) lane = ghosts.find_at(index);
-        if (lane == no_local_id) continue;
-        slot.entities.push_back(entity);
-        slot.lanes.push_back(lane);
-        slot.words[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+    const ChangeLog& of_group = input.shared->refresh(group, input.world);
+    const ChangeLog& of_ghosts = ghosts.turnover();
+    if (slot.group_known == of_group.version() && slot.ghosts_known == of_ghosts.version()) return;
+    const auto make = [&](std::uint32_t index, Member& member) {
+        member = {input.world.at_index(index), ghosts.find_at(index)};
+        return member.lane != no_local_id;
+    };
+    const auto group_members = input.shared->members(group);
+    if (of_group.remembers(slot.group_known) && of_ghosts.remembers(slot.ghosts_known)) {
+        some_.clear();
+        for (const auto changed :
+             {of_group.since(slot.group_known), of_ghosts.since(slot.ghosts_known)})
+            some_.insert(some_.end(), changed.begin(), changed.end());
+        slot.is_roster &= !renew(
+            slot.members, some_, input.world,
+            [](const Member& member) { return index_of(member.entity); },
+            [&](std::uint32_t index, Member& member) {
+                return input.shared->is_member(group, index) && make(index, member);
+            });
+    } else {
+        slot.members.clear();
+        for (const std::uint32_t index : group_members)
+            if (Member member; make(index, member)) slot.members.push_back(member);
+        slot.is_roster = false;
     }
-    slot.is_whole = PURVIEW_GUARD(section_relevance, slot.lanes.size() == members.size());
+    if (!slot.is_roster) {
+        slot.words.assign(words_for(ghosts.lane_end()), 0);
+        for (const Member& member : slot.members)
+            slot.words[member.lane / bits_per_word] |= std::uint64_t{1}
+                                                       << (member.lane % bits_per_word);
+    }
+    slot.group_known = of_group.version();
+    slot.ghosts_known = of_ghosts.version();
+    slot.is_whole = PURVIEW_GUARD(section_relevance, slot.members.size() == group_members.size());
 }
 
 /// Another roster than before has to be told. Only what tells of somebody in it makes it so: what
@@ -106,27 +110,26 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
 void SharedReader::take_roster(Slot& slot) {
     if (slot.is_roster) return;
     slot.is_roster = true;
-    if (slot.roster == slot.entities && slot.roster_lanes == slot.lanes) return;
-    slot.roster = slot.entities;
-    slot.roster_lanes = slot.lanes;
+    if (slot.roster == slot.members) return;
+    slot.roster = slot.members;
     slot.is_known = false;
     slot.told_in = 0;
 }
 
 std::uint64_t SharedReader::roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
                                         const Slot& slot) {
-    return BitWriter::varint_bits(slot.lanes.size()) + width_bits +
-           slot.lanes.size() * (width_of(ghosts) + kind_bits(input.schema));
+    return BitWriter::varint_bits(slot.members.size()) + width_bits +
+           slot.members.size() * (width_of(ghosts) + kind_bits(input.schema));
 }
 
 void SharedReader::write_roster(const ReplicationInput& input, const GhostTable& ghosts,
                                 const Slot& slot, BitWriter& out) {
     const unsigned width = width_of(ghosts);
-    out.varint(slot.lanes.size());
+    out.varint(slot.members.size());
     out.bits(width, width_bits);
-    for (const LocalId lane : slot.lanes) {
-        out.bits(lane, width);
-        out.bits(index_of(ghosts.kind(lane)), kind_bits(input.schema));
+    for (const Member& member : slot.members) {
+        out.bits(member.lane, width);
+        out.bits(index_of(ghosts.kind(member.lane)), kind_bits(input.schema));
     }
 }
 
@@ -137,10 +140,6 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
     copies_.clear();
     covered_.assign(words_for(ghosts.lane_end()), 0);
     choose_slots(input, main);
-    if (ghosts_revision_ != ghosts.revision()) {  // somebody came or went: perhaps one of them
-        ghosts_revision_ = ghosts.revision();
-        for (Slot& slot : slots_) slot.version = 0;
-    }
     bits_ = count_bits_max;
     for (std::uint32_t s = 0; s < slots_.size(); ++s) {
         Slot& slot = slots_[s];
@@ -148,13 +147,13 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
         const std::uint32_t group = input.shared->group_at(slot.node, slot.cell, input.tick);
         if (!input.shared->is_dirty(group, input.tick)) continue;
         refresh(input, ghosts, group, slot);
-        if (slot.lanes.empty()) continue;
+        if (slot.members.empty()) continue;
         Section section;
         if (slot.is_whole) {
             section = input.shared->section(group, input.cache, input.tick);
         } else {
             some_.clear();
-            for (const EntityId entity : slot.entities) some_.push_back(index_of(entity));
+            for (const Member& member : slot.members) some_.push_back(index_of(member.entity));
             section = input.shared->section_of(some_, input.cache, input.tick);
         }
         if (section.entries == 0) continue;
@@ -185,8 +184,10 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
         if (!slot.is_known) {
             write_roster(input, ghosts, slot, out);
             if (slot.told_in == 0) slot.told_first = sequence;
-            if (sequence - slot.told_first < 64)
+            if (sequence - slot.told_first < 64) {
                 slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
+                unheard_ |= std::uint64_t{1} << copy.slot;
+            }
         }
         out.copy_bits(input.shared->bytes(copy.section), copy.section.bits);
         written_.push_back(copy.slot);
@@ -196,19 +197,21 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
 }
 
 void SharedReader::resolve(std::uint32_t sequence, bool delivered) noexcept {
-    for (Slot& slot : slots_) {
+    for_each_bit(unheard_, 0, [&](std::size_t s) {
+        Slot& slot = slots_[s];
         const std::uint32_t after = sequence - slot.told_first;
-        if (after >= 64 || (slot.told_in >> after & 1U) == 0) continue;
-        slot.is_known |= delivered;
-        slot.told_in &= ~(std::uint64_t{1} << after);  // the last one in vain: from anew
-    }
+        if (after < 64 && (slot.told_in >> after & 1U) != 0) {
+            slot.is_known |= delivered;
+            slot.told_in &= ~(std::uint64_t{1} << after);  // the last one in vain: from anew
+        }
+        if (slot.told_in == 0) unheard_ &= ~(std::uint64_t{1} << s);
+    });
 }
 
 std::size_t SharedReader::memory_bytes() const noexcept {
     std::size_t bytes = slots_.capacity() * sizeof(Slot);
     for (const Slot& slot : slots_) {
-        bytes += slot.entities.capacity() * sizeof(EntityId) +
-                 slot.lanes.capacity() * sizeof(LocalId) +
+        bytes += (slot.members.capacity() + slot.roster.capacity()) * sizeof(Member) +
                  slot.words.capacity() * sizeof(std::uint64_t);
     }
     return bytes;

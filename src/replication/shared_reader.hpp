@@ -47,9 +47,8 @@ class SharedReader {
     template <class Visit>
     void for_each_told(const SharedCells& cells, Visit&& visit) const {
         for (const std::uint32_t s : written_) {
-            for (std::size_t r = 0; r < slots_[s].lanes.size(); ++r) {
-                if (cells.is_told(index_of(slots_[s].entities[r])))
-                    visit(slots_[s].lanes[r], slots_[s].entities[r]);
+            for (const Member& member : slots_[s].members) {
+                if (cells.is_told(index_of(member.entity))) visit(member.lane, member.entity);
             }
         }
     }
@@ -57,22 +56,25 @@ class SharedReader {
 
   private:
     static constexpr std::uint32_t none = 0xffffffffU;
+    struct Member {
+        EntityId entity = EntityId::none;
+        LocalId lane = no_local_id;
+        bool operator==(const Member&) const noexcept = default;
+    };
     struct Slot {
         std::uint32_t node = none;  ///< none: free
         std::uint32_t cell = 0;
-        /// Of the group, when it was last looked who of it is a ghost of his.
-        std::uint64_t version = 0;
-        bool is_whole = false;  ///< all of it are
-        std::vector<EntityId> entities;
-        std::vector<LocalId> lanes;
-        std::vector<std::uint64_t> words;  ///< the lanes, a bit each
-        // The roster: the same as of the last section that told of one of them.
-        std::vector<EntityId> roster;
-        std::vector<LocalId> roster_lanes;
-        bool is_roster = false;        ///< they are the same
-        bool is_known = false;         ///< the client has it
-        std::uint32_t told_first = 0;  ///< the first packet with it whose fate is not known
-        std::uint64_t told_in = 0;     ///< bit i: packet told_first + i has it, with no fate yet
+        /// Of the group and of his ghosts, as of which `members` are.
+        ChangeLog::Version group_known = ChangeLog::unknown;
+        ChangeLog::Version ghosts_known = ChangeLog::unknown;
+        bool is_whole = false;             ///< all of the group are ghosts of his
+        std::vector<Member> members;       ///< those that are
+        std::vector<std::uint64_t> words;  ///< their lanes, a bit each
+        std::vector<Member> roster;        ///< as of the last section that told of one of them
+        bool is_roster = false;            ///< `members` are the same
+        bool is_known = false;             ///< the client has it
+        std::uint32_t told_first = 0;      ///< the first packet with it whose fate is not known
+        std::uint64_t told_in = 0;  ///< bit i: packet told_first + i has it, with no fate yet
     };
     struct Copy {
         std::uint32_t slot;
@@ -95,15 +97,13 @@ class SharedReader {
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> home_;  ///< [nodes] the cell around which he reads
     std::uint32_t cells_revision_ = 0;
-    std::uint32_t ghosts_revision_ = 0;
     std::vector<Copy> copies_;
     std::vector<std::uint32_t> written_;  ///< slots
     std::uint64_t bits_ = 0;
     std::vector<std::uint64_t> covered_;
-    std::vector<std::uint32_t> wanted_;      ///< scratch: cells
-    std::vector<std::uint32_t> some_;        ///< scratch: entity indices
-    std::vector<EntityId> entities_before_;  ///< scratch: of a slot
-    std::vector<LocalId> lanes_before_;
+    std::vector<std::uint32_t> wanted_;  ///< scratch: cells
+    std::vector<std::uint32_t> some_;    ///< scratch: entity indices
+    std::uint64_t unheard_ = 0;          ///< slots with a roster under way, a bit each
 };
 
 }  // namespace purview

@@ -213,7 +213,7 @@ const cases = {
     globalThis.clearTimeout = (run) => { if (timer === run) timer = null; };
     try {
       let [connects, follow, text] = [0, null, ""];
-      const client = { refuseReason: "none", closeReason: "timeout", on: (_, its) => { follow = its; }, connect: async () => { ++connects; } };
+      const client = { refuseReason: "none", closeReason: "timeout", reasonText: "", on: (_, its) => { follow = its; }, connect: async () => { ++connects; } };
       new Reconnect(client, (said) => { text = said; });
       /** Whether it connects again after this, and with which words. */
       const after = (state, reason = "none") => {
@@ -233,6 +233,14 @@ const cases = {
         assert.ok(!after("refused", reason), reason);
         assert.match(text, /\.$/);
       }
+      assert.equal(text, "The world does not let you in.");
+      client.reasonText = "members only";
+      assert.ok(!after("refused", "join"));
+      assert.equal(text, "The world does not let you in: members only.");
+      client.closeReason = "kicked";
+      assert.ok(!after("closed"));
+      assert.equal(text, "The world has sent you away: members only.");
+      [client.closeReason, client.reasonText] = ["timeout", ""];
       assert.ok(!after("joined"));
       assert.equal(text, "");
       assert.ok(after("closed"));

@@ -9,6 +9,7 @@ MAGIC = 0x31575650
 QUESTION_BYTES = 64
 REFUSE_REASONS = range(1, 8)
 CLOSE_REASONS = range(1, 7)
+REASON_TEXT_BYTES_MAX = 120
 
 
 def read_cookie(reader):
@@ -87,9 +88,17 @@ def body_of(datagram):
     return reader
 
 
+def read_reason_text(reader):
+    size = reader.u(8)
+    if size > REASON_TEXT_BYTES_MAX:
+        raise reader.wrong("a reason of too many bytes")
+    return reader.take(size)
+
+
 def read_close(reader):
     connection = reader.u(64)
     if reader.u(8) not in CLOSE_REASONS:
         raise reader.wrong("a close with an unknown reason")
+    read_reason_text(reader)
     reader.finish()
     return connection

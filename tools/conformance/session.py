@@ -9,7 +9,7 @@ from bits import BitReader, Mismatch, expand
 from calls import TO_OBSERVERS, TO_SERVER, CallsDown, CallsUp, read_calls
 from ghosts import Ghosts, read_state
 from groups import Groups
-from handshake import body_of
+from handshake import body_of, read_reason_text
 from inputs import Inputs, read_correction, read_input_state, read_inputs
 from link import Commands, Half, Header, read_fragments
 from schema import Schema
@@ -291,7 +291,10 @@ class Session:
             if self.schema.hash != self.begin.schema_hash:
                 raise Mismatch(f"the schema's hash is {self.schema.hash:016x} by the paper")
             self.ghosts.kinds = self.schema.kinds
-        elif kind in (JOINED, REFUSED):
+        elif kind == JOINED:
+            reader.finish()
+        elif kind == REFUSED:
+            read_reason_text(reader)
             reader.finish()
         elif kind == STATE_REQUEST:
             reader.finish()

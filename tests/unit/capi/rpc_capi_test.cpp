@@ -228,6 +228,8 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     REQUIRE(pv_client_state(client) == 2);
     CHECK(game.name == name.substr(0, 32));
     CHECK(game.credential == "ticket");
+    CHECK(std::string(pv_client_reason_text(client)).empty());
+    CHECK(std::string(pv_client_reason_text(nullptr)).empty());
     REQUIRE(pv_client_rpc_count(client) == schema.schema.rpcs().size());
     const std::uint32_t steer = index_of(schema.steer.id);
     CHECK(std::string(pv_client_rpc_name(client, steer)) == "steer");
@@ -290,6 +292,10 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     REQUIRE(pv_client_take_calls(client) == 1);
     CHECK(pv_client_calls(client)[0].ghost == PV_NO_GHOST);
     CHECK(pv_client_calls(client)[0].ghost_left == 1);
+    CHECK(server.close(game.came, CloseReason::kicked, "too loud") == Status::ok);
+    step();
+    CHECK(pv_client_state(client) == 4);
+    CHECK(std::string(pv_client_reason_text(client)) == "too loud");
     pv_client_destroy(client);
 }
 

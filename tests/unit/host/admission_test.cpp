@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "link/handshake.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -61,13 +62,14 @@ class Doorkeeper final : public Game {
                                     request.credential.size()};
         lengths.push_back(said.size());
         if (said == "bye") its.shut_down();
-        if (said == "no") return Admission::refuse;
+        if (said == "no") return {Admission::refuse, why};
         if (said.size() != 1) return Admission::accept;
         return asked[request.number] <= static_cast<std::uint32_t>(said[0] - '0') * 10
                    ? Admission::wait
                    : Admission::accept;
     }
-    bool joined(Server&, ObserverId, const JoinRequest& request) override {
+    bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
+        last = observer;
         in.push_back(std::string(request.name));
         in_lengths.push_back(request.credential.size());
         return true;
@@ -81,9 +83,11 @@ class Doorkeeper final : public Game {
     std::vector<std::unique_ptr<Client>> clients;
     std::map<std::uint64_t, std::uint32_t> asked;  ///< by number: how often
     std::set<std::string> asked_now;               ///< in the last tick
+    std::string why;                               ///< told to whom it refuses
     std::vector<std::size_t> lengths;
     std::vector<std::string> in;
     std::vector<std::size_t> in_lengths;
+    ObserverId last = ObserverId::none;
     int gone = 0;
     Micros now = 1'000'000;
 };
@@ -116,6 +120,75 @@ TEST_CASE("host: who may come in is decided by what he shows, now or when the ga
     CHECK(is.in_lengths == std::vector<std::size_t>{3, 1});
     CHECK(is.gone == 0);
     CHECK(is.asked.size() == 4);  // one number each
+}
+
+namespace {
+
+/// What is told of a reason: of the texts, those that are no longer, and no half characters.
+struct ToldReason {
+    std::string text, told;
+};
+const std::vector<ToldReason>& told_reasons() {
+    const auto of = [](std::size_t count, const std::string& one) {
+        std::string all;
+        for (std::size_t i = 0; i < count; ++i) all += one;
+        return all;
+    };
+    const std::string two = "\u00e9", four = "\U0001F680";
+    static const std::vector<ToldReason> reasons = {
+        {"", ""},
+        {"The ship is full.", "The ship is full."},
+        {of(120, "a"), of(120, "a")},
+        {of(121, "a"), of(120, "a")},
+        {of(1'000, "a"), of(120, "a")},
+        {of(60, two) + "a", of(60, two)},
+        {"a" + of(60, two), "a" + of(59, two)},
+        {"ab" + of(30, four), "ab" + of(29, four)},
+        {"abc" + of(30, four), "abc" + of(29, four)},
+        {"abcd" + of(30, four), "abcd" + of(29, four)},
+        {of(200, "\x80"), of(120, "\x80")},  // no UTF-8
+        {std::string("a\0b", 3), std::string("a\0b", 3)},
+    };
+    return reasons;
+}
+
+}  // namespace
+
+TEST_CASE("host: whom the game refuses or sends away hears why") {
+    for (const ToldReason& reason : told_reasons()) {
+        CAPTURE(reason.text);
+        Doorkeeper is;
+        is.why = reason.text;
+        const Client& refused = is.add("no");
+        const Client& closed = is.add("yes");
+        is.step(12);
+        CHECK(refused.state() == ClientState::refused);
+        CHECK(refused.reason_text() == reason.told);
+        REQUIRE(closed.state() == ClientState::joined);
+        CHECK(closed.reason_text().empty());
+        CHECK(is.server->close(is.last, CloseReason::none, reason.text) == Status::bad_argument);
+        CHECK(is.server->close(is.last, CloseReason::kicked, reason.text) == Status::ok);
+        is.step();
+        CHECK(closed.close_reason() == CloseReason::kicked);
+        CHECK(closed.reason_text() == reason.told);
+    }
+}
+
+TEST_CASE("link: a reason that is too long, or longer than its packet, is none") {
+    std::vector<std::byte> bytes(close_bytes_max);
+    const std::string text(reason_text_bytes_max, 'a');
+    bytes.resize(write(Close{7, CloseReason::kicked, text}, bytes));
+    REQUIRE(bytes.size() == close_bytes_max);
+    REQUIRE(read_close(bytes).has_value());
+    CHECK(read_close(bytes)->text == text);
+    for (const unsigned size : {0U, 119U, 121U, 255U}) {
+        CAPTURE(size);
+        std::vector<std::byte> other = bytes;
+        other[seal_bytes + 9] = static_cast<std::byte>(size);
+        other.resize(seal_bytes + 10 + std::max(size, 120U), std::byte{'a'});
+        seal(PacketType::close, 0, other);
+        CHECK(!read_close(other).has_value());
+    }
 }
 
 TEST_CASE("host: nobody waits at the door for longer than he may") {
