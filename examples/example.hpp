@@ -5,8 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +30,17 @@ inline void must(purview::Status status) {
     if (status == purview::Status::ok) return;
     std::printf("FAILED: a call answered '%s'\n", purview::to_string(status).data());
     std::exit(1);
+}
+
+/// Tells clients apart, and no more. A real server signs its challenges (purview::net has one for
+/// it).
+inline void toy_mac(std::span<const std::byte, 32>, std::span<const std::byte> data,
+                    std::span<std::byte, 16> out) {
+    std::uint64_t sum = 1;
+    for (const std::byte one : data)
+        sum = (sum ^ std::to_integer<std::uint64_t>(one)) * 0x100000001b3;
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<std::byte>(sum >> (i % 8 * 8));
 }
 
 inline purview::InterestManager create(const purview::InterestDef& def) {

@@ -157,6 +157,10 @@ Traffic traffic_of_today() {
         world.make_calls(3);
         world.run(ticks);
         require(world.joined_count() == 1, "the client did not join");
+        const auto closed =
+            world.server->close(world.clients.front()->observer, CloseReason::kicked, "bye");
+        require(closed == Status::ok, "the client was not closed");
+        world.run(1);
         require(writer.finish(), "the recording was not written");
         std::vector<std::byte> bytes(65'536);
         BitWriter out(bytes);

@@ -110,8 +110,8 @@ PV_API void pv_client_leave(pv_client* client);
 PV_API uint32_t pv_client_state(const pv_client* client);
 PV_API uint32_t pv_client_refuse_reason(const pv_client* client);
 PV_API uint32_t pv_client_close_reason(const pv_client* client);
-/* What the server's game said why, at most 120 bytes; "": nothing. Valid until the next call of
- * this. */
+/* What the server's game said why, at most 120 bytes, up to the first that is 0; "": nothing. Valid
+ * until the next call of this. */
 PV_API const char* pv_client_reason_text(const pv_client* client);
 
 PV_API uint32_t pv_client_tick_hz(const pv_client* client);

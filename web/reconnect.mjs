@@ -37,9 +37,10 @@ export class Reconnect {
       this.#waitMs = SOON_MS;
       this.#say("");
     } else if (state === "closed" && this.#client.closeReason === "kicked") {
-      this.#say(`The world has sent you away${this.#why()}.`);
+      this.#say(this.#because("The world has sent you away"));
     } else if (state === "closed") {
-      this.#say(`Connection lost (${this.#client.closeReason}); trying again …`);
+      const { closeReason, reasonText } = this.#client;
+      this.#say(`Connection lost (${reasonText || closeReason}); trying again …`);
       this.#connectIn(SOON_MS);
     } else if (state === "refused") {
       this.#followRefusal(this.#client.refuseReason);
@@ -47,15 +48,18 @@ export class Reconnect {
   }
 
   #followRefusal(reason) {
-    if (reason === "join") return this.#say(`The world does not let you in${this.#why()}.`);
+    if (reason === "join") return this.#say(this.#because("The world does not let you in"));
     if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
     this.#say(`${PASSING_REFUSALS[reason]}; trying again in ${this.#waitMs / 1000} s …`);
     this.#connectIn(this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
 
-  /** What the game has said about it. */
-  #why() { return this.#client.reasonText === "" ? "" : `: ${this.#client.reasonText}`; }
+  /** `what`, and what the game has said about it. */
+  #because(what) {
+    const why = this.#client.reasonText;
+    return why === "" ? `${what}.` : `${what}: ${why}${/[.!?…]$/.test(why) ? "" : "."}`;
+  }
 
   #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms); }  // its state tells
 }

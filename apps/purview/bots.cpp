@@ -94,6 +94,16 @@ class Bot {
     std::uint64_t sampled_bytes = 0;
 };
 
+/// For people; the server's text is a stranger's.
+std::string trouble_of(std::string_view what, std::string_view reason, const Bot& bot) {
+    std::string text = std::string(what) + ": " + std::string(reason);
+    if (!bot.client.reason_text().empty())
+        text.append(", '").append(bot.client.reason_text()).append("'");
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    return text;
+}
+
 }  // namespace
 
 /// The bots of one thread.
@@ -193,12 +203,12 @@ void BotCrew::Squad::publish() {
             case ClientState::refused:
                 ++sum.refused;
                 if (trouble.empty())
-                    trouble = "refused: " + std::string(to_string(bot->client.refuse_reason()));
+                    trouble = trouble_of("refused", to_string(bot->client.refuse_reason()), *bot);
                 break;
             case ClientState::closed:
                 ++sum.closed;
                 if (trouble.empty())
-                    trouble = "closed: " + std::string(to_string(bot->client.close_reason()));
+                    trouble = trouble_of("closed", to_string(bot->client.close_reason()), *bot);
                 break;
             default:
                 break;

@@ -150,7 +150,7 @@ class Client {
     RefuseReason refuse_reason() const noexcept;
     CloseReason close_reason() const noexcept;
     /// What the server's game said why it refused us or closed: at most reason_text_bytes_max, of
-    /// any bytes; empty: nothing. Valid as long as the client.
+    /// any bytes; empty: nothing. Valid as long as this client.
     std::string_view reason_text() const noexcept;
     /// Says good-bye; next_datagram has it. The state becomes closed.
     void leave();

@@ -62,7 +62,7 @@ enum class CloseReason : std::uint8_t {
 std::string_view to_string(CloseReason) noexcept;
 
 /// Of what a server's game says to whom it refuses or closes (Admission::text, Server::close); what
-/// is longer is cut, between two characters where it is UTF-8.
+/// is longer is cut, before a character of UTF-8 that does not fit.
 inline constexpr std::size_t reason_text_bytes_max = 120;
 
 /// 16 bytes of a keyed hash of `data`; must be cryptographic where strangers can send.

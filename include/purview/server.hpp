@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "purview/events.hpp"
@@ -138,7 +139,7 @@ struct ServerDef {
     RewindSettings rewind;
     /// Random, secret, new for each process; signs challenges. Zeros are refused.
     std::array<std::byte, 32> secret{};
-    /// Required.
+    /// Required. One that gives the same for other data is refused.
     MacFunction mac = nullptr;
     /// Only for the stage times of TickProfile; null: they stay 0.
     Micros (*clock)() = nullptr;
@@ -202,6 +203,12 @@ struct ServerStats {
     /// session.
     Tick backlog_age_ticks_max = 0;
     std::uint64_t bad_places = 0;  ///< edits of places that were not finite
+    /// Numbers that clients are told as the end of their field's range, because they lie beyond it
+    /// by more than rounding, or are none: one more whenever a field comes to its end so. And of
+    /// what entity and component the last one was: its range in the schema is too small.
+    std::uint64_t clamped_values = 0;
+    EntityId clamped_entity = EntityId::none;
+    ComponentId clamped_component = ComponentId::none;
     /// Entities of which only a part went, because all of it was more than fits (in_turn).
     std::uint64_t split_updates = 0;
     /// Ghosts that had something to tell and were put off, as more of their kind had than
@@ -298,9 +305,9 @@ class Server {
     /// A message to one client, reliable and in order: at most 65,534 bytes, copied. stale_id: no
     /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
-    /// Closes the session; the client is told once, at once, and why (Client::reason_text). What
-    /// was sent to it before and has not arrived is given up, messages too. bad_argument: that is
-    /// no reason.
+    /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
+    /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages
+    /// too. bad_argument: that is no reason.
     Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "purview/status.hpp"
 
@@ -17,35 +16,32 @@ namespace purview {
 class ChangeLog {
   public:
     using Version = std::uint64_t;
-    static constexpr Version unknown = 0;  ///< no log is there
+    static constexpr Version unknown = 0;  ///< older than any
     static constexpr std::size_t size_max = 32;
 
-    /// Logs that one reader must not take for each other begin at 2^32 times different numbers.
-    explicit ChangeLog(Version first = 1) noexcept : first_(first) {
+    /// Nothing is remembered from before. Logs that one reader must not take for each other begin
+    /// at numbers that are further apart than they ever have notes.
+    void begin(Version first) noexcept {
         PURVIEW_ASSERT(first != unknown);
+        first_ = version_ = first;
     }
-    Version version() const noexcept { return first_ + size_; }
-    void note(std::uint32_t what) noexcept {
-        if (size_ == size_max) {
-            first_ += size_max;
-            size_ = 0;
-        }
-        recent_[size_++] = what;
-    }
-    /// since() knows all of it.
+    Version version() const noexcept { return version_; }
+    void note(std::uint32_t what) noexcept { recent_[version_++ % size_max] = what; }
+    /// for_each_since knows all of it.
     bool remembers(Version version) const noexcept {
-        return version >= first_ && version - first_ <= size_;
+        return version >= first_ && version <= version_ && version_ - version <= size_max;
     }
-    /// In order; valid until the next one is noted.
-    std::span<const std::uint32_t> since(Version version) const noexcept {
+    /// visit(what), in order.
+    template <class Visit>
+    void for_each_since(Version version, Visit&& visit) const {
         PURVIEW_ASSERT(remembers(version));
-        return std::span(recent_).first(size_).subspan(static_cast<std::size_t>(version - first_));
+        for (; version != version_; ++version) visit(recent_[version % size_max]);
     }
 
   private:
-    Version first_;
-    std::uint32_t size_ = 0;
-    std::array<std::uint32_t, size_max> recent_;  // only what was noted is read
+    Version first_ = 1;
+    Version version_ = 1;
+    std::array<std::uint32_t, size_max> recent_{};
 };
 
 }  // namespace purview

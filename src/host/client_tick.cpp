@@ -120,7 +120,8 @@ void ClientData::send_join() {
 }
 
 void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
-    if (connection_id_ == 0 || state == ClientState::closed) return;
+    if (connection_id_ == 0) return;
+    if (state == ClientState::closed || state == ClientState::refused) return;  // why, was heard
     if (!is_sealed(connection_id_, datagram)) {
         ++stats.packets_malformed;
         return;
@@ -293,6 +294,7 @@ void ClientData::read_messages() {
                 good = false;
                 break;
         }
+        if (good && state == ClientState::refused) return;
         if (!good) {  // a server that we cannot understand
             ++stats.packets_malformed;
             state = ClientState::closed;

@@ -3,6 +3,7 @@
 #include "host/server_def.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -115,8 +116,19 @@ bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
     return ticks == 1 || 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
 }
 
+/// One that is not written yet: all clients would have one connection id, and one could come in.
+bool tells_apart(MacFunction mac, std::span<const std::byte, 32> secret) {
+    std::array<std::array<std::byte, 16>, 2> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::array<std::byte, 1> data{static_cast<std::byte>(i)};
+        mac(secret, data, out[i]);
+    }
+    return out[0] != out[1];
+}
+
 std::string problem_of_settings(const ServerDef& def) {
     if (def.mac == nullptr) return "there is no mac";
+    if (!tells_apart(def.mac, def.secret)) return "the mac is the same for other data";
     if (def.secret == decltype(def.secret){})
         return "there is no secret: fill it with 32 random bytes";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/cut_text.hpp"
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
 #include "host/timeout.hpp"
@@ -265,7 +266,7 @@ Status ServerData::close(ObserverId observer, CloseReason reason, std::string_vi
     if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
     if (reason == CloseReason::none || reason > CloseReason::never_joined)
         return Status::bad_argument;
-    mark_closed(*session, reason, true, cut_reason_text(text));
+    mark_closed(*session, reason, true, cut_text(text, reason_text_bytes_max));
     return Status::ok;
 }
 
@@ -340,7 +341,9 @@ void ServerData::receive_stage(Server& server, Micros now) {
             case Session::State::closing:
                 continue;
             case Session::State::accepted:
-                if (session.refused_at && is_over(*session.refused_at, now, refusal_ms)) {
+                // Whom the game refused, however late, hears of it by a message.
+                if (session.refused_at) {
+                    if (!is_over(*session.refused_at, now, refusal_ms)) break;
                     mark_closed(session, CloseReason::never_joined, false);
                     continue;
                 }
@@ -414,7 +417,9 @@ void ServerData::run_join(Server& server, Session& session) {
         std::array<std::byte, 2 + reason_text_bytes_max> no;
         BitWriter out(no);
         out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
-        write_reason_text(is_admitted ? std::string_view() : cut_reason_text(admission.text), out);
+        write_reason_text(
+            is_admitted ? std::string_view() : cut_text(admission.text, reason_text_bytes_max),
+            out);
         (void)session.stream_out.send(out.written());
         session.state = Session::State::accepted;
         session.refused_at = last_now_;
@@ -476,6 +481,9 @@ ServerStats ServerData::stats() const {
     stats.encodings = cache_.encodings();
     stats.encoding_uses = cache_.uses();
     stats.bad_places = world.data().bad_places();
+    stats.clamped_values = fields_.clamped().values;
+    stats.clamped_entity = fields_.clamped().entity;
+    stats.clamped_component = fields_.clamped().component;
     stats.split_updates = split_updates_;
     stats.limited_updates = limited_updates_;
     stats.sections = shared_.counters.sections;

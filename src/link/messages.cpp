@@ -15,28 +15,18 @@ std::string_view text_of(std::span<const std::byte> bytes) noexcept {
 
 }  // namespace
 
-void write_reason_text(std::string_view text, BitWriter& out) {
+void write_reason_text(std::string_view text, BitWriter& out) noexcept {
     PURVIEW_ASSERT(text.size() <= reason_text_bytes_max);
     out.u8(static_cast<std::uint8_t>(text.size()));
     out.bytes(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-std::optional<std::string_view> read_reason_text(BitReader& in) {
+std::optional<std::string_view> read_reason_text(BitReader& in) noexcept {
     const std::size_t size = in.u8();
     if (size > reason_text_bytes_max) return std::nullopt;
     const auto bytes = in.bytes(size);
     if (!in.ok()) return std::nullopt;
     return text_of(bytes);
-}
-
-std::string_view cut_reason_text(std::string_view text) noexcept {
-    if (text.size() <= reason_text_bytes_max) return text;
-    std::size_t size = reason_text_bytes_max;
-    const auto goes_on = [&](std::size_t at) {
-        return (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
-    };
-    for (int back = 0; back < 3 && goes_on(size); ++back) --size;
-    return text.substr(0, goes_on(size) ? reason_text_bytes_max : size);
 }
 
 void write(const Join& join, BitWriter& out) {

@@ -32,12 +32,10 @@ enum class ServerMessage : std::uint8_t {
 /// Of one message `cells`.
 inline constexpr std::size_t cell_grids_max = 16;
 
-/// Why somebody is refused or closed. At most reason_text_bytes_max.
-void write_reason_text(std::string_view text, BitWriter& out);
+/// Why somebody is refused or closed; it stands in a close, too. At most reason_text_bytes_max.
+void write_reason_text(std::string_view text, BitWriter& out) noexcept;
 /// Points into what `in` reads. Nothing if that is none.
-std::optional<std::string_view> read_reason_text(BitReader& in);
-/// As much of it as may be told.
-std::string_view cut_reason_text(std::string_view text) noexcept;
+std::optional<std::string_view> read_reason_text(BitReader& in) noexcept;
 
 enum class ClientMessage : std::uint8_t {
     join = 1,

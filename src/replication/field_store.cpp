@@ -71,6 +71,8 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
         if (all || !std::equal(words, words + field.words, now.data())) {
             const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
             std::copy_n(now.data(), field.words, words);
+            if (is_clamped(field, data, now[0]))
+                clamped_ = {clamped_.values + 1, world.at_index(index), component};
             column.ticks[std::size_t{index} * column.field_count + f] = tick;
             differs |= all || field.type != FieldType::reference;
             if (field.type == FieldType::reference) {

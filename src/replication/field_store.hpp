@@ -69,6 +69,14 @@ class FieldStore {
         const Column& column = columns_[index_of(field.component)];
         return column.ticks[std::size_t{entity_index} * column.field_count + field.field];
     }
+    /// Numbers that are told as the end of their range, because they lie beyond it: one more
+    /// whenever a field comes to its end so.
+    struct Clamped {
+        std::uint64_t values = 0;
+        EntityId entity = EntityId::none;  ///< the last of them
+        ComponentId component = ComponentId::none;
+    };
+    const Clamped& clamped() const noexcept { return clamped_; }
     /// A reference of a live entity that names somebody else since this tick.
     struct ReferenceChange {
         EntityId referrer;
@@ -135,6 +143,7 @@ class FieldStore {
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
     std::vector<ReferenceChange> reference_changes_;
+    Clamped clamped_;
     LineVector<Tick> parent_ticks_;
     std::vector<EntityId> parents_;  ///< by entity index: as of the last diff
     Bitset changed_;

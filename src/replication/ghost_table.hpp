@@ -559,7 +559,6 @@ class GhostTable {
     LineVector<LaneBlock> blocks_;
     std::vector<Pace> pace_;
     LineVector<LaneSpecial> special_;
-    ChangeLog turnover_;
     std::uint32_t used_count_ = 0;
     std::size_t first_free_ = 0;  ///< all blocks before it are full
     std::uint32_t live_count_ = 0;
@@ -580,6 +579,7 @@ class GhostTable {
     HeldReport held_report_;
     LaneMotions motions_;
     std::vector<LocalId> held_back_;
+    ChangeLog turnover_;
 };
 
 template <class Visit>

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/cut_text.hpp"
 #include "wire/quantise.hpp"
 
 namespace purview {
@@ -40,13 +41,8 @@ void store_argument(const FieldDef& field, const RpcArgument& argument, std::byt
     if (field.type == FieldType::text) {
         const auto* text = std::get_if<std::string_view>(&argument);
         if (text == nullptr) return;
-        std::size_t size =
-            std::min({text->size(), text->find('\0'), std::size_t{field.size_bytes}});
-        const auto is_inside = [&](std::size_t at) {  // of a character
-            return at < text->size() && (static_cast<unsigned char>((*text)[at]) & 0xc0U) == 0x80U;
-        };
-        while (size > 0 && is_inside(size)) --size;
-        std::copy_n(std::as_bytes(std::span(*text)).begin(), size, data + field.offset_bytes);
+        const std::string_view kept = cut_text(text->substr(0, text->find('\0')), field.size_bytes);
+        std::copy_n(std::as_bytes(std::span(kept)).begin(), kept.size(), data + field.offset_bytes);
     } else if (field.type == FieldType::rotation) {
         const auto* turn = std::get_if<Rotation>(&argument);
         const Rotation rotation = turn == nullptr ? Rotation{} : *turn;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "replication/rice.hpp"
+#include "replication/spawn_order.hpp"
 #include "wire/quantise.hpp"
 
 namespace purview {
@@ -211,7 +212,7 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
         Group& made = groups_[group];
         made.node = static_cast<std::uint32_t>(node);
         made.cell = cell;
-        made.turnover = ChangeLog(++groups_made_ << 32);
+        made.turnover.begin(++groups_made_ << 32);
         made.known = ChangeLog::unknown;
         made.dirty = tick;  // who changed before it was there is not known
         made.written = 0;
@@ -222,6 +223,7 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
 
 bool SharedCells::is_member(std::uint32_t number, std::uint32_t index) const noexcept {
     const Group& group = groups_[number];
+    PURVIEW_ASSERT(group.node != none);
     if (index >= homes_.size() || homes_[index].node != group.node) return false;
     const Node& node = nodes_[group.node];
     const std::uint32_t cell = homes_[index].cell;
@@ -229,34 +231,43 @@ bool SharedCells::is_member(std::uint32_t number, std::uint32_t index) const noe
                                               : cell == group.cell;
 }
 
+void SharedCells::list_members(const Group& group, const WorldData& world,
+                               std::vector<std::uint32_t>& out) {
+    out.clear();
+    around_.clear();
+    const Node& node = nodes_[group.node];
+    node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
+                            around_);
+    for (const std::uint32_t cell : around_) {
+        for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
+            out.push_back(i);
+    }
+    std::sort(out.begin(), out.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return world.spawn_number_at(a) < world.spawn_number_at(b);
+    });
+}
+
 const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& world) {
     Group& group = groups_[number];
     const ChangeLog& turnover = group.turnover;
     if (group.known == turnover.version()) return turnover;
     if (turnover.remembers(group.known)) {
-        (void)renew(
-            group.members, turnover.since(group.known), world,
-            [](std::uint32_t member) { return member; },
+        turned_over_.clear();
+        turnover.for_each_since(group.known, [&](std::uint32_t index) {
+            if (std::find(turned_over_.begin(), turned_over_.end(), index) == turned_over_.end())
+                turned_over_.push_back(index);
+        });
+        (void)ask_again(
+            group.members, turned_over_, world, [](std::uint32_t member) { return member; },
             [&](std::uint32_t index, std::uint32_t& member) {
                 member = index;
                 return is_member(number, index);
             });
     } else {
-        group.members.clear();
-        around_.clear();
-        const Node& node = nodes_[group.node];
-        node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
-                                around_);
-        for (const std::uint32_t cell : around_) {
-            for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
-                group.members.push_back(i);
-        }
-        std::sort(group.members.begin(), group.members.end(),
-                  [&](std::uint32_t a, std::uint32_t b) {
-                      return world.spawn_number_at(a) < world.spawn_number_at(b);
-                  });
+        list_members(group, world, group.members);
     }
     group.known = turnover.version();
+    PURVIEW_ASSERT((list_members(group, world, turned_over_), turned_over_ == group.members));
     return turnover;
 }
 

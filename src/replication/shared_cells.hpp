@@ -9,7 +9,6 @@
 // know: who is relevant and why; sessions.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -112,10 +111,10 @@ class SharedCells {
         Tick dirty = 0;
         Tick asked = 0;
         Tick written = 0;
-        ChangeLog turnover;
         ChangeLog::Version known = ChangeLog::unknown;  ///< as of which `members` are
         std::vector<std::uint32_t> members;
         Section whole;
+        ChangeLog turnover;
     };
     struct Cells {
         std::vector<std::uint32_t> first;  ///< [cells] entity index
@@ -132,6 +131,7 @@ class SharedCells {
     void note_turnover(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
     void mark(std::uint32_t index, Tick tick);
     void drop_unasked(Tick tick);
+    void list_members(const Group& group, const WorldData& world, std::vector<std::uint32_t>& out);
 
     const Schema* schema_;
     const FieldStore* fields_ = nullptr;  ///< of the last update
@@ -151,31 +151,8 @@ class SharedCells {
     std::vector<std::uint32_t> distances_;     ///< of their ranks
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
+    std::vector<std::uint32_t> turned_over_;   ///< scratch: entity indices
 };
-
-/// Of a list by spawn number: those with these indices are asked for anew, everybody else stays.
-/// index(Member) -> entity index; make(entity index, Member&) -> bool: it belongs into the list.
-/// Returns whether anything was taken out or put in.
-template <class Member, class Index, class Make>
-bool renew(std::vector<Member>& members, std::span<const std::uint32_t> changed,
-           const WorldData& world, Index&& index, Make&& make) {
-    const std::size_t gone = std::erase_if(members, [&](const Member& one) {
-        return std::find(changed.begin(), changed.end(), index(one)) != changed.end();
-    });
-    bool has_come = false;
-    for (const std::uint32_t one : changed) {
-        Member made{};
-        if (!make(one, made)) continue;
-        const std::uint64_t spawned = world.spawn_number_at(one);
-        const auto at = std::partition_point(
-            members.begin(), members.end(),
-            [&](const Member& other) { return world.spawn_number_at(index(other)) < spawned; });
-        if (at != members.end() && index(*at) == one) continue;  // it was noted twice
-        members.insert(at, made);
-        has_come = true;
-    }
-    return gone > 0 || has_come;
-}
 
 /// The place that the words of an entity's fields stand for: what a client knows of it.
 Vec3 replicated_place(const FieldStore& fields, const KindLayout& layout, ComponentId place,

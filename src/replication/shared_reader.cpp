@@ -3,8 +3,10 @@
 #include "replication/shared_reader.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/mutate.hpp"
+#include "replication/spawn_order.hpp"
 
 namespace purview {
 
@@ -66,32 +68,49 @@ void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
 
 // -- rosters ------------------------------------------------------------------------------------
 
-/// Who of the group is a ghost of his: of those who came or went, here or there, it is asked again.
+namespace {
+
+/// Who of the group is a ghost of his, one by one: visit(Member).
+template <class Member, class Visit>
+void for_each_ghost_of(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
+                       Visit&& visit) {
+    for (const std::uint32_t index : input.shared->members(group)) {
+        const LocalId lane = ghosts.find_at(index);
+        if (lane != no_local_id) visit(Member{input.world.at_index(index), lane});
+    }
+}
+
+}  // namespace
+
+/// Of those who came or went, in the group or among his ghosts, it is asked again.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
     const ChangeLog& of_group = input.shared->refresh(group, input.world);
     const ChangeLog& of_ghosts = ghosts.turnover();
     if (slot.group_known == of_group.version() && slot.ghosts_known == of_ghosts.version()) return;
-    const auto make = [&](std::uint32_t index, Member& member) {
-        member = {input.world.at_index(index), ghosts.find_at(index)};
-        return member.lane != no_local_id;
-    };
-    const auto group_members = input.shared->members(group);
+    const auto index_in = [](const Member& member) { return index_of(member.entity); };
     if (of_group.remembers(slot.group_known) && of_ghosts.remembers(slot.ghosts_known)) {
         some_.clear();
-        for (const auto changed :
-             {of_group.since(slot.group_known), of_ghosts.since(slot.ghosts_known)})
-            some_.insert(some_.end(), changed.begin(), changed.end());
-        slot.is_roster &= !renew(
-            slot.members, some_, input.world,
-            [](const Member& member) { return index_of(member.entity); },
-            [&](std::uint32_t index, Member& member) {
-                return input.shared->is_member(group, index) && make(index, member);
-            });
+        const auto note = [&](std::uint32_t index) {
+            if (std::find(some_.begin(), some_.end(), index) == some_.end()) some_.push_back(index);
+        };
+        of_group.for_each_since(slot.group_known, note);
+        of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
+            const auto is_it = [&](const Member& member) { return index_in(member) == index; };
+            if (input.shared->is_member(group, index) ||
+                std::any_of(slot.members.begin(), slot.members.end(), is_it)) {
+                note(index);
+            }
+        });
+        const auto make = [&](std::uint32_t index, Member& member) {
+            member = {input.world.at_index(index), ghosts.find_at(index)};
+            return member.lane != no_local_id && input.shared->is_member(group, index);
+        };
+        if (ask_again(slot.members, some_, input.world, index_in, make)) slot.is_roster = false;
     } else {
         slot.members.clear();
-        for (const std::uint32_t index : group_members)
-            if (Member member; make(index, member)) slot.members.push_back(member);
+        for_each_ghost_of<Member>(input, ghosts, group,
+                                  [&](const Member& one) { slot.members.push_back(one); });
         slot.is_roster = false;
     }
     if (!slot.is_roster) {
@@ -102,7 +121,25 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     }
     slot.group_known = of_group.version();
     slot.ghosts_known = of_ghosts.version();
-    slot.is_whole = PURVIEW_GUARD(section_relevance, slot.members.size() == group_members.size());
+    slot.is_whole = PURVIEW_GUARD(section_relevance,
+                                  slot.members.size() == input.shared->members(group).size());
+    PURVIEW_ASSERT(is_as_looked_up(input, ghosts, group, slot));
+}
+
+/// For assertions.
+bool SharedReader::is_as_looked_up(const ReplicationInput& input, const GhostTable& ghosts,
+                                   std::uint32_t group, const Slot& slot) {
+    std::vector<Member> members;
+    for_each_ghost_of<Member>(input, ghosts, group,
+                              [&](const Member& one) { members.push_back(one); });
+    std::size_t lanes = 0;
+    for (const std::uint64_t word : slot.words) lanes += std::size_t(std::popcount(word));
+    const bool has_lanes = std::all_of(members.begin(), members.end(), [&](const Member& one) {
+        const std::size_t word = one.lane / bits_per_word;
+        return word < slot.words.size() &&
+               (slot.words[word] >> (one.lane % bits_per_word) & 1U) != 0;
+    });
+    return members == slot.members && has_lanes && lanes == members.size();
 }
 
 /// Another roster than before has to be told. Only what tells of somebody in it makes it so: what

@@ -205,6 +205,19 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
     return 0;
 }
 
+bool is_clamped(const FieldDef& field, const std::byte* data, std::uint32_t wire) noexcept {
+    if (wire != 0 && wire != field.largest) return false;
+    const std::byte* at = data + field.offset_bytes;
+    if (field.type == FieldType::integer) {
+        const auto value = static_cast<double>(load_integer(field, at));
+        return value < field.min || value > field.max;
+    }
+    if (field.type != FieldType::quantised) return false;
+    const double rounding = field.step / 2;
+    const double value = load<float>(at);
+    return !(value >= field.min - rounding && value <= field.max + rounding);
+}
+
 double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept {
     if (field.type == FieldType::real || field.type == FieldType::ranged)
         return std::bit_cast<float>(wire);

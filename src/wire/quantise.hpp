@@ -21,6 +21,9 @@ namespace purview {
 /// generation; a text: its bytes, the first in the lowest bits.
 void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept;
 
+/// The number in `data` lies beyond what the field can say, and `wire` is the end of its range.
+bool is_clamped(const FieldDef& field, const std::byte* data, std::uint32_t wire) noexcept;
+
 /// Of a field of one word; below 2^32. Values out of range are clamped; NaN becomes the minimum
 /// (quantised) or the canonical NaN (real, ranged).
 std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept;

@@ -237,6 +237,10 @@ const cases = {
       client.reasonText = "members only";
       assert.ok(!after("refused", "join"));
       assert.equal(text, "The world does not let you in: members only.");
+      client.reasonText = "Members only!";
+      assert.ok(!after("refused", "join"));
+      assert.equal(text, "The world does not let you in: Members only!");
+      client.reasonText = "members only";
       client.closeReason = "kicked";
       assert.ok(!after("closed"));
       assert.equal(text, "The world has sent you away: members only.");

@@ -13,6 +13,7 @@ from bits import BitReader, Mismatch, combine, expand, hash_bytes, mix  # noqa: 
 import fields  # noqa: E402
 import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
+from handshake import CLOSE, Handshakes, read_reason_text  # noqa: E402
 from groups import Groups, order_of_input  # noqa: E402
 from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
@@ -151,6 +152,17 @@ class Reading(unittest.TestCase):
         self.refuses("above 1022", lambda: turn.read(word(0, 1023, 511, 511)))
         self.refuses("is left in", lambda: turn.read(word(0, 1022, 600, 511)))
         self.refuses("is left in", lambda: turn.read(word(0, 1022, 1022, 1022)))
+
+    def test_a_close_says_why_in_so_many_bytes(self):
+        def close(reason, size, text):
+            return bytes([CLOSE]) + bytes(4) + (9).to_bytes(8, "little") + bytes([reason, size]) + text
+        for text in (b"", b"full", "voll, schön voll".encode(), bytes(120)):
+            whole = close(4, len(text), text)
+            self.assertEqual(Handshakes().sent(whole, 1, ()), (CLOSE, 9, None))
+            self.assertEqual(read_reason_text(BitReader(whole[14:])), text)
+        for what, size, text in (("too many bytes", 121, bytes(121)), ("wanted", 5, b"full"), ("left over", 3, b"full")):
+            self.refuses(what, lambda its=(size, text): Handshakes().sent(close(4, *its), 1, ()))
+        self.refuses("unknown reason", lambda: Handshakes().sent(close(0, 0, b""), 1, ()))
 
     def test_a_copy_is_kept_in_a_known_form(self):
         self.assertEqual(read_leave(bits("0010" + "0"), 3), Leave(3, 4, 0))

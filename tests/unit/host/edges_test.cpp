@@ -73,6 +73,55 @@ TEST_CASE("edges: a place that is no number is put back, also where somebody is 
     }
 }
 
+TEST_CASE("edges: what lies beyond its range is told as the end of it, and counted once") {
+    struct Mood {
+        float warmth = 0;
+        std::int16_t mood = 0;
+        float free = 0;
+    };
+    Schema schema;
+    const Component<Place> place = add_place(schema, -10, 10);
+    const Component<Mood> body = schema.component<Mood>("body")
+                                     .quantised("warmth", &Mood::warmth, {0, 1, 0.25})
+                                     .integer("mood", &Mood::mood, -3, 3)
+                                     .real("free", &Mood::free);
+    const KindId kind = schema.kind("one", {place.id, body.id});
+    Stage stage(schema, 1);
+    const EntityId one = stage.spawn(kind, {10, -10.004F, 0});
+    const EntityId other = stage.spawn(kind, {0, 0, 0});
+    const auto edit = [&](EntityId entity) { return stage.world().edit(entity, body); };
+    const auto counted = [&] {
+        stage.step();
+        return stage.server->stats().clamped_values;
+    };
+    edit(one)->warmth = 1.1F;  // rounding
+    edit(one)->mood = -3;
+    edit(one)->free = 1e30F;
+    CHECK(counted() == 0);
+    CHECK(stage.server->stats().clamped_entity == EntityId::none);
+    CHECK(stage.world().move(other, {0, 11, 0}) == Status::ok);
+    CHECK(counted() == 1);
+    CHECK(stage.server->stats().clamped_entity == other);
+    CHECK(stage.server->stats().clamped_component == place.id);
+    CHECK(stage.world().move(other, {0, 12, 0}) == Status::ok);
+    CHECK(counted() == 1);  // it is there already
+    CHECK(stage.world().move(other, {0, 0, 0}) == Status::ok);
+    edit(one)->mood = 4;
+    CHECK(counted() == 2);
+    CHECK(stage.server->stats().clamped_entity == one);
+    edit(one)->mood = 0;
+    edit(one)->warmth = not_a_number;
+    CHECK(counted() == 3);
+    edit(other)->mood = -4;
+    edit(other)->warmth = 2;
+    CHECK(counted() == 5);
+    CHECK(stage.server->stats().clamped_component == body.id);
+    CHECK(stage.world().move(one, {0, 30, 0}) == Status::ok);
+    stage.step(3);
+    const Tick now = stage.client().newest_tick();
+    CHECK(is_at(stage.client().place_of(stage.ghost(0, one), now), 0, 10));
+}
+
 TEST_CASE("edges: a place within its parent that would be nowhere in the world is refused") {
     const EdgeSchema is;
     Stage stage(is.schema, 1, is.def);

@@ -57,6 +57,8 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
         {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_m = -1; },
          Status::bad_configuration, "teleport_m"},
         {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
+        {[](auto& def, auto&) { def.mac = [](auto, auto, auto) {}; }, Status::bad_configuration,
+         "the same for other data"},
         {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
          "budget_bytes_per_tick must be 128 or more"},

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Remote calls: a rocket that those hear to whom it is relevant, a bang for those who stand near,
+// chat from a client by way of the server, and a report that says who did not get it, and why.
+//
+// Notice: nobody is picked by hand. Relevance decides, and the same report would say "held" or
+// "denied" where a call waits or must not come.
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "example.hpp"
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+
+using namespace purview;
+using namespace example;
+
+namespace {
+
+struct Place {
+    Vec3 at;
+};
+struct Boom {
+    float power = 0;
+};
+struct Line {
+    char text[24] = {};
+};
+
+struct Shared {
+    Shared() {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
+        schema.add_field(place.id, x);
+        schema.set_place(place.id);
+        thing = schema.kind("thing", {place.id});
+
+        RpcDesc about_it;  // about an entity, reliable and ordered, culled
+        boom = schema.rpc<Boom>("boom", about_it).quantised("power", &Boom::power, {0, 100, 0.5});
+        said = schema.rpc<Line>("said", about_it).text("text", &Line::text);
+
+        RpcDesc about_a_place;
+        about_a_place.target = RpcTarget::place;
+        about_a_place.delivery = RpcDelivery::unreliable;
+        bang =
+            schema.rpc<Boom>("bang", about_a_place).quantised("power", &Boom::power, {0, 100, 1});
+
+        RpcDesc to_everybody;
+        to_everybody.target = RpcTarget::nobody;
+        news = schema.rpc<Line>("news", to_everybody).text("text", &Line::text);
+
+        RpcDesc from_owner;
+        from_owner.direction = RpcDirection::to_server;
+        from_owner.callers = RpcCallers::owner;
+        say = schema.rpc<Line>("say", from_owner).text("text", &Line::text);
+    }
+    Schema schema;
+    Component<Place> place;
+    KindId thing{};
+    Rpc<Boom> boom, bang;
+    Rpc<Line> said, news, say;
+};
+
+/// Three stand at 100, 120 and 900 m and see 50 m far.
+struct Town final : Game {
+    explicit Town(const Shared& its) : shared(&its) {}
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        constexpr float starts[] = {100, 120, 900};
+        const Vec3 at{starts[bodies.size()], 0, 0};
+        const EntityId body = server.world().spawn(shared->thing, at).value();
+        must(server.world().set_owner(body, observer));
+        must(server.interest().set_main_entity(observer, body));
+        bodies[observer] = body;
+        return true;
+    }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+    /// A client says something: those to whom he is relevant hear it from him.
+    void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+             std::span<const std::byte> args) override {
+        Line line;
+        if (target == bodies[observer] && read_args(shared->say, rpc, args, line))
+            (void)server.call(target, shared->said, line);
+    }
+    const Shared* shared;
+    std::map<ObserverId, EntityId> bodies;
+};
+
+}  // namespace
+
+int main() {
+    const Shared its;
+    Town game(its);
+    ServerDef def;
+    def.schema = &its.schema;
+    def.rules.bounds_max = {1000, 10, 0};
+    NodeDesc near;
+    near.name = "near";
+    near.type = NodeType::grid;
+    near.steps = {{StepOp::add, {.type = KernelType::distance, .enter_m = 50, .leave_m = 50}}};
+    def.rules.nodes = {near};
+    def.mac = &toy_mac;
+    def.secret[0] = std::byte{1};  // nobody else is on this line
+    expect(problem_of(def).empty(), problem_of(def).c_str());
+    Server server = Server::create(def, game).value();
+    std::vector<std::unique_ptr<Client>> clients;
+    Micros now = 1'000'000;
+    std::vector<std::string> heard(3);
+    const auto take_calls = [&](std::size_t i) {
+        Client& client = *clients[i];
+        ReceivedRpc got;  // after every receive
+        while (client.next_rpc(got)) {
+            Boom boom;
+            Line line;
+            if (Client::read_rpc(its.schema, its.boom, got, boom)) {
+                heard[i] += " boom";
+            } else if (Client::read_rpc(its.schema, its.bang, got, boom)) {
+                heard[i] += " bang";
+            } else if (Client::read_rpc(its.schema, its.said, got, line) ||
+                       Client::read_rpc(its.schema, its.news, got, line)) {
+                heard[i].append(" '").append(line.text).append("'");
+            }
+        }
+    };
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            now += 50'000;
+            for (std::size_t i = 0; i < clients.size(); ++i) {
+                Address from;
+                from.carrier = Address::Carrier::memory;
+                from.port = static_cast<std::uint16_t>(i);
+                clients[i]->tick(now);
+                std::span<const std::byte> out;
+                while (clients[i]->next_datagram(out)) server.receive(out, from, now);
+            }
+            server.tick(now);
+            OutgoingDatagram out;
+            while (server.next_datagram(out)) clients[out.to.port]->receive(out.bytes, now);
+            for (std::size_t i = 0; i < clients.size(); ++i) take_calls(i);
+        }
+    };
+    for (std::uint64_t nonce = 1; nonce <= 3; ++nonce) {
+        ClientDef client;
+        client.nonce = nonce;
+        clients.push_back(std::make_unique<Client>(client));
+        step(10);
+    }
+    const auto expect_heard = [&](const char* what, const std::vector<std::string>& expected) {
+        std::printf("%-24s", what);
+        for (const std::string& one : heard) std::printf(" |%s", one.empty() ? " -" : one.c_str());
+        std::printf("\n");
+        expect(heard == expected, what);
+        heard.assign(3, "");
+    };
+
+    const EntityId rocket = server.world().spawn(its.thing, {140, 0, 0}).value();
+    const Result<CallId> call = server.call(rocket, its.boom, Boom{12});  // whom it is relevant to
+    step(1);
+    for (const RpcReport& report : server.rpc_reports()) {  // after the tick, until the next one
+        if (!call || report.call != *call) continue;
+        std::printf("boom: sent to %u", report.sent);
+        for (const RpcCulled& one : report.culled)
+            std::printf(", not to %u (%s)", index_of(one.observer), to_string(one.reason).data());
+        std::printf("\n");
+        expect(report.sent == 2 && report.culled.size() == 1, "two of three hear of the rocket");
+    }
+    step(2);
+    expect_heard("a rocket at 140 m", {" boom", " boom", ""});
+
+    (void)server.call_at({880, 0, 0}, its.bang, Boom{5});  // who covers the place
+    step(3);
+    expect_heard("a bang at 880 m", {"", "", " bang"});
+
+    (void)server.call_all(its.news, Line{"the gate opens"});  // everybody
+    (void)server.call_one(game.bodies.begin()->first, its.news, Line{"to you alone"});
+    step(3);
+    expect_heard("news",
+                 {" 'the gate opens' 'to you alone'", " 'the gate opens'", " 'the gate opens'"});
+
+    // Chat: a client calls the server about his own body, and the game passes it on.
+    Client& second = *clients[1];
+    GhostId body = no_ghost, other = no_ghost;
+    for (GhostId ghost = 0; ghost < second.ghost_end(); ++ghost)
+        if (second.is_held(ghost)) (second.is_owned(ghost) ? body : other) = ghost;
+    // It ends in Game::rpc, or in a counter.
+    must(second.call(its.schema, its.say, body, Line{"hello"}));
+    step(4);
+    expect_heard("'hello' from 120 m", {" 'hello'", " 'hello'", ""});
+
+    // Of somebody else's body he is no voice: the server would refuse and count it.
+    expect(second.call(its.schema, its.say, other, Line{"I am you"}) == Status::refused,
+           "who does not own a body cannot speak for it");
+}
