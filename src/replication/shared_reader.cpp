@@ -88,25 +88,22 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     const ChangeLog& of_group = input.shared->refresh(group, input.world);
     const ChangeLog& of_ghosts = ghosts.turnover();
     if (slot.group_known == of_group.version() && slot.ghosts_known == of_ghosts.version()) return;
-    const auto index_in = [](const Member& member) { return index_of(member.entity); };
     if (of_group.remembers(slot.group_known) && of_ghosts.remembers(slot.ghosts_known)) {
         some_.clear();
         const auto note = [&](std::uint32_t index) {
             if (std::find(some_.begin(), some_.end(), index) == some_.end()) some_.push_back(index);
         };
         of_group.for_each_since(slot.group_known, note);
+        // Who is no member any more is among those who went from the group.
         of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
-            const auto is_it = [&](const Member& member) { return index_in(member) == index; };
-            if (input.shared->is_member(group, index) ||
-                std::any_of(slot.members.begin(), slot.members.end(), is_it)) {
-                note(index);
-            }
+            if (input.shared->is_member(group, index)) note(index);
         });
         const auto make = [&](std::uint32_t index, Member& member) {
             member = {input.world.at_index(index), ghosts.find_at(index)};
             return member.lane != no_local_id && input.shared->is_member(group, index);
         };
-        if (ask_again(slot.members, some_, input.world, index_in, make)) slot.is_roster = false;
+        const auto index = [](const Member& member) { return index_of(member.entity); };
+        if (ask_again(slot.members, some_, input.world, index, make)) slot.is_roster = false;
     } else {
         slot.members.clear();
         for_each_ghost_of<Member>(input, ghosts, group,
