@@ -172,6 +172,10 @@ export class PurviewClient {
   keptAs(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
   readonly isViewComplete: boolean;
   sendCommand(bytes: ArrayBufferView | ArrayBuffer): boolean;
-  /** Calls the server; see `schema.calls`. `ghost` only for a call that is about one. */
+  /**
+   * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
+   * ghost has gone or is not ours, too many calls wait). Throws a RangeError for a call or an argument that this world
+   * does not have.
+   */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }

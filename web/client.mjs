@@ -239,12 +239,20 @@ export class PurviewClient {
 
   /**
    * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned),
-   * and the ghost that it is about, if it is about one. False when it cannot be made.
+   * and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
+   * ghost has gone or is not ours, or too many calls wait. A RangeError for what this world does not have.
    */
   call(name, values = {}, ghost = NO_GHOST) {
-    const rpc = this.schema.calls.findIndex((one) => one.name === name);
-    if (this.#state !== "joined" || rpc < 0) return false;
-    const { arguments: names, types } = this.schema.calls[rpc];
+    if (this.#state !== "joined") return false;
+    const { calls } = this.schema;
+    const rpc = calls.findIndex((one) => one.name === name && one.toServer);
+    if (rpc < 0) {
+      const known = calls.filter((one) => one.toServer).map((one) => one.name).join(", ");
+      throw new RangeError(`no call to the server is named '${name}', but: ${known || "none"}`);
+    }
+    const { arguments: names, types } = calls[rpc];
+    const unknown = Object.keys(values).find((key) => !names.includes(key));
+    if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
     const numbers = names.map((argument, a) => this.#give(a, types[a], values[argument]));
     const at = this.#exports.pv_client_input(this.#handle);
     new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);

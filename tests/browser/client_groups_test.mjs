@@ -92,6 +92,8 @@ assert.deepEqual(calls, [["say", { text: "grüß dich", loud: 2.5, turn: [0, 0, 
 assert.ok(client.call("say", { turn: [0, 1, 0, 0], text: `é${"x".repeat(100)}`, loud: 3 }));
 assert.deepEqual(given.splice(0), [[0, `é${"x".repeat(62)}`], [2, 0, 1, 0, 0], [0, NO_GHOST, 0, 3, 0]]);
 assert.ok(client.call("say"));
+assert.throws(() => client.call("sya"), /RangeError: no call to the server is named 'sya', but: say$/);
+assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet', but: text, loud, turn$/);
 assert.deepEqual(given.splice(0), [[0, NO_GHOST, 0, 0, 0]]);
 assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
 
