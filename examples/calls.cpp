@@ -6,6 +6,7 @@
 //
 // Notice: nobody is picked by hand. Relevance decides, and the same report would say "held" or
 // "denied" where a call waits or must not come.
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -67,7 +68,8 @@ struct Shared {
 struct Town final : Game {
     explicit Town(const Shared& its) : shared(&its) {}
     bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        constexpr float starts[] = {100, 120, 900};
+        constexpr std::array<float, 3> starts{100, 120, 900};
+        if (bodies.size() == starts.size()) return false;
         const Vec3 at{starts[bodies.size()], 0, 0};
         const EntityId body = server.world().spawn(shared->thing, at).value();
         must(server.world().set_owner(body, observer));
@@ -75,7 +77,10 @@ struct Town final : Game {
         bodies[observer] = body;
         return true;
     }
-    void left(Server&, ObserverId) override {}
+    void left(Server& server, ObserverId observer) override {
+        must(server.world().despawn(bodies[observer]));
+        bodies.erase(observer);
+    }
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
     void simulate(Server&, Tick) override {}
     /// A client says something: those to whom he is relevant hear it from him.
@@ -83,7 +88,7 @@ struct Town final : Game {
              std::span<const std::byte> args) override {
         Line line;
         if (target == bodies[observer] && read_args(shared->say, rpc, args, line))
-            (void)server.call(target, shared->said, line);
+            must(server.call(target, shared->said, line).error());
     }
     const Shared* shared;
     std::map<ObserverId, EntityId> bodies;
@@ -131,6 +136,7 @@ int main() {
             for (std::size_t i = 0; i < clients.size(); ++i) {
                 Address from;
                 from.carrier = Address::Carrier::memory;
+                from.host[0] = static_cast<std::uint8_t>(i);  // each from another one
                 from.port = static_cast<std::uint16_t>(i);
                 clients[i]->tick(now);
                 std::span<const std::byte> out;
@@ -170,12 +176,12 @@ int main() {
     step(2);
     expect_heard("a rocket at 140 m", {" boom", " boom", ""});
 
-    (void)server.call_at({880, 0, 0}, its.bang, Boom{5});  // who covers the place
+    must(server.call_at({880, 0, 0}, its.bang, Boom{5}).error());  // who covers the place
     step(3);
     expect_heard("a bang at 880 m", {"", "", " bang"});
 
-    (void)server.call_all(its.news, Line{"the gate opens"});  // everybody
-    (void)server.call_one(game.bodies.begin()->first, its.news, Line{"to you alone"});
+    must(server.call_all(its.news, Line{"the gate opens"}).error());  // everybody
+    must(server.call_one(game.bodies.begin()->first, its.news, Line{"to you alone"}).error());
     step(3);
     expect_heard("news",
                  {" 'the gate opens' 'to you alone'", " 'the gate opens'", " 'the gate opens'"});

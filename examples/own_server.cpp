@@ -212,6 +212,7 @@ int main() {
     Player players[2] = {{Socket(), Client(client_def())}, {Socket(), Client(client_def())}};
 
     // Both loops in one: in a game each program has its own, at its own rate.
+    auto next_tick = std::chrono::steady_clock::now();
     for (int turn = 0; turn < 100; ++turn) {
         for (Player& player : players) {
             player.socket.receive([&](std::span<const std::byte> bytes, const Address&) {
@@ -232,7 +233,9 @@ int main() {
         server.tick(now());
         OutgoingDatagram out;
         while (server.next_datagram(out)) server_socket.send(out.bytes, out.to);
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        // The budget, and all that counts in ticks, is for so many a second.
+        next_tick += std::chrono::microseconds(1'000'000 / def.tick_hz);
+        std::this_thread::sleep_until(next_tick);
     }
 
     const Client& walker = players[0].client;
@@ -253,5 +256,9 @@ int main() {
     }
     expect(players[1].screen.figures.size() == 2, "two are drawn");
     expect(players[1].screen.walked > 10, "and one of them walks");
-    for (Player& player : players) player.client.leave();
+    for (Player& player : players) {
+        player.client.leave();  // the good-bye still has to go
+        std::span<const std::byte> out;
+        while (player.client.next_datagram(out)) player.socket.send(out, server_address);
+    }
 }

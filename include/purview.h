@@ -115,6 +115,7 @@ PV_API uint32_t pv_client_close_reason(const pv_client* client);
 PV_API const char* pv_client_reason_text(const pv_client* client);
 
 PV_API uint32_t pv_client_tick_hz(const pv_client* client);
+/* Of the newest snapshot; where nothing happens there may be none for 256 ticks. */
 PV_API uint32_t pv_client_newest_tick(const pv_client* client);
 PV_API uint32_t pv_client_newest_packet(const pv_client* client);
 PV_API uint32_t pv_client_ghost_count(const pv_client* client);
@@ -132,6 +133,14 @@ PV_API const pv_relation* pv_client_relations(const pv_client* client);
 /* Of the same time: each ghost that is there once, in no order. */
 PV_API uint32_t pv_client_change_count(const pv_client* client);
 PV_API const pv_change* pv_client_changes(const pv_client* client);
+/* Index into the schema's kinds, 0xffffffff for a ghost that is not held; 1 when it is ours; its
+ * parent, PV_NO_GHOST for a root. */
+PV_API uint32_t pv_client_kind_of(const pv_client* client, uint32_t ghost);
+PV_API uint32_t pv_client_is_owned(const pv_client* client, uint32_t ghost);
+PV_API uint32_t pv_client_parent_of(const pv_client* client, uint32_t ghost);
+/* Where it was at a tick that may lie between two: x, y, z, zeros for one of which nothing is
+ * known; valid until the next call of anything. */
+PV_API const float* pv_client_place(pv_client* client, uint32_t ghost, double tick);
 /* Of its group, itself for a root; PV_NO_GHOST for one that is not held. */
 PV_API uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost);
 /* Grids of nodes in a shared mode (docs/shared.md), and the cell of a ghost by its last place: the
@@ -195,10 +204,16 @@ PV_API const char* pv_client_component_name(const pv_client* client, uint32_t co
 PV_API uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
 PV_API const char* pv_client_field_name(const pv_client* client, uint32_t component,
                                         uint32_t field);
+/* 0 a number, 1 a text, 2 a rotation, 3 a reference: which of pv_client_value and so on reads it.
+ */
+PV_API uint32_t pv_client_field_type(const pv_client* client, uint32_t component, uint32_t field);
 PV_API uint32_t pv_client_rpc_count(const pv_client* client);
 PV_API const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);
 /* 1: from clients to the server. */
 PV_API uint32_t pv_client_rpc_to_server(const pv_client* client, uint32_t rpc);
+/* 1: it is about a ghost; and who may make it: 0 anybody, 1 whoever owns that one, 2 players. */
+PV_API uint32_t pv_client_rpc_about_ghost(const pv_client* client, uint32_t rpc);
+PV_API uint32_t pv_client_rpc_callers(const pv_client* client, uint32_t rpc);
 PV_API uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc);
 /* 0 a number, 1 a text, 2 a rotation. */
 PV_API uint32_t pv_client_argument_type(const pv_client* client, uint32_t rpc, uint32_t argument);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 
+export type FieldType = "number" | "text" | "rotation" | "reference";
 export type ClientState = "connecting" | "joining" | "joined" | "refused" | "closed";
 export type RefuseReason =
   "none" | "version" | "schema" | "full" | "address_limit" | "expired" | "join" | "shutting_down";
@@ -142,17 +143,28 @@ export class PurviewClient {
   /** What the server's game said why it refused us or closed, cut to 120 bytes of UTF-8; "": nothing. */
   readonly reasonText: string;
   readonly tickHz: number;
+  /** Of the newest snapshot. Where nothing happens there may be none for 256 ticks: see `viewTick`. */
   readonly newestTick: number;
   readonly newestPacket: number;
   readonly ghostCount: number;
   readonly worldName: string;
   readonly schema: {
     kinds: string[];
-    components: { name: string; fields: string[] }[];
-    /** `types`: of the arguments. */
-    calls: { name: string; toServer: boolean; arguments: string[]; types: ("number" | "text" | "rotation")[] }[];
+    /** `types`: of the fields; `value` reads numbers, `text` texts and so on. */
+    components: { name: string; fields: string[]; types: FieldType[] }[];
+    /** `types`: of the arguments. `callers`: of calls to the server; "owner" is whoever owns the ghost. */
+    calls: {
+      name: string; toServer: boolean; aboutGhost: boolean; callers: "anybody" | "owner" | "players";
+      arguments: string[]; types: Exclude<FieldType, "reference">[];
+    }[];
   };
   readonly stats: ClientStats;
+  /**
+   * The server's tick to draw at `now`: `behind` (2) ticks behind where the server is, as far as the arrival of
+   * snapshots tells. It goes on evenly between them, also where nothing happens and none come, which may be so for 256
+   * ticks. `now`: of performance.now(), or what requestAnimationFrame hands out. A countdown counts by viewTick(now, 0).
+   */
+  viewTick(now?: number, behind?: number): number;
   /** All ghosts as of a server tick that may lie between two. */
   collect(tick: number): Instances;
   value(ghost: number, component: number, field: number): number;
@@ -165,6 +177,13 @@ export class PurviewClient {
   reference(ghost: number, component: number, field: number): number;
   /** Of its group, itself for a root, or NO_GHOST. */
   rootOf(ghost: number): number;
+  isOwned(ghost: number): boolean;
+  /** Index into schema.kinds; -1: not held. */
+  kindOf(ghost: number): number;
+  /** NO_GHOST for a root, or one that is not held. */
+  parentOf(ghost: number): number;
+  /** x, y, z at a tick that may lie between two; zeros for one of which nothing is known. */
+  place(ghost: number, tick: number): [number, number, number];
   readonly cellGridCount: number;
   /** The same number as on the server, or NO_CELL. `grid`: default 0. */
   cellOf(ghost: number, grid?: number): number;
@@ -174,8 +193,8 @@ export class PurviewClient {
   sendCommand(bytes: ArrayBufferView | ArrayBuffer): boolean;
   /**
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
-   * ghost has gone or is not ours, too many calls wait). Throws a RangeError for a call or an argument that this world
-   * does not have.
+   * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
+   * argument that this world does not have, no ghost for a call about one, a call for players by a spectator.
    */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }

@@ -6,7 +6,8 @@
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
-const ARGUMENT_TYPES = ["number", "text", "rotation"];
+const FIELD_TYPES = ["number", "text", "rotation", "reference"];
+const CALLERS = ["anybody", "owner", "players"];
 const TEXT_BYTES_MAX = 64;  // more than any field has
 const COMMAND_BYTES_MAX = 200;
 const NAME_BYTES_MAX = 32;
@@ -37,7 +38,10 @@ const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 /** Compiles the module once; hand the result to as many clients as you like. */
 export async function loadPurview(source = "purview_client.wasm") {
   if (typeof source === "string" || source instanceof URL) source = await fetch(source);
-  if (typeof Response !== "undefined" && source instanceof Response) source = await source.arrayBuffer();
+  if (typeof Response !== "undefined" && source instanceof Response) {
+    if (!source.ok) throw new Error(`${source.url}: ${source.status} ${source.statusText}`);
+    source = await source.arrayBuffer();
+  }
   return WebAssembly.compile(source);
 }
 
@@ -58,6 +62,7 @@ export class PurviewClient {
   #timer = null;
   #turnedAt = 0;
   #triedAt = 0;
+  #clock = { heard: 0, tick: 0, at: 0 };  // the server's tick at a time, as far as snapshots tell
   #attempt = 0;  // raised by connect() and leave(): an older connect() that still waits is void
   #listeners = new Map();
   #state = "closed";
@@ -98,6 +103,7 @@ export class PurviewClient {
                                                   this.#options.digestEvery);
     this.#introduce();
     this.#names = null;
+    this.#clock = { heard: 0, tick: 0, at: 0 };
     this.#wasViewComplete = false;
     this.#closing = "none";
     let socket;
@@ -155,14 +161,18 @@ export class PurviewClient {
     const components = Array.from({ length: count("pv_client_component_count") }, (_, c) => ({
       name: text("pv_client_component_name", c),
       fields: Array.from({ length: count("pv_client_field_count", c) }, (_, f) => text("pv_client_field_name", c, f)),
+      types: Array.from({ length: count("pv_client_field_count", c) },
+                        (_, f) => FIELD_TYPES[count("pv_client_field_type", c, f)]),
     }));
     const calls = Array.from({ length: count("pv_client_rpc_count") }, (_, r) => ({
       name: text("pv_client_rpc_name", r),
       toServer: count("pv_client_rpc_to_server", r) === 1,
+      aboutGhost: count("pv_client_rpc_about_ghost", r) === 1,
+      callers: CALLERS[count("pv_client_rpc_callers", r)],
       arguments: Array.from({ length: count("pv_client_argument_count", r) },
                             (_, a) => text("pv_client_argument_name", r, a)),
       types: Array.from({ length: count("pv_client_argument_count", r) },
-                        (_, a) => ARGUMENT_TYPES[count("pv_client_argument_type", r, a)]),
+                        (_, a) => FIELD_TYPES[count("pv_client_argument_type", r, a)]),
     }));
     const names = { kinds, components, calls };
     if (kinds.length > 0) this.#names = names;
@@ -211,6 +221,40 @@ export class PurviewClient {
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);
   }
 
+  /** Whether the ghost is ours. */
+  isOwned(ghost) { return this.#number("pv_client_is_owned", ghost) === 1; }
+
+  /** Index into schema.kinds; -1 for a ghost that we do not hold. */
+  kindOf(ghost) { return this.#handle === 0 ? -1 : this.#number("pv_client_kind_of", ghost) | 0; }
+
+  /** NO_GHOST for a root, or one that we do not hold. */
+  parentOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_parent_of", ghost); }
+
+  /** [x, y, z] at a tick that may lie between two; zeros for one of which nothing is known. */
+  place(ghost, tick) {
+    if (this.#handle === 0) return [0, 0, 0];
+    const at = this.#exports.pv_client_place(this.#handle, ghost, tick);
+    return [...new Float32Array(this.#exports.memory.buffer, at, 3)];
+  }
+
+  /**
+   * The tick to draw: `behind` ticks behind where the server is at `now` (of performance.now, or what
+   * requestAnimationFrame hands out), as far as the arrival of snapshots tells. It goes on evenly between them, also
+   * where nothing happens and none come: a countdown counts by viewTick(now, 0).
+   */
+  viewTick(now = performance.now(), behind = 2) {
+    const newest = this.newestTick;
+    if (newest !== this.#clock.heard) {
+      // Follows slowly, so that jitter does not show; jumps when it is far off.
+      const estimate = this.#tickAt(now);
+      const tick = Math.abs(newest - estimate) > 8 ? newest : estimate + (newest - estimate) * 0.1;
+      this.#clock = { heard: newest, tick, at: now };
+    }
+    return this.#tickAt(now) - behind;
+  }
+
+  #tickAt(now) { return this.#clock.tick + (now - this.#clock.at) / 1000 * this.tickHz; }
+
   /** The root of its group, itself for a root; NO_GHOST for a ghost that we do not hold. */
   rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghost); }
 
@@ -240,7 +284,7 @@ export class PurviewClient {
   /**
    * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned),
    * and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
-   * ghost has gone or is not ours, or too many calls wait. A RangeError for what this world does not have.
+   * ghost has gone or is not ours, or too many calls wait. A RangeError for what can never be.
    */
   call(name, values = {}, ghost = NO_GHOST) {
     if (this.#state !== "joined") return false;
@@ -250,7 +294,9 @@ export class PurviewClient {
       const known = calls.filter((one) => one.toServer).map((one) => one.name).join(", ");
       throw new RangeError(`no call to the server is named '${name}', but: ${known || "none"}`);
     }
-    const { arguments: names, types } = calls[rpc];
+    const { arguments: names, types, aboutGhost, callers } = calls[rpc];
+    if (aboutGhost && ghost === NO_GHOST) throw new RangeError(`'${name}' is about a ghost, and none is named`);
+    if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players`);
     const unknown = Object.keys(values).find((key) => !names.includes(key));
     if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
     const numbers = names.map((argument, a) => this.#give(a, types[a], values[argument]));
@@ -324,9 +370,12 @@ export class PurviewClient {
     if (bytes.length > 2048) return;
     this.#input(bytes);
     this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
-    if (!this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
-    this.#flush();
     const socket = this.#socket;
+    // Who has joined may answer what comes with it; until then it waits.
+    if (STATES[this.#exports.pv_client_state(this.#handle)] === "joined") this.#followState();
+    if (this.#socket !== socket) return;
+    if (this.#state === "joined" && !this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
+    this.#flush();
     this.#followState();
     if (this.#socket !== socket || !this.#tell(this.#takeMessages())) return;
     // Timers of a page in the background are rare: what arrives is acknowledged without them.
@@ -340,7 +389,7 @@ export class PurviewClient {
     this.#turnedAt = performance.now();
     if (!this.#tell([["turn"]])) return;
     this.#exports.pv_client_tick(this.#handle, performance.now());
-    if (!this.#tell(this.#takeCalls())) return;
+    if (this.#state === "joined" && !this.#tell(this.#takeCalls())) return;
     this.#flush();
     this.#followState();
   }

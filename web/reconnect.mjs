@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Connects again whenever a connection has ended: soon after a loss, ever later after refusals that may
-// pass, and not after the others, nor where the game has thrown us out.
+// pass, and not after the others, nor where we have left or the game has thrown us out.
 
 const SOON_MS = 1000;
 const WAIT_MS_MAX = 30_000;
@@ -14,7 +14,6 @@ const REFUSALS = {
 const PASSING_REFUSALS = {
   full: "The server is full",
   address_limit: "Too many players come from your address",
-  expired: "Joining took too long",
   shutting_down: "The server is shutting down",
 };
 
@@ -36,6 +35,8 @@ export class Reconnect {
     if (state === "joined") {
       this.#waitMs = SOON_MS;
       this.#say("");
+    } else if (state === "closed" && this.#client.closeReason === "left") {
+      this.#say("You have left.");
     } else if (state === "closed" && this.#client.closeReason === "kicked") {
       this.#say(this.#because("The world has sent you away"));
     } else if (state === "closed") {

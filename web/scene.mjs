@@ -7,8 +7,6 @@ import { INSTANCE, INSTANCE_WORDS, NO_GHOST } from "./client.mjs";
 import { TEAM_RGB } from "./kinds.mjs";
 import { SHAPE } from "./view.mjs";
 
-const RENDER_DELAY_TICKS = 2;   // draws between two snapshots that have both arrived, as a rule
-
 export class Scene {
   /** What was drawn last: {instances, packet, tick, frames, own, ghosts: [{x, y, id, parent, kind by name}]}. */
   drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null, ghosts: [] };
@@ -17,26 +15,20 @@ export class Scene {
   #client;
   #view;
   #styles;
-  #tickHz;
   #pilot;
-  #heard = 0;
-  /** The server's tick at a time, as far as the arrival of snapshots tells. */
-  #clock = { tick: 0, at: 0 };
   #schema = null;
   #fields = { component: -1, team: -1, cloaked: -1 };
 
-  constructor(client, view, styles, tickHz, pilot) {
+  constructor(client, view, styles, pilot) {
     this.#client = client;
     this.#view = view;
     this.#styles = styles;
-    this.#tickHz = tickHz;
     this.#pilot = pilot;
   }
 
   /** `radii`: circles around the own player, [{enter, leave}]. */
   draw(now, radii) {
     const [client, view, drawn] = [this.#client, this.#view, this.drawn];
-    if (client.newestTick !== this.#heard) this.#hear(client.newestTick, now);
     if (client.schema !== this.#schema) this.#findFields(client.schema);
     const ghosts = this.#collect(now);
     const packet = client.newestPacket;
@@ -61,17 +53,8 @@ export class Scene {
     view.drawInstances("marker", 1, (write) => write(own.x, own.y, view.markSize(2.6, 45), SHAPE.ring, 1, 1, 1, 0.9));
   }
 
-  #hear(tick, now) {
-    this.#heard = tick;
-    const estimate = this.#tickAt(now);
-    // Follows slowly, so that jitter does not show; jumps when it is far off.
-    this.#clock = { tick: Math.abs(tick - estimate) > 8 ? tick : estimate + (tick - estimate) * 0.1, at: now };
-  }
-
-  #tickAt(now) { return this.#clock.tick + (now - this.#clock.at) / 1000 * (this.#client.tickHz || this.#tickHz); }
-
   #collect(now) {
-    const { count, floats, words } = this.#client.collect(this.#tickAt(now) - RENDER_DELAY_TICKS);
+    const { count, floats, words } = this.#client.collect(this.#client.viewTick(now));
     this.#pilot.place(count);
     const list = new Array(count);
     for (let i = 0; i < count; ++i) {

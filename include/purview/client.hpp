@@ -166,9 +166,9 @@ class Client {
     // -- calls; docs/rpc.md ---------------------------------------------------------------------
     /// Calls the server, with one number, or one of what it is, for each argument, clamped as the
     /// schema says; missing ones are 0, empty, or not turned. `ghost`: for a call about an entity.
-    /// It goes with the next tick. not_ready: not joined. bad_argument: no such call to the server.
-    /// not_found: no such ghost. refused: not the owner's, or not a player's call. capacity:
-    /// rpc_waiting_max.
+    /// It goes with the next tick, unless the ghost has left by then: nobody hears of it.
+    /// not_ready: not joined. bad_argument: no such call to the server. not_found: no such ghost.
+    /// refused: not the owner's, or not a player's call. capacity: rpc_waiting_max.
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
     Status call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments);
     /// The same with the struct of the program's own schema, which must be the server's (see
@@ -194,12 +194,13 @@ class Client {
     }
     static bool read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out);
 
-    // -- the world as it has arrived; empty before joined ---------------------------------------
+    // -- the world as it has arrived; the state may still be `joining` then ----------------------
     /// Null until it has arrived. Lives as long as the client.
     const Schema* schema() const noexcept;
     std::string_view world_name() const noexcept;
     std::uint32_t tick_hz() const noexcept;
-    /// The server's tick of the newest snapshot.
+    /// The server's tick of the newest snapshot. Where nothing happens there may be none for 256
+    /// ticks: no clock to count down by (Prediction::view_tick is one).
     Tick newest_tick() const noexcept;
     /// Number of the newest packet applied that carried a snapshot.
     std::uint32_t newest_packet() const noexcept;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Names of things, passed by value. Zero is always "none". An id with a generation never comes
-// back: storage behind it may move or be reused, and a stale id is answered with Status::stale_id.
+// Names of things, passed by value. `none` is nobody; KindId and NodeId have none, and begin as the
+// first. An id with a generation never comes back: storage behind it may move or be reused, and a
+// stale id is answered with Status::stale_id.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ std::string_view to_string(RefuseReason) noexcept;
 
 enum class CloseReason : std::uint8_t {
     none = 0,
-    left = 1,       ///< the other side said good-bye
+    left = 1,       ///< we left, or the other side said good-bye
     timeout = 2,    ///< silence
     malformed = 3,  ///< too many packets that do not decode
     kicked = 4,

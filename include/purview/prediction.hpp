@@ -80,9 +80,10 @@ class Prediction {
     ~Prediction();
 
     /// Takes what has arrived: corrections, and how many commands wait at the server. Then how many
-    /// command ticks are due; run that many. 0 before the client has joined, or with another
-    /// schema. After a long pause no more than an
-    /// eighth of a second has, and 8 to 48 in any case: the rest of the time is given up.
+    /// command ticks are due; run that many. 0 before the client has joined, with another schema,
+    /// or without inputs; view_tick and place_of go by the clock that this keeps in any case. After
+    /// a long pause no more than an eighth of a second has, and 8 to 48 in any case: the rest of
+    /// the time is given up.
     unsigned ticks_due(Micros now);
     /// The part of a member in the next command, in place of what was set for it. not_found: no
     /// such ghost; refused: not ours; bad_argument: it does not take this input; capacity.

@@ -223,7 +223,9 @@ class Schema {
         return kind(name, std::span<const ComponentId>(components.begin(), components.size()),
                     urgency);
     }
-    KindDef& edit_kind(KindId kind) { return kinds_[index_of(kind)]; }
+    /// Of a kind that there is not (one that failed, or was not found): noted as a problem, and the
+    /// edit is of nothing.
+    KindDef& edit_kind(KindId kind);
 
     /// Entities of the kind are turned as `field` says: a rotation, or a number (an angle; NaN is
     /// 0) that turns about one axis. Members with a relative place turn with it, and stand where
@@ -315,6 +317,7 @@ class Schema {
 
     std::vector<ComponentDef> components_;
     std::vector<KindDef> kinds_;
+    KindDef no_kind_;  ///< what is edited in place of one that there is not
     std::vector<RpcDef> rpcs_;
     std::vector<ComponentDef> inputs_;
     std::vector<AttributeDef> flags_;

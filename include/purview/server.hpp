@@ -32,6 +32,8 @@ namespace purview {
 
 class Server;
 
+/// What a client asks to be; the game may see to it in `admit` and `joined`. The library itself
+/// keeps spectators from calls for RpcCallers::players, and from nothing else.
 enum class Role : std::uint8_t { spectator = 0, player = 1 };
 
 /// What a client asks for when it joins. Name and credential are a stranger's: any bytes, at most
@@ -165,7 +167,7 @@ struct TickProfile {
     std::uint32_t send_us = 0;
 };
 
-/// Refused or dropped bytes, by reason, since the server began.
+/// Datagrams and commands that were refused or dropped, by reason, since the server began.
 struct DropCounters {
     std::uint64_t unknown_type = 0;
     std::uint64_t malformed_handshake = 0;

@@ -37,6 +37,7 @@ struct pv_client {
     std::string reason_text;
     std::string text;
     std::array<float, 4> rotation{};
+    std::array<float, 3> place{};
 };
 
 namespace {
@@ -71,6 +72,18 @@ FieldType argument_type(const pv_client* client, std::uint32_t rpc, std::uint32_
 
 std::array<float, 4> floats_of(const Rotation& turn) {
     return {turn.x, turn.y, turn.z, turn.w};
+}
+
+bool is_held(const pv_client* client, std::uint32_t ghost) {
+    return client != nullptr && client->client.is_held(ghost);
+}
+
+/// As pv_client_field_type and pv_client_argument_type say it.
+std::uint32_t type_number(FieldType type) {
+    return type == FieldType::text        ? 1
+           : type == FieldType::rotation  ? 2
+           : type == FieldType::reference ? 3
+                                          : 0;
 }
 
 ComponentId component_id(std::uint32_t component) {
@@ -228,6 +241,21 @@ const pv_change* pv_client_changes(const pv_client* client) {
     return client == nullptr ? nullptr : client->changes.data();
 }
 
+uint32_t pv_client_kind_of(const pv_client* client, uint32_t ghost) {
+    return is_held(client, ghost) ? index_of(client->client.kind_of(ghost)) : no_ghost;
+}
+uint32_t pv_client_is_owned(const pv_client* client, uint32_t ghost) {
+    return is_held(client, ghost) && client->client.is_owned(ghost) ? 1 : 0;
+}
+uint32_t pv_client_parent_of(const pv_client* client, uint32_t ghost) {
+    return is_held(client, ghost) ? client->client.parent_of(ghost) : no_ghost;
+}
+const float* pv_client_place(pv_client* client, uint32_t ghost, double tick) {
+    if (client == nullptr) return nullptr;
+    const Vec3 at = client->client.place_of(ghost, tick);
+    client->place = {at.x, at.y, at.z};
+    return client->place.data();
+}
 uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost) {
     return client == nullptr ? no_ghost : client->client.root_of(ghost);
 }
@@ -421,6 +449,19 @@ const char* pv_client_field_name(const pv_client* client, uint32_t component, ui
                ? component_of(client, component)->fields[field].name.c_str()
                : "";
 }
+uint32_t pv_client_field_type(const pv_client* client, uint32_t component, uint32_t field) {
+    return field < pv_client_field_count(client, component)
+               ? type_number(component_of(client, component)->fields[field].type)
+               : 0;
+}
+uint32_t pv_client_rpc_about_ghost(const pv_client* client, uint32_t rpc) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def != nullptr && def->desc.target == RpcTarget::entity ? 1 : 0;
+}
+uint32_t pv_client_rpc_callers(const pv_client* client, uint32_t rpc) {
+    const RpcDef* def = rpc_of(client, rpc);
+    return def == nullptr ? 0 : static_cast<uint32_t>(def->desc.callers);
+}
 uint32_t pv_client_rpc_count(const pv_client* client) {
     const Schema* schema = schema_of(client);
     return schema == nullptr ? 0 : static_cast<uint32_t>(schema->rpcs().size());
@@ -438,8 +479,7 @@ uint32_t pv_client_argument_count(const pv_client* client, uint32_t rpc) {
     return def == nullptr ? 0 : static_cast<uint32_t>(def->args.fields.size());
 }
 uint32_t pv_client_argument_type(const pv_client* client, uint32_t rpc, uint32_t argument) {
-    const FieldType type = argument_type(client, rpc, argument);
-    return type == FieldType::text ? 1 : type == FieldType::rotation ? 2 : 0;
+    return type_number(argument_type(client, rpc, argument));
 }
 
 const char* pv_client_argument_name(const pv_client* client, uint32_t rpc, uint32_t argument) {

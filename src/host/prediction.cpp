@@ -34,9 +34,13 @@ PredictionData::PredictionData(ClientData& made_client, const PredictionDef& mad
     past.go_on_from(client->inputs.outbox.newest());
 }
 
-bool PredictionData::is_ready() const {
+bool PredictionData::is_in_world() const {
     return client->state == ClientState::joined && client->ghosts.has_value() &&
-           client->is_own(*def.schema, schema_hash_) && !def.schema->inputs().empty();
+           client->is_own(*def.schema, schema_hash_);
+}
+
+bool PredictionData::is_ready() const {
+    return is_in_world() && !def.schema->inputs().empty();
 }
 
 // -- groups -------------------------------------------------------------------------------------
@@ -201,14 +205,15 @@ void PredictionData::take_corrections() {
 
 unsigned PredictionData::ticks_due(Micros at) {
     now = at;
-    if (!is_ready()) return 0;
-    if (!commands.is_running()) {
+    if (!is_in_world()) return 0;
+    if (!std::exchange(has_clocks_, true)) {
         commands = CommandClock(client->tick_hz, def.waiting_target);
         view = ViewClock(client->tick_hz, def.view_delay_ticks);
         client->inputs.has_digests = def.step != nullptr;
     }
     view.heard(client->newest_tick, client->newest_tick_at);
     view.advance(now);
+    if (!is_ready()) return 0;
     if (client->inputs.heard != heard_) {
         heard_ = client->inputs.heard;
         commands.heard(client->inputs.waiting, client->inputs.is_starved);

@@ -25,7 +25,8 @@ class PredictionData {
     unsigned ticks_due(Micros now);
     Status set_part(GhostId member, InputId input, std::span<const std::byte> part);
     Status run_tick();
-    bool is_ready() const;
+    bool is_in_world() const;  ///< joined, and in the world of the schema
+    bool is_ready() const;     ///< and takes input
     /// Null: not predicted.
     const PredictedMember* newest_member(GhostId member) const noexcept;
     const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;
@@ -95,6 +96,7 @@ class PredictionData {
     void say(InputFrame& input);
 
     std::uint64_t schema_hash_;  ///< of def.schema
+    bool has_clocks_ = false;    ///< at the server's rate
     std::uint32_t revision_known_ = ~0U;
     bool order_changed_ = false;
     std::vector<LocalId> members_;  ///< of all own groups, in the order of input

@@ -26,7 +26,6 @@ class CommandClock {
     /// Of the tick that runs now, 0..1.
     double part(Micros now) const noexcept;
     double rate() const noexcept { return rate_; }
-    bool is_running() const noexcept { return last_ != 0; }
 
     /// An eighth of a second, within what a client remembers.
     static constexpr unsigned ticks_at_once_min = 8, ticks_at_once_max = 48;

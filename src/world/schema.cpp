@@ -366,6 +366,12 @@ void Schema::set_orientation(KindId kind, ComponentId component, std::string_vie
     def.orientation = {component, static_cast<std::uint16_t>(at), yaw.axis, yaw.full_turn};
 }
 
+KindDef& Schema::edit_kind(KindId kind) {
+    if (index_of(kind) < kinds_.size()) return kinds_[index_of(kind)];
+    fail("edit of an unknown kind");
+    return no_kind_ = {};
+}
+
 KindId Schema::kind(std::string_view name, std::span<const ComponentId> components, float urgency) {
     const auto none = KindId{static_cast<std::uint16_t>(kinds_.size())};
     if (!good_name(name, "kind")) return none;

@@ -141,6 +141,46 @@ Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
 client.leave();
 
+// What comes before *joined* waits; who has joined may answer what came with it.
+{
+  const order = [];
+  answers.pv_client_state = () => 1;
+  const other = new PurviewClient(null, { url: "", WebSocket: Socket });
+  other.on("state", (state) => order.push(state));
+  other.on("enter", ({ ghost }) => order.push(ghost, other.sendCommand(Uint8Array.of(1))));
+  await other.connect();
+  [events, relations, changes] = [put(4096, [[5, 0, 1, 0, 0]]), 0, 0];
+  Socket.last.onmessage({ data: new ArrayBuffer(8) });
+  assert.deepEqual(order, ["connecting", "joining"]);
+  answers.pv_client_state = () => 2;
+  Socket.last.onmessage({ data: new ArrayBuffer(8) });
+  assert.deepEqual(order, ["connecting", "joining", "joined", 5, true]);
+
+  // The tick to draw goes on evenly, also where none comes; jitter hardly shows; far off it jumps.
+  let newest = 100;
+  Object.assign(answers, { pv_client_newest_tick: () => newest, pv_client_tick_hz: () => 20 });
+  assert.deepEqual([1000, 1025, 1500].map((now) => other.viewTick(now)), [98, 98.5, 108]);
+  assert.equal(other.viewTick(2000, 0), 120);
+  newest = 122;  // two ticks before its time
+  assert.ok(Math.abs(other.viewTick(2000, 0) - 120.2) < 1e-9);
+  newest = 200;
+  assert.deepEqual([other.viewTick(2000, 0), other.viewTick(2050, 0)], [200, 201]);
+  other.leave();
+}
+
+// Of one ghost, and of nobody.
+Object.assign(answers, {
+  pv_client_is_owned: (_, ghost) => (ghost === 3 ? 1 : 0), pv_client_kind_of: (_, ghost) => (ghost === 3 ? 2 : -1),
+  pv_client_parent_of: (_, ghost) => (ghost === 3 ? 1 : -1), pv_client_place: () => 512,
+});
+new Float32Array(memory.buffer, 512, 3).set([1, 2.5, 0]);
+assert.deepEqual([client.isOwned(3), client.isOwned(9), client.kindOf(3), client.kindOf(9), client.parentOf(3), client.parentOf(9)],
+                 [true, false, 2, -1, 1, NO_GHOST]);
+assert.deepEqual(client.place(3, 10.5), [1, 2.5, 0]);
+const nobody = new PurviewClient(null, { url: "", WebSocket: Socket });
+assert.deepEqual([nobody.isOwned(3), nobody.kindOf(3), nobody.parentOf(3), nobody.place(3, 1), nobody.call("say")],
+                 [false, -1, NO_GHOST, [0, 0, 0], false]);
+
 WebAssembly.instantiate = instantiate;
 const real = new Set(WebAssembly.Module.exports(await WebAssembly.compile(await readFile(modulePath))).map(({ name }) => name));
 for (const name of [...called, ...Object.keys(answers)]) assert.ok(real.has(name), `the module has no ${name}`);

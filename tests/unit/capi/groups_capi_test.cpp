@@ -84,6 +84,7 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(pv_client_relation_count(its.client) == 0);
     const std::uint32_t a = its.ghost(me), b = its.ghost(cart), c = its.ghost(crate);
     CHECK(pv_client_root_of(its.client, c) == c);
+    CHECK(pv_client_parent_of(its.client, c) == PV_NO_GHOST);
 
     REQUIRE(world.attach(crate, cart) == Status::ok);
     its.step(4);
@@ -95,6 +96,9 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(got.new_parent == b);
     CHECK(pv_client_root_of(its.client, c) == b);
     CHECK(pv_client_root_of(its.client, b) == b);
+    CHECK(pv_client_parent_of(its.client, c) == b);
+    CHECK(pv_client_kind_of(its.client, c) == index_of(its.is.crate));
+    CHECK(pv_client_kind_of(its.client, b) == index_of(its.is.walker));
     // Told once, and gone with the next events.
     CHECK(pv_client_take_events(its.client) == 0);
     CHECK(pv_client_relation_count(its.client) == 0);
@@ -115,8 +119,39 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(got.new_parent == PV_NO_GHOST);
     CHECK(pv_client_root_of(its.client, 77) == PV_NO_GHOST);
     CHECK(pv_client_root_of(nullptr, 0) == PV_NO_GHOST);
+    CHECK(pv_client_parent_of(its.client, 77) == PV_NO_GHOST);
+    CHECK(pv_client_parent_of(nullptr, 0) == PV_NO_GHOST);
+    CHECK(pv_client_kind_of(its.client, 77) == 0xffffffffU);
+    CHECK(pv_client_kind_of(nullptr, 0) == 0xffffffffU);
     CHECK(pv_client_relation_count(nullptr) == 0);
     CHECK(pv_client_relations(nullptr) == nullptr);
+}
+
+TEST_CASE("capi: where a ghost is, whose, and what fields are") {
+    CellStage its;
+    const EntityId me = its.stage.spawn(its.is.fox, {175, 140, 0});
+    REQUIRE(its.stage.interest().set_main_entity(its.stage.observers[0], me) == Status::ok);
+    its.step(6);
+    const std::uint32_t ghost = its.ghost(me);
+    const double tick = pv_client_newest_tick(its.client);
+    const float* at = pv_client_place(its.client, ghost, tick);
+    CHECK(at[0] == doctest::Approx(175).epsilon(0.001));
+    CHECK(at[1] == doctest::Approx(140).epsilon(0.001));
+    CHECK(pv_client_place(its.client, 77, tick)[0] == 0);
+    CHECK(pv_client_place(nullptr, 0, tick) == nullptr);
+    CHECK(pv_client_is_owned(its.client, ghost) == 0);
+    REQUIRE(its.stage.world().set_owner(me, its.stage.observers[0]) == Status::ok);
+    its.step(4);
+    CHECK(pv_client_is_owned(its.client, ghost) == 1);
+    CHECK(pv_client_is_owned(its.client, 77) == 0);
+    CHECK(pv_client_is_owned(nullptr, 0) == 0);
+    const std::uint32_t mind = index_of(its.is.mind.id), body = index_of(its.is.body.id);
+    CHECK(pv_client_field_type(its.client, body, 0) == 0);
+    CHECK(pv_client_field_type(its.client, mind, 0) == 1);
+    CHECK(pv_client_field_type(its.client, mind, 1) == 3);
+    CHECK(pv_client_field_type(its.client, mind, 2) == 0);
+    CHECK(pv_client_field_type(its.client, mind, 900) == 0);
+    CHECK(pv_client_field_type(nullptr, 0, 0) == 0);
 }
 
 TEST_CASE("capi: how a ghost is turned (O4)") {

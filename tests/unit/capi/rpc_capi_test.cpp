@@ -235,6 +235,11 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(std::string(pv_client_rpc_name(client, steer)) == "steer");
     CHECK(pv_client_rpc_to_server(client, steer) == 1);
     CHECK(pv_client_rpc_to_server(client, index_of(schema.news[0].id)) == 0);
+    CHECK(pv_client_rpc_about_ghost(client, steer) == 1);
+    CHECK(pv_client_rpc_callers(client, steer) == 1);
+    CHECK(pv_client_rpc_about_ghost(client, index_of(schema.news[0].id)) == 0);
+    CHECK(pv_client_rpc_about_ghost(client, 900) == 0);
+    CHECK(pv_client_rpc_callers(client, 900) == 0);
     CHECK(pv_client_argument_count(client, steer) == 2);
     CHECK(std::string(pv_client_argument_name(client, steer, 1)) == "number");
     CHECK(std::string(pv_client_argument_name(client, steer, 2)).empty());

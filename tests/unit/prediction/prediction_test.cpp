@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "../host/stage.hpp"
 #include "drive_world.hpp"
 #include "idle_game.hpp"
 
@@ -59,6 +60,32 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     world.now += 1'200'000;  // the server did nothing
     world.run(3 * static_cast<int>(world.player().client.tick_hz()));
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
+}
+
+TEST_CASE("prediction: without inputs there is nothing to run, and what is shown has its clock") {
+    Schema schema;
+    const Component<Place> place = add_place(schema, 0, 100);
+    const KindId kind = schema.kind("one", {place.id});
+    Stage stage(schema, 1);
+    Prediction prediction =
+        Prediction::create(stage.client(), {.schema = &schema, .step = nullptr}).value();
+    const EntityId one = stage.spawn(kind, {10, 10, 0});
+    for (int tick = 0; tick < 60; ++tick) {
+        REQUIRE(stage.world().move(one, {10 + static_cast<float>(tick), 10, 0}) == Status::ok);
+        stage.step();
+        REQUIRE(prediction.ticks_due(stage.now) == 0);
+    }
+    CHECK(prediction.run_tick() == Status::not_ready);
+    const double behind = stage.client().newest_tick() - prediction.view_tick(stage.now);
+    CHECK(behind > 1);
+    CHECK(behind < 4);
+    const GhostId ghost = stage.ghost(0, one);
+    const Vec3 newest = stage.client().place_of(ghost, stage.client().newest_tick());
+    const Vec3 shown = prediction.place_of(ghost, stage.now);
+    CHECK(newest.x - shown.x == doctest::Approx(behind).epsilon(0.05));
+    // Between two ticks it goes on.
+    CHECK(prediction.place_of(ghost, stage.now + 25'000).x - shown.x ==
+          doctest::Approx(0.5).epsilon(0.05));
 }
 
 TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its rate") {

@@ -150,6 +150,10 @@ TEST_CASE("rpc: a description that contradicts itself is refused") {
         CAPTURE(schema.problem());
         CHECK(schema.status() == Status::bad_configuration);
     }
+    Schema unknown = blast_schema({});
+    unknown.edit_kind(unknown.find_kind("nobody")).urgency = 2;
+    CHECK(unknown.status() == Status::bad_configuration);
+    CHECK(unknown.problem().find("unknown kind") != std::string::npos);
     Schema twice = blast_schema({});
     twice.rpc<Blast>("blast", {});
     CHECK(twice.status() == Status::bad_configuration);
