@@ -118,7 +118,7 @@ export class PurviewClient {
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
   /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
-  /** Once for each such ghost and datagram, after all that came and went with it. Costs little without listeners. */
+  /** Once for each such ghost and datagram (of those before "joined" once), after all that came and went with it. Costs little without listeners. */
   on(name: "change", listener: (event: ChangeEvent) => void): () => void;
   /** Once for each connection: all that was relevant when the observer was first ready has been told. */
   on(name: "viewComplete", listener: () => void): () => void;
@@ -163,6 +163,7 @@ export class PurviewClient {
    * The server's tick to draw at `now`: `behind` (2) ticks behind where the server is, as far as the arrival of
    * snapshots tells. It goes on evenly between them, also where nothing happens and none come, which may be so for 256
    * ticks. `now`: of performance.now(), or what requestAnimationFrame hands out. A countdown counts by viewTick(now, 0).
+   * `-behind` before the server has told its rate.
    */
   viewTick(now?: number, behind?: number): number;
   /** All ghosts as of a server tick that may lie between two. */

@@ -62,7 +62,8 @@ export class PurviewClient {
   #timer = null;
   #turnedAt = 0;
   #triedAt = 0;
-  #clock = { heard: 0, tick: 0, at: 0 };  // the server's tick at a time, as far as snapshots tell
+  #arrived = { tick: -1, at: 0 };  // the newest snapshot, and when it came
+  #clock = { heard: -1, tick: 0, at: 0 };  // the server's tick at a time, as far as snapshots tell
   #attempt = 0;  // raised by connect() and leave(): an older connect() that still waits is void
   #listeners = new Map();
   #state = "closed";
@@ -103,7 +104,8 @@ export class PurviewClient {
                                                   this.#options.digestEvery);
     this.#introduce();
     this.#names = null;
-    this.#clock = { heard: 0, tick: 0, at: 0 };
+    this.#arrived = { tick: -1, at: 0 };
+    this.#clock = { heard: -1, tick: 0, at: 0 };
     this.#wasViewComplete = false;
     this.#closing = "none";
     let socket;
@@ -152,7 +154,7 @@ export class PurviewClient {
   get ghostCount() { return this.#number("pv_client_ghost_count"); }
   get worldName() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_world_name(this.#handle)); }
 
-  /** Kinds and components of the world, by name; empty before the state is "joined". */
+  /** Kinds and components of the world, by name; empty before the server has told of them, which is before "joined". */
   get schema() {
     if (this.#names !== null) return this.#names;
     const count = (name, ...rest) => this.#number(name, ...rest);
@@ -243,12 +245,12 @@ export class PurviewClient {
    * where nothing happens and none come: a countdown counts by viewTick(now, 0).
    */
   viewTick(now = performance.now(), behind = 2) {
-    const newest = this.newestTick;
-    if (newest !== this.#clock.heard) {
+    const { tick, at } = this.#arrived;
+    if (tick !== this.#clock.heard) {
       // Follows slowly, so that jitter does not show; jumps when it is far off.
-      const estimate = this.#tickAt(now);
-      const tick = Math.abs(newest - estimate) > 8 ? newest : estimate + (newest - estimate) * 0.1;
-      this.#clock = { heard: newest, tick, at: now };
+      const off = tick - this.#tickAt(at);
+      const isFar = Math.abs(off) > Math.max(8, 0.4 * this.tickHz);
+      this.#clock = { heard: tick, tick: this.#tickAt(now) + (isFar ? off : off * 0.1), at: now };
     }
     return this.#tickAt(now) - behind;
   }
@@ -286,7 +288,7 @@ export class PurviewClient {
    * and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
    * ghost has gone or is not ours, or too many calls wait. A RangeError for what can never be.
    */
-  call(name, values = {}, ghost = NO_GHOST) {
+  call(name, values, ghost) {
     if (this.#state !== "joined") return false;
     const { calls } = this.schema;
     const rpc = calls.findIndex((one) => one.name === name && one.toServer);
@@ -295,14 +297,14 @@ export class PurviewClient {
       throw new RangeError(`no call to the server is named '${name}', but: ${known || "none"}`);
     }
     const { arguments: names, types, aboutGhost, callers } = calls[rpc];
-    if (aboutGhost && ghost === NO_GHOST) throw new RangeError(`'${name}' is about a ghost, and none is named`);
+    if (aboutGhost && ghost === undefined) throw new RangeError(`'${name}' is about a ghost, and none is named`);
     if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players`);
-    const unknown = Object.keys(values).find((key) => !names.includes(key));
+    const unknown = Object.keys(values ?? {}).find((key) => values[key] !== undefined && !names.includes(key));
     if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
-    const numbers = names.map((argument, a) => this.#give(a, types[a], values[argument]));
+    const numbers = names.map((argument, a) => this.#give(a, types[a], values?.[argument]));
     const at = this.#exports.pv_client_input(this.#handle);
     new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);
-    return this.#exports.pv_client_call(this.#handle, rpc, ghost, numbers.length) === 1;
+    return this.#exports.pv_client_call(this.#handle, rpc, ghost ?? NO_GHOST, numbers.length) === 1;
   }
 
   /** An argument of the next call that is no number goes ahead of it; the number, or 0. */
@@ -369,7 +371,10 @@ export class PurviewClient {
   #receive(bytes) {
     if (bytes.length > 2048) return;
     this.#input(bytes);
-    this.#exports.pv_client_receive(this.#handle, bytes.length, performance.now());
+    const now = performance.now();
+    this.#exports.pv_client_receive(this.#handle, bytes.length, now);
+    const tick = this.newestTick;
+    if (tick !== this.#arrived.tick) this.#arrived = { tick, at: now };
     const socket = this.#socket;
     // Who has joined may answer what comes with it; until then it waits.
     if (STATES[this.#exports.pv_client_state(this.#handle)] === "joined") this.#followState();

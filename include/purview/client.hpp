@@ -200,7 +200,7 @@ class Client {
     std::string_view world_name() const noexcept;
     std::uint32_t tick_hz() const noexcept;
     /// The server's tick of the newest snapshot. Where nothing happens there may be none for 256
-    /// ticks: no clock to count down by (Prediction::view_tick is one).
+    /// ticks: no clock to count down by. Prediction::view_tick is one, view_delay_ticks behind.
     Tick newest_tick() const noexcept;
     /// Number of the newest packet applied that carried a snapshot.
     std::uint32_t newest_packet() const noexcept;

@@ -73,7 +73,8 @@ class Game {
         return Admission::accept;
     }
     /// A client comes in. True: the observer becomes ready when this returns; set its main entity
-    /// or area here; send_message, call_one and close know it already. False: it is told "refused"
+    /// or area here; send_message, call_one and close know it already (messages go ahead of
+    /// "joined": a page is told nothing until all of them are there). False: it is told "refused"
     /// without a text, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
@@ -309,7 +310,7 @@ class Server {
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
     /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages
-    /// too. bad_argument: that is no reason.
+    /// too. bad_argument: that is no reason (`left` is the client's).
     Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();

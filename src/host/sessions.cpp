@@ -264,7 +264,8 @@ void ServerData::set_observer(Session& session, ObserverId observer) {
 Status ServerData::close(ObserverId observer, CloseReason reason, std::string_view text) {
     Session* session = find_session(observer);
     if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
-    if (reason == CloseReason::none || reason > CloseReason::never_joined)
+    // Who left has said so himself.
+    if (reason <= CloseReason::left || reason > CloseReason::never_joined)
         return Status::bad_argument;
     mark_closed(*session, reason, true, cut_text(text, reason_text_bytes_max));
     return Status::ok;

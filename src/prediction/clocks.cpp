@@ -102,6 +102,7 @@ void ViewClock::advance(Micros now) noexcept {
 }
 
 double ViewClock::tick(Micros now) const noexcept {
+    if (heard_ == 0) return 0;
     const double since = now > last_ ? static_cast<double>(now - last_) : 0;
     return std::max(0.0, view_ + pace_ * ticks_of(since));
 }

@@ -92,10 +92,27 @@ assert.deepEqual(calls, [["say", { text: "grüß dich", loud: 2.5, turn: [0, 0, 
 assert.ok(client.call("say", { turn: [0, 1, 0, 0], text: `é${"x".repeat(100)}`, loud: 3 }));
 assert.deepEqual(given.splice(0), [[0, `é${"x".repeat(62)}`], [2, 0, 1, 0, 0], [0, NO_GHOST, 0, 3, 0]]);
 assert.ok(client.call("say"));
-assert.throws(() => client.call("sya"), /RangeError: no call to the server is named 'sya', but: say$/);
-assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet', but: text, loud, turn$/);
 assert.deepEqual(given.splice(0), [[0, NO_GHOST, 0, 0, 0]]);
+assert.throws(() => client.call("sya"), /RangeError: no call to the server is named 'sya', but: say$/);
+assert.ok(client.call("say", null, NO_GHOST) && client.call("say", { txet: undefined }));
+given.length = 0;
+assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet', but: text, loud, turn$/);
 assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
+
+// A call about a ghost names one; of one that has gone it is *not now*, for a spectator's role *never*.
+Object.assign(answers, { pv_client_rpc_about_ghost: () => 1, pv_client_rpc_callers: () => 2 });
+const ours = Socket.last;
+for (const role of ["player", "spectator"]) {
+  const its = new PurviewClient(null, { url: "", role, WebSocket: Socket });
+  await its.connect();
+  Socket.last.onmessage({ data: new ArrayBuffer(8) });
+  assert.throws(() => its.call("say"), /RangeError: 'say' is about a ghost/);
+  if (role === "player") assert.equal(its.call("say", {}, NO_GHOST), true);  // the module would say no
+  else assert.throws(() => its.call("say", {}, 3), /RangeError: 'say' is for players/);
+  its.leave();
+}
+Socket.last = ours;
+given.length = 0;
 
 // A command is bytes, whatever holds them.
 const sent = [];
@@ -157,14 +174,21 @@ client.leave();
   assert.deepEqual(order, ["connecting", "joining", "joined", 5, true]);
 
   // The tick to draw goes on evenly, also where none comes; jitter hardly shows; far off it jumps.
-  let newest = 100;
+  let newest = 100, now = 0;
+  const clock = performance.now;
+  performance.now = () => now;
+  const comes = (tick, at) => { [newest, now, events] = [tick, at, 0]; Socket.last.onmessage({ data: new ArrayBuffer(8) }); };
   Object.assign(answers, { pv_client_newest_tick: () => newest, pv_client_tick_hz: () => 20 });
-  assert.deepEqual([1000, 1025, 1500].map((now) => other.viewTick(now)), [98, 98.5, 108]);
+  comes(100, 1000);
+  assert.deepEqual([1000, 1025, 1500].map((at) => other.viewTick(at)), [98, 98.5, 108]);
   assert.equal(other.viewTick(2000, 0), 120);
-  newest = 122;  // two ticks before its time
+  comes(122, 2000);  // two ticks before its time
   assert.ok(Math.abs(other.viewTick(2000, 0) - 120.2) < 1e-9);
-  newest = 200;
+  comes(200, 2000);
   assert.deepEqual([other.viewTick(2000, 0), other.viewTick(2050, 0)], [200, 201]);
+  comes(456, 14_800);  // looked at long after it came, with no other since
+  assert.ok(Math.abs(other.viewTick(27_600, 0) - 712) < 1e-9);
+  performance.now = clock;
   other.leave();
 }
 

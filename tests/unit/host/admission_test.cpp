@@ -173,7 +173,8 @@ TEST_CASE("host: whom the game refuses or sends away hears why") {
         CHECK(refused.reason_text() == reason.told);
         REQUIRE(closed.state() == ClientState::joined);
         CHECK(closed.reason_text().empty());
-        CHECK(is.server->close(is.last, CloseReason::none, reason.text) == Status::bad_argument);
+        for (const auto none : {CloseReason::none, CloseReason::left, static_cast<CloseReason>(7)})
+            CHECK(is.server->close(is.last, none, reason.text) == Status::bad_argument);
         CHECK(is.server->close(is.last, CloseReason::kicked, reason.text) == Status::ok);
         is.step();
         CHECK(closed.close_reason() == CloseReason::kicked);
