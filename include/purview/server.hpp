@@ -338,25 +338,31 @@ class Server {
     /// the next one if none is running, is decided: so an entity spawned in this tick can be called
     /// about. What became of it is then in rpc_reports(). bad_argument: not a type of call to
     /// observers about an entity, or another struct; stale_id; capacity: rpc_calls_per_tick_max.
+    /// `except`: he is passed over, and in no report; who caused it, say, and knows.
     template <class T>
-    Result<CallId> call(EntityId target, Rpc<T> rpc, const T& args) {
-        return call(target, rpc.id, std::as_bytes(std::span(&args, 1)));
+    Result<CallId> call(EntityId target, Rpc<T> rpc, const T& args,
+                        ObserverId except = ObserverId::none) {
+        return call(target, rpc.id, std::as_bytes(std::span(&args, 1)), except);
     }
-    Result<CallId> call(EntityId target, RpcId rpc, std::span<const std::byte> args);
+    Result<CallId> call(EntityId target, RpcId rpc, std::span<const std::byte> args,
+                        ObserverId except = ObserverId::none);
     /// To those whose areas or neighbourhood cover the place, as it is when the tick's interest is
     /// decided (P25). The place itself is not sent. bad_position.
     template <class T>
-    Result<CallId> call_at(Vec3 place, Rpc<T> rpc, const T& args) {
-        return call_at(place, rpc.id, std::as_bytes(std::span(&args, 1)));
+    Result<CallId> call_at(Vec3 place, Rpc<T> rpc, const T& args,
+                           ObserverId except = ObserverId::none) {
+        return call_at(place, rpc.id, std::as_bytes(std::span(&args, 1)), except);
     }
-    Result<CallId> call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args);
+    Result<CallId> call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args,
+                           ObserverId except = ObserverId::none);
     /// Static: to all who are ready, or to one of them. stale_id: it has no session, and is no
     /// HostView's.
     template <class T>
-    Result<CallId> call_all(Rpc<T> rpc, const T& args) {
-        return call_all(rpc.id, std::as_bytes(std::span(&args, 1)));
+    Result<CallId> call_all(Rpc<T> rpc, const T& args, ObserverId except = ObserverId::none) {
+        return call_all(rpc.id, std::as_bytes(std::span(&args, 1)), except);
     }
-    Result<CallId> call_all(RpcId rpc, std::span<const std::byte> args);
+    Result<CallId> call_all(RpcId rpc, std::span<const std::byte> args,
+                            ObserverId except = ObserverId::none);
     template <class T>
     Result<CallId> call_one(ObserverId observer, Rpc<T> rpc, const T& args) {
         return call_one(observer, rpc.id, std::as_bytes(std::span(&args, 1)));

@@ -298,14 +298,12 @@ void ServerData::drop_left_calls(Session& session) {
             const RpcPolicy policy = schema.rpcs()[index_of(call.rpc)].desc.policy;
             const bool never_written = !call.under_way && call.sequence == 0;
             if (policy == RpcPolicy::hold && never_written && world.is_alive(call.target) &&
-                hold({call.call,
-                      call.rpc,
-                      RpcTarget::entity,
-                      call.target,
-                      {},
-                      ObserverId::none,
-                      call.made,
-                      call.words},
+                hold({.call = call.call,
+                      .rpc = call.rpc,
+                      .about = RpcTarget::entity,
+                      .target = call.target,
+                      .made = call.made,
+                      .words = call.words},
                      session.observer)) {
                 return;
             }

@@ -164,14 +164,18 @@ void Server::shut_down() {
 void Server::address_closed(const Address& address) {
     data_->address_closed(address);
 }
-Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byte> args) {
-    return data_->call({.rpc = rpc, .about = RpcTarget::entity, .target = target}, args);
+Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byte> args,
+                            ObserverId except) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::entity, .target = target, .except = except},
+                       args);
 }
-Result<CallId> Server::call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args) {
-    return data_->call({.rpc = rpc, .about = RpcTarget::place, .place = place}, args);
+Result<CallId> Server::call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args,
+                               ObserverId except) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::place, .place = place, .except = except},
+                       args);
 }
-Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args) {
-    return data_->call({.rpc = rpc, .about = RpcTarget::nobody}, args);
+Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args, ObserverId except) {
+    return data_->call({.rpc = rpc, .about = RpcTarget::nobody, .except = except}, args);
 }
 Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
     const Session* session = data_->find_session(observer);

@@ -21,7 +21,8 @@ struct WantedCall {
     RpcTarget about = RpcTarget::nobody;
     EntityId target = EntityId::none;
     Vec3 place{};
-    ObserverId only = ObserverId::none;  ///< static, to one
+    ObserverId only = ObserverId::none;    ///< static, to one
+    ObserverId except = ObserverId::none;  ///< he is passed over
     Tick made = 0;
     RpcWords words{};
     std::uint32_t place_number = 0;  ///< among the places that this tick's calls are about

@@ -103,6 +103,40 @@ TEST_CASE("rpc: a static one reaches everybody who is ready, wherever he stands 
     CHECK(world.got(2).empty());
 }
 
+TEST_CASE("rpc: to all but one: he gets none of it, at once or later, and is in no report") {
+    CallWorld world(3);
+    for (std::uint32_t i = 0; i < 3; ++i)
+        world.place_player(i, {100 + 10 * static_cast<float>(i), 100, 0});
+    world.run(5);
+    Server& server = world.server();
+    const ObserverId first = world.observer(0);
+    const auto& schema = world.schema();
+    CHECK(server.call(world.player(0), schema.pings[6], Ping{0, 1}, first).has_value());
+    CHECK(server.call_at({105, 100, 0}, schema.booms[2], Ping{0, 2}, first).has_value());
+    CHECK(server.call_all(schema.news[2], Ping{0, 3}, first).has_value());
+    CHECK(server.call_all(schema.news[2], Ping{0, 4}, ObserverId{77}).has_value());
+    world.step();
+    REQUIRE(server.rpc_reports().size() == 4);
+    for (std::size_t call = 0; call < 3; ++call) {
+        CHECK(server.rpc_reports()[call].sent == 2);
+        CHECK(server.rpc_reports()[call].culled.empty());
+    }
+    CHECK(server.rpc_reports()[3].sent == 3);
+    // What is held for the others is not held for him.
+    const EntityId far = world.player(1);
+    world.place_player(1, {280, 280, 0});
+    world.run(5);
+    CHECK(server.call(far, schema.pings[7], Ping{0, 5}, first).has_value());
+    world.step();
+    REQUIRE(server.rpc_reports().size() == 1);
+    CHECK(server.rpc_reports()[0].held == 1);
+    world.place_player(1, {110, 100, 0});
+    world.run(5);
+    CHECK(numbers(world.got(0)) == Numbers{4});
+    CHECK(numbers(world.got(1)) == Numbers{1, 2, 3, 4, 5});
+    CHECK(numbers(world.got(2)) == Numbers{1, 2, 3, 4, 5});
+}
+
 TEST_CASE("rpc: an event at a place reaches those whose areas cover it (P25)") {
     CallWorld world(3);
     world.place_player(0, {100, 100, 0});
