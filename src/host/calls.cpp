@@ -136,9 +136,11 @@ void ServerData::judge(const WantedCall& wanted, RpcReport& report) {
         return;
     }
     for (auto& session : sessions) {
-        if (session->state == Session::State::joined) judge_for(*session, wanted, report);
+        if (session->state == Session::State::joined && session->observer != wanted.except)
+            judge_for(*session, wanted, report);
     }
-    for (LocalPlayer* const player : locals_) judge_for(*player, wanted, report);
+    for (LocalPlayer* const player : locals_)
+        if (player->observer != wanted.except) judge_for(*player, wanted, report);
 }
 
 void ServerData::judge_for(Session& session, const WantedCall& wanted, RpcReport& report) {

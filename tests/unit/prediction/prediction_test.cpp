@@ -66,7 +66,7 @@ TEST_CASE("prediction: without inputs there is nothing to run, and what is shown
     Schema schema;
     const Component<Place> place = add_place(schema, 0, 100);
     const KindId kind = schema.kind("one", {place.id});
-    Stage stage(schema, 1);
+    test::Stage stage(schema, 1);
     Prediction prediction =
         Prediction::create(stage.client(), {.schema = &schema, .step = nullptr}).value();
     const EntityId one = stage.spawn(kind, {10, 10, 0});
