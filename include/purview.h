@@ -204,8 +204,7 @@ PV_API const char* pv_client_component_name(const pv_client* client, uint32_t co
 PV_API uint32_t pv_client_field_count(const pv_client* client, uint32_t component);
 PV_API const char* pv_client_field_name(const pv_client* client, uint32_t component,
                                         uint32_t field);
-/* 0 a number, 1 a text, 2 a rotation, 3 a reference: which of pv_client_value and so on reads it.
- */
+/* 0 a number, 1 a text, 2 a rotation, 3 a reference. */
 PV_API uint32_t pv_client_field_type(const pv_client* client, uint32_t component, uint32_t field);
 PV_API uint32_t pv_client_rpc_count(const pv_client* client);
 PV_API const char* pv_client_rpc_name(const pv_client* client, uint32_t rpc);

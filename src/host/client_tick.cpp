@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/cut_text.hpp"
 #include "host/client_data.hpp"
 #include "host/timeout.hpp"
 #include "link/messages.hpp"
@@ -113,7 +114,7 @@ void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now)
 void ClientData::send_join() {
     std::array<std::byte, join_bytes_max> bytes;
     BitWriter out(bytes);
-    Join join{def.role, std::string_view(def.name).substr(0, join_name_bytes_max), {}};
+    Join join{def.role, cut_text(def.name, join_name_bytes_max), {}};
     if (def.credential.size() <= credential_bytes_max) join.credential = def.credential;
     write(join, out);
     (void)stream_out_.send(out.written());

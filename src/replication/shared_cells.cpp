@@ -253,10 +253,8 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
     if (group.known == turnover.version()) return turnover;
     if (turnover.remembers(group.known)) {
         turned_over_.clear();
-        turnover.for_each_since(group.known, [&](std::uint32_t index) {
-            if (std::find(turned_over_.begin(), turned_over_.end(), index) == turned_over_.end())
-                turned_over_.push_back(index);
-        });
+        turnover.for_each_since(group.known,
+                                [&](std::uint32_t index) { add_once(turned_over_, index); });
         (void)ask_again(
             group.members, turned_over_, world, [](std::uint32_t member) { return member; },
             [&](std::uint32_t index, std::uint32_t& member) {

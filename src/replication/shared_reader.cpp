@@ -90,13 +90,11 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     if (slot.group_known == of_group.version() && slot.ghosts_known == of_ghosts.version()) return;
     if (of_group.remembers(slot.group_known) && of_ghosts.remembers(slot.ghosts_known)) {
         some_.clear();
-        const auto note = [&](std::uint32_t index) {
-            if (std::find(some_.begin(), some_.end(), index) == some_.end()) some_.push_back(index);
-        };
-        of_group.for_each_since(slot.group_known, note);
+        of_group.for_each_since(slot.group_known,
+                                [&](std::uint32_t index) { add_once(some_, index); });
         // Who is no member any more is among those who went from the group.
         of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
-            if (input.shared->is_member(group, index)) note(index);
+            if (input.shared->is_member(group, index)) add_once(some_, index);
         });
         const auto make = [&](std::uint32_t index, Member& member) {
             member = {input.world.at_index(index), ghosts.find_at(index)};

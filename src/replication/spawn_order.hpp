@@ -11,6 +11,10 @@
 
 namespace purview {
 
+inline void add_once(std::vector<std::uint32_t>& list, std::uint32_t one) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+}
+
 /// Of a list by spawn number: of these entities, each named once, it is asked again whether they
 /// belong into it; everybody else stays. index(Member) -> entity index; make(entity index, Member&)
 /// -> bool: it does. Returns whether anybody was taken out or put in.

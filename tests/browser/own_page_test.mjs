@@ -53,11 +53,19 @@ try {
     return null;
   });
   const from = await place();
-  await page.mouse.click(700, 150);
-  await until("it walks", async () => {
-    const to = await place();
-    return to !== null && Math.hypot(to[0] - from[0], to[1] - from[1]) > 1;
+  const { x, y, metres } = await page.evaluate(() => {
+    const { left, top, width, height } = document.querySelector("#canvas").getBoundingClientRect();
+    return { x: left + width / 2, y: top + height / 2, metres: 200 / width };
   });
+  await page.mouse.click(x + 60, y - 30);
+  const away = async () => {
+    const [toX, toY] = await place();
+    return Math.hypot(toX - from[0] - 60 * metres, toY - from[1] + 30 * metres);
+  };
+  assert.ok(await away() > 5);
+  await until("it walks there", async () => await away() < 1, 30000);
+  await sleep(500);
+  assert.ok(await away() < 1, "and stays");
   await page.screenshot({ path: join(artifacts, "own_page.png") });
   assert.deepEqual(complaints, []);
 

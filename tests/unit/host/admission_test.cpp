@@ -29,7 +29,7 @@ class Doorkeeper final : public Game {
     Client& add(std::vector<std::byte> credential) {
         ClientDef def;
         def.nonce = 50 + clients.size();
-        def.name = std::to_string(clients.size());
+        def.name = name.empty() ? std::to_string(clients.size()) : name;
         def.credential = std::move(credential);
         clients.push_back(std::make_unique<Client>(def));
         return *clients.back();
@@ -84,6 +84,7 @@ class Doorkeeper final : public Game {
     void simulate(Server&, Tick) override {}
 
     Schema schema;
+    std::string name;  ///< of who is added; empty: a number
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
     std::map<std::uint64_t, std::uint32_t> asked;  ///< by number: how often
@@ -180,6 +181,16 @@ TEST_CASE("host: whom the game refuses or sends away hears why") {
         CHECK(closed.close_reason() == CloseReason::kicked);
         CHECK(closed.reason_text() == reason.told);
     }
+}
+
+TEST_CASE("host: a name that is too long is told without half a character") {
+    Doorkeeper is;
+    std::string name = "a";
+    for (int i = 0; i < 20; ++i) name += "\u00e9";
+    is.name = name;
+    (void)is.add("yes");
+    is.step(12);
+    CHECK(is.in == std::vector<std::string>{name.substr(0, 31)});
 }
 
 TEST_CASE("link: a reason that is too long, or longer than its packet, is none") {
