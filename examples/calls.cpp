@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Remote calls: a rocket that those hear to whom it is relevant, a bang for those who stand near,
-// chat from a client by way of the server, and a report that says who did not get it, and why.
+// chat from a client by way of the server, and a report that says who did not get it, and why. And
+// messages, for what is longer than an argument.
 //
 // Notice: nobody is picked by hand. Relevance decides, and the same report would say "held" or
 // "denied" where a call waits or must not come.
@@ -32,9 +33,7 @@ struct Line {
 
 struct Shared {
     Shared() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
-        schema.add_field(place.id, x);
+        place = schema.component<Place>("place").quantised({"x"}, &Place::at, {0, 1000, 0.01});
         schema.set_place(place.id);
         thing = schema.kind("thing", {place.id});
 
@@ -92,8 +91,16 @@ struct Town final : Game {
         if (const auto call = server.call(target, shared->said, line); !call)
             std::printf("not passed on: %s\n", to_string(call.error()).data());
     }
+    /// The same as a message, of any length: the game says who hears it.
+    void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override {
+        if (bytes.size() > 500) return;  // a stranger's
+        listeners.clear();
+        server.interest().observers_of(bodies[observer], listeners);
+        for (const ObserverId one : listeners) must(server.send_message(one, bytes));
+    }
     const Shared* shared;
     std::map<ObserverId, EntityId> bodies;
+    std::vector<ObserverId> listeners;
 };
 
 }  // namespace
@@ -131,6 +138,9 @@ int main() {
                 heard[i].append(" '").append(line.text).append("'");
             }
         }
+        std::span<const std::byte> message;
+        while (client.next_message(message))
+            heard[i] += " a message of " + std::to_string(message.size()) + " bytes";
     };
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
@@ -197,6 +207,11 @@ int main() {
     must(second.call(its.schema, its.say, body, Line{"hello"}));
     step(4);
     expect_heard("'hello' from 120 m", {" 'hello'", " 'hello'", ""});
+
+    const std::string tale(300, '.');
+    must(second.send_message(std::as_bytes(std::span(tale))));
+    step(4);
+    expect_heard("a tale from 120 m", {" a message of 300 bytes", " a message of 300 bytes", ""});
 
     // Of somebody else's body he is no voice: the server would refuse and count it.
     expect(second.call(its.schema, its.say, other, Line{"I am you"}) == Status::refused,

@@ -37,14 +37,7 @@ struct Health {  // of one that was spawned all zeros, whatever is said here
 
 struct Shared {
     Shared() {
-        place = schema.component<Place>("place");
-        for (const char* axis : {"x", "y"}) {
-            FieldDef field{axis, FieldType::quantised};
-            field.offset_bytes = *axis == 'x' ? 0 : 4;
-            field.size_bytes = 4;
-            field.min = 0, field.max = 1000, field.step = 0.01;
-            schema.add_field(place.id, field);
-        }
+        place = schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {0, 1000, 0.01});
         schema.set_place(place.id);
         health = schema.component<Health>("health").integer("now", &Health::now, 0, 100);
         schema.audience(health.id, {AudienceType::owner});  // others see him, not his health

@@ -29,21 +29,13 @@ struct Drive {
 
 struct World1D {
     World1D() {
-        auto place_of = schema.component<Place>("place");
-        FieldDef x;
-        x.name = "x";
-        x.type = FieldType::quantised;
-        x.size_bytes = 4;
-        x.min = -1000, x.max = 1000, x.step = 0.01;
-        schema.add_field(place_of.id(), x);
-        place = place_of;
+        place = schema.component<Place>("place").quantised({"x"}, &Place::at, {-1000, 1000, 0.01});
         schema.set_place(place.id);
-        auto drive_of = schema.input<Drive>("drive");
-        drive_of.quantised("throttle", &Drive::throttle, {-1, 1, 0.01});
-        drive = drive_of;
         vehicle = schema.kind("vehicle", {place.id});
-        schema.take_input(vehicle, drive.id);
-        schema.predict(place.id);
+        // Fields as of a component, no references.
+        drive = schema.input<Drive>("drive").quantised("throttle", &Drive::throttle, {-1, 1, 0.01});
+        schema.take_input(vehicle, drive.id);  // entities of this kind have such a part
+        schema.predict(place.id);              // follows from the owner's commands alone
     }
     Schema schema;
     Component<Place> place;
@@ -55,9 +47,11 @@ struct World1D {
 struct Step final : GroupStep {
     explicit Step(const World1D& its) : world(&its) {}
     void step(GroupState& group, const GroupCommand& command) override {
-        const Drive* drive = command.part(0, world->drive);
-        if (Place* place = group.edit(0, world->place); place != nullptr && drive != nullptr)
-            place->at.x += drive->throttle * 10 / hz;
+        for (std::size_t m = 0; m < group.size(); ++m) {
+            const Drive* drive = command.part(m, world->drive);  // null: no part
+            Place* place = group.edit(m, world->place);          // null: not the owner's
+            if (drive != nullptr && place != nullptr) place->at.x += drive->throttle * 10 / hz;
+        }
     }
     const World1D* world;
 };
@@ -112,13 +106,17 @@ int main() {
     Prediction prediction =
         Prediction::create(client, {.schema = &its.schema, .step = &step}).value();
     Line up, down;
+    GhostId vehicle = no_ghost;  // ours
     const auto run = [&](int from, int to) {
         for (int tick = from; tick < to; ++tick) {
             const Micros now = 1'000'000 + static_cast<Micros>(tick) * (1'000'000 / hz);
             std::vector<std::byte> bytes;
             while (down.receive(bytes, tick)) client.receive(bytes, now);
+            for (const ClientEvent& event : client.events())
+                if (event.is_enter() && client.is_owned(event.ghost)) vehicle = event.ghost;
+            client.clear_events();
             for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
-                if (client.is_held(0)) must(prediction.set_part(0, its.drive, Drive{1}));
+                if (vehicle != no_ghost) must(prediction.set_part(vehicle, its.drive, Drive{1}));
                 must(prediction.run_tick());
             }
             client.tick(now);
@@ -131,7 +129,7 @@ int main() {
         }
     };
     run(0, 180);
-    const float mine = prediction.get(0, its.place)->at.x;
+    const float mine = prediction.get(vehicle, its.place)->at.x;
     const float servers = server.world().place_of(game.vehicle).x;
     std::printf("the driver is at %.2f m, the server at %.2f m, corrections %llu\n",
                 static_cast<double>(mine), static_cast<double>(servers),
@@ -149,7 +147,7 @@ int main() {
 
     run(240, 300);
     const float ahead =
-        prediction.get(0, its.place)->at.x - server.world().place_of(game.vehicle).x;
+        prediction.get(vehicle, its.place)->at.x - server.world().place_of(game.vehicle).x;
     std::printf("a second later: %.2f m ahead, corrections %llu\n", static_cast<double>(ahead),
                 static_cast<unsigned long long>(prediction.stats().corrections));
     expect(prediction.stats().corrections == 1, "right again from then on");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 """C++ in the guides is C++ of the examples: every ```cpp block of docs/coming-from-*.md,
-docs/which-scheme.md, docs/your-server.md and docs/rpc.md stands, word for word but for indentation, in one of examples/*.cpp, which compile
+docs/which-scheme.md, docs/your-server.md, docs/rpc.md and docs/prediction.md stands, word for word but for indentation, in one of examples/*.cpp, which compile
 and run. Every example that a guide names exists."""
 import glob
 import os
@@ -22,7 +22,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             examples[os.path.basename(path)] = plain(file.read())
     guides = sorted(glob.glob(os.path.join(ROOT, "docs", "coming-from-*.md")))
-    guides += [os.path.join(ROOT, "docs", name) for name in ("which-scheme.md", "your-server.md", "rpc.md")]
+    guides += [os.path.join(ROOT, "docs", name) for name in ("which-scheme.md", "your-server.md", "rpc.md", "prediction.md")]
     blocks, bad = 0, 0
     for path in guides:
         name = os.path.relpath(path, ROOT)

@@ -104,6 +104,11 @@ PV_API uint32_t pv_client_next_datagram(pv_client* client);
 PV_API const uint8_t* pv_client_output(const pv_client* client);
 /* 1 when the command is under way. */
 PV_API uint32_t pv_client_send_command(pv_client* client, uint32_t size);
+/* A message to the game, reliable and in order, of at most 65,534 bytes: room for it, or null where
+ * there is none; and 1 when what was written there is under way (0: not joined, or too much waits).
+ * Valid until the next call of either. */
+PV_API uint8_t* pv_client_message_room(pv_client* client, uint32_t size);
+PV_API uint32_t pv_client_send_message(pv_client* client, uint32_t size);
 PV_API void pv_client_leave(pv_client* client);
 
 /* 0 connecting, 1 joining, 2 joined, 3 refused, 4 closed. */

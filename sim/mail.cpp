@@ -10,7 +10,7 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::uint64_t message_salt = 1, command_salt = 2;
+constexpr std::uint64_t message_salts[] = {1, 3}, command_salt = 2;
 constexpr std::size_t number_bytes = 4;
 
 /// Its number, then bytes that follow from it: mostly some dozens.
@@ -18,7 +18,7 @@ std::vector<std::byte> letter(std::uint64_t client, std::uint32_t number, std::u
                               bool may_be_long) {
     const std::uint64_t seed = mix64(mix64(client + salt) + number);
     std::size_t size = number_bytes + seed % 60;
-    if (may_be_long && seed % 16 == 0) size += 400;
+    if (may_be_long && seed % 16 == 0) size += 400 + seed / 16 % 8 * 300;
     std::vector<std::byte> bytes(size);
     for (std::size_t i = 0; i < size; ++i) {
         bytes[i] = static_cast<std::byte>(i < number_bytes ? number >> (8 * i) : mix64(seed + i));
@@ -48,22 +48,27 @@ Mail::Box Mail::box_of(std::uint64_t client) const {
     return found == boxes_.end() ? Box{} : found->second;
 }
 
-std::vector<std::byte> Mail::next_message(std::uint64_t client) const {
-    return letter(client, box_of(client).messages_sent + 1, message_salt, true);
+std::vector<std::byte> Mail::next_message(Way way, std::uint64_t client) const {
+    const auto w = static_cast<std::size_t>(way);
+    return letter(client, box_of(client).messages_sent[w] + 1, message_salts[w], true);
 }
 
-void Mail::message_sent(std::uint64_t client) {
-    ++boxes_[client].messages_sent;
-    ++counts_.messages_sent;
+void Mail::message_sent(Way way, std::uint64_t client) {
+    const auto w = static_cast<std::size_t>(way);
+    ++boxes_[client].messages_sent[w];
+    ++counts_.messages_sent[w];
 }
 
-void Mail::message_arrived(std::uint64_t client, std::span<const std::byte> data) {
+void Mail::message_arrived(Way way, std::uint64_t client, std::span<const std::byte> data) {
+    const auto w = static_cast<std::size_t>(way);
     Box& box = boxes_[client];
-    ++counts_.messages;
-    ++box.messages_arrived;
-    if (box.messages_arrived > box.messages_sent ||
-        !is_it(letter(client, box.messages_arrived, message_salt, true), data))
-        fail("another message came than number", box.messages_arrived);
+    ++counts_.messages[w];
+    const std::uint32_t number = ++box.messages_arrived[w];
+    if (number > box.messages_sent[w] ||
+        !is_it(letter(client, number, message_salts[w], true), data))
+        fail(way == Way::to_client ? "another message came than number"
+                                   : "another message came to the game than number",
+             number);
 }
 
 std::vector<std::byte> Mail::next_command(std::uint64_t client) const {
@@ -87,7 +92,10 @@ void Mail::command_arrived(std::uint64_t client, std::span<const std::byte> data
 
 std::uint64_t Mail::missing(std::uint64_t client) const {
     const Box box = box_of(client);
-    return box.messages_sent - box.messages_arrived;
+    std::uint64_t missing = 0;
+    for (std::size_t w = 0; w < box.messages_sent.size(); ++w)
+        missing += box.messages_sent[w] - box.messages_arrived[w];
+    return missing;
 }
 
 }  // namespace purview::test

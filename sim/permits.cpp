@@ -13,6 +13,40 @@ namespace {
 
 constexpr std::size_t ticks_kept = 100;  ///< what arrives later than that is not looked at
 
+using Named = ClientGhosts::Named;
+
+std::uint64_t& count_of(Permits::Counts& counts, Named named) {
+    switch (named) {
+        case Named::body:
+            return counts.bodies;
+        case Named::leave:
+            return counts.leaves;
+        case Named::parent:
+            return counts.parents;
+        case Named::reference:
+            return counts.references;
+        case Named::roster:
+            return counts.rosters;
+    }
+    return counts.bodies;
+}
+
+const char* text_of(Named named) {
+    switch (named) {
+        case Named::body:
+            return "was told of ghost ";
+        case Named::leave:
+            return "was told that it leaves of ghost ";
+        case Named::parent:
+            return "was told as a parent of ghost ";
+        case Named::reference:
+            return "was told in a reference of ghost ";
+        case Named::roster:
+            return "was told in a roster of ghost ";
+    }
+    return "";
+}
+
 }  // namespace
 
 void Permits::note_tick(const Server& server) {
@@ -29,7 +63,11 @@ void Permits::note_tick(const Server& server) {
             now.lanes[lane] = ghosts.is_live(lane) && server.data().interest.is_relevant(
                                                           session->observer, ghosts.entity(lane));
         }
-        std::deque<Permitted>& ticks = lines_[session->nonce].ticks;
+        Line& line = lines_[session->nonce];
+        if (line.ever.size() < now.lanes.size()) line.ever.resize(now.lanes.size());
+        for (std::size_t lane = 0; lane < now.lanes.size(); ++lane)
+            line.ever[lane] = line.ever[lane] || now.lanes[lane];
+        std::deque<Permitted>& ticks = line.ticks;
         ticks.push_back(std::move(now));
         if (ticks.size() > ticks_kept) ticks.pop_front();
     }
@@ -44,13 +82,15 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
     const auto then = std::find_if(ticks.begin(), ticks.end(),
                                    [&](const Permitted& one) { return one.tick == tick; });
     if (then == ticks.end()) return;
-    const ClientGhosts& ghosts = *client.data().ghosts;
-    ghosts.for_each_held([&](LocalId ghost) {
-        if (ghosts.updated(ghost) != tick) return;
-        ++named_;
-        const bool is_permitted = ghost < then->lanes.size() && then->lanes[ghost];
-        if (is_permitted || !trouble_.empty()) return;
-        trouble_ = "a client was told of ghost " + std::to_string(ghost) + " in tick " +
+    // Whoever leaves is not to be known any more, but was.
+    const auto is_in = [](const std::vector<bool>& lanes, LocalId ghost) {
+        return ghost < lanes.size() && lanes[ghost];
+    };
+    client.data().ghosts->for_each_named([&](Named named, LocalId ghost) {
+        ++count_of(named_, named);
+        const std::vector<bool>& lanes = named == Named::leave ? line->second.ever : then->lanes;
+        if (is_in(lanes, ghost) || !trouble_.empty()) return;
+        trouble_ = std::string("a client ") + text_of(named) + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + " and may not know of it";
     });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What each client may have been told of in each tick, held against what it decodes: the ghosts
-// that a packet made or updated, shown or not yet, whatever the server believes that it wrote.
+// What each client may have been told of in each tick, held against what it decodes: every local id
+// in a packet, of whoever comes, changes or leaves, of parents, references and rosters, whatever
+// the server believes that it wrote.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,11 @@ class Permits {
     void arrived(Client& client, std::uint64_t nonce);
 
     const std::string& trouble() const noexcept { return trouble_; }
-    /// Ghosts that packets named so far.
-    std::uint64_t named() const noexcept { return named_; }
+    /// Local ids in packets so far, by how they were named.
+    struct Counts {
+        std::uint64_t bodies = 0, leaves = 0, parents = 0, references = 0, rosters = 0;
+    };
+    const Counts& named() const noexcept { return named_; }
 
   private:
     struct Permitted {
@@ -35,12 +39,13 @@ class Permits {
     };
     struct Line {
         std::deque<Permitted> ticks;  ///< ascending
+        std::vector<bool> ever;       ///< [local id], of these and all before
         std::uint32_t packet = 0;     ///< the last that was looked at
     };
 
     std::unordered_map<std::uint64_t, Line> lines_;  ///< by nonce
     std::string trouble_;
-    std::uint64_t named_ = 0;
+    Counts named_;
 };
 
 }  // namespace purview::test

@@ -20,7 +20,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     digests += more.digests;
     sets += more.sets;
     ghosts += more.ghosts;
-    named += more.named;
+    add_counts(named, more.named);
     places += more.places;
     shared += more.shared;
     by_bounds += more.by_bounds;
@@ -60,13 +60,17 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{counts.leaves}, Count{counts.kept}, Count{counts.server_events});
     std::printf(
         "  checked: %llu digests, %llu relevant sets (of %llu seeds in every tick, of %llu in "
-        "every %uth), %llu ghosts against the world, %llu named by packets against who may be told "
-        "of, "
-        "%llu places at rest; %llu updates in shared sections, %llu times a train that a client "
-        "knew by its bounds alone\n",
+        "every %uth), %llu ghosts against the world, %llu places at rest; %llu updates in shared "
+        "sections, %llu times a train that a client knew by its bounds alone\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
-        Count{counts.named}, Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
+        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
+    const Permits::Counts& named = counts.named;
+    std::printf(
+        "  ids in packets, held against who may be told of: %llu of enters and updates, %llu of "
+        "leaves, %llu of parents, %llu of references, %llu in rosters\n",
+        Count{named.bodies}, Count{named.leaves}, Count{named.parents}, Count{named.references},
+        Count{named.rosters});
     const SeenCounts& seen = counts.seen;
     std::printf(
         "  looked at: %llu components for some only that were told, %llu that were not, %llu "
@@ -90,9 +94,11 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{c.made}, Count{c.promised}, Count{c.held}, Count{c.culled}, Count{c.late},
         Count{c.delivered}, Count{c.repeated}, Count{c.waited}, Count{c.to_server});
     const MailCounts& mail = counts.mail;
-    std::printf("  of %llu messages %llu arrived, of %llu commands %llu\n",
-                Count{mail.messages_sent}, Count{mail.messages}, Count{mail.commands_given},
-                Count{mail.commands});
+    std::printf(
+        "  of %llu messages to clients %llu arrived, of %llu to the game %llu, of %llu commands "
+        "%llu\n",
+        Count{mail.messages_sent[0]}, Count{mail.messages[0]}, Count{mail.messages_sent[1]},
+        Count{mail.messages[1]}, Count{mail.commands_given}, Count{mail.commands});
     const DrivenCounts& driven = counts.driven;
     std::printf(
         "  driven and predicted: %llu commands of groups, %llu agreements compared, %llu pushes by "
@@ -131,7 +137,11 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"client-ticks", counts.client_ticks, client_ticks * 6 / 10},
         {"digests", counts.digests, client_ticks / 4},
         {"relevant sets", counts.sets, client_ticks / (2 * truth_every_usually)},
-        {"ghosts named by packets", counts.named, 10 * client_ticks},
+        {"ids in enters and updates", counts.named.bodies, 10 * client_ticks},
+        {"ids in leaves", counts.named.leaves, ticks},
+        {"ids of parents", counts.named.parents, ticks},
+        {"ids in references", counts.named.references, ticks},
+        {"ids in rosters", counts.named.rosters, ticks},
         {"updates in shared sections", counts.shared, client_ticks / 4},
         {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
         {"enters", counts.enters, ticks},
@@ -166,7 +176,8 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"calls that were given up", c.late, 1},
         {"calls sent again", c.repeated, 1},
         {"calls that waited for ghosts", c.waited, 1},
-        {"messages", mail.messages, ticks / 4},
+        {"messages to clients", mail.messages[0], ticks / 4},
+        {"messages to the game", mail.messages[1], ticks / 4},
         {"commands", mail.commands, ticks / 4},
         {"commands of groups", driven.commands, ticks},
         {"agreements", driven.agreements, ticks},

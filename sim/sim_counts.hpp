@@ -9,6 +9,7 @@
 
 #include "faulty_network.hpp"
 #include "mail.hpp"
+#include "permits.hpp"
 #include "purview/ids.hpp"
 #include "rpc_ledger.hpp"
 
@@ -60,7 +61,7 @@ struct SimCounts {
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
-    std::uint64_t named = 0;   ///< ghosts that packets named, held against who may be told of
+    Permits::Counts named;     ///< local ids in packets, held against who may be told of
     std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
     std::uint64_t shared = 0;  ///< updates told in shared sections
     /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.

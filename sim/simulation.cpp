@@ -42,7 +42,7 @@ void Simulation::run() {
     counts.digests += world_.proof->counters().digests_checked;
     counts.sets += world_.proof->counters().truth_checked;
     counts.ghosts += world_.proof->counters().ghosts_checked;
-    counts.named += world_.permits.named();
+    add_counts(counts.named, world_.permits.named());
     counts.shared += world_.proof->counters().shared_items;
     counts.budget_bound += world_.server->stats().backlog_age_ticks_max > 4 ? 1 : 0;
     for (auto& client : world_.clients) count_client(*client);

@@ -81,6 +81,11 @@ void SmallGame::left(Server& server, ObserverId observer) {
     players.erase(player);
 }
 
+void SmallGame::message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
+    (void)server;
+    if (mail != nullptr) mail->message_arrived(Mail::Way::to_game, client_of(observer), bytes);
+}
+
 void SmallGame::command(Server& server, ObserverId observer, std::span<const std::byte> data) {
     ++commands;
     if (mail == nullptr) return;
@@ -431,8 +436,9 @@ void SmallGame::take_or_drop(World& world, ObserverId observer) {
 
 void SmallGame::say(Server& server, ObserverId observer) {
     const std::uint64_t client = client_of(observer);
-    if (server.send_message(observer, mail->next_message(client)) == Status::ok)
-        mail->message_sent(client);
+    if (server.send_message(observer, mail->next_message(Mail::Way::to_client, client)) ==
+        Status::ok)
+        mail->message_sent(Mail::Way::to_client, client);
 }
 
 void SmallGame::say_something(Server& server) {

@@ -178,6 +178,7 @@ class SmallGame final : public Game {
     void populate(World& world);
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override;
     void left(Server& server, ObserverId observer) override;
+    void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override;
     void command(Server& server, ObserverId observer, std::span<const std::byte> data) override;
     void simulate(Server& server, Tick tick) override;
     void input(Server& server, ObserverId observer, GroupState& group,
@@ -333,7 +334,8 @@ class SmallWorld {
     void find_observers();
     void know_clients();
     void call_server(SmallClient& client);
-    void command_server(SmallClient& client);
+    /// With a command, a message, or neither.
+    void write_to_server(SmallClient& client);
 
     SplitMix random_;
     SplitMix call_random_{1};

@@ -10,13 +10,8 @@
 namespace purview::test {
 
 Component<Place> add_place(Schema& schema, double min_m, double max_m) {
-    const Component<Place> place = schema.component<Place>("place");
-    FieldDef x{"x", FieldType::quantised, 0, 4, true, min_m, max_m, 0.01, 0};
-    FieldDef y = x;
-    y.name = "y";
-    y.offset_bytes = 4;
-    schema.add_field(place.id, x);
-    schema.add_field(place.id, y);
+    const Component<Place> place =
+        schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {min_m, max_m, 0.01});
     schema.set_place(place.id);
     return place;
 }

@@ -76,7 +76,7 @@ void SmallWorld::step() {
     std::vector<std::byte> bytes;
     for (auto& c : clients) {
         if (ledger != nullptr) call_server(*c);
-        if (mail != nullptr) command_server(*c);
+        if (mail != nullptr) write_to_server(*c);
         if (c->driver != nullptr) c->driver->tick(now, game.frozen);
         c->client.tick(now);
         std::span<const std::byte> out;
@@ -109,7 +109,7 @@ void SmallWorld::step() {
         }
         std::span<const std::byte> message;
         while (mail != nullptr && c->client.next_message(message))
-            mail->message_arrived(c->nonce, message);
+            mail->message_arrived(Mail::Way::to_client, c->nonce, message);
     }
     if (ledger == nullptr) return;
     find_observers();
@@ -148,11 +148,14 @@ void SmallWorld::know_clients() {
     };
 }
 
-void SmallWorld::command_server(SmallClient& c) {
-    if (game.frozen || c.client.state() != ClientState::joined || !command_random_.chance(0.1F))
-        return;
-    if (c.client.send_command(mail->next_command(c.nonce)) == Status::ok)
+void SmallWorld::write_to_server(SmallClient& c) {
+    if (game.frozen || c.client.state() != ClientState::joined) return;
+    if (command_random_.chance(0.1F) &&
+        c.client.send_command(mail->next_command(c.nonce)) == Status::ok)
         mail->command_given(c.nonce);
+    if (command_random_.chance(0.05F) &&
+        c.client.send_message(mail->next_message(Mail::Way::to_game, c.nonce)) == Status::ok)
+        mail->message_sent(Mail::Way::to_game, c.nonce);
 }
 
 void SmallWorld::call_server(SmallClient& c) {

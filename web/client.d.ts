@@ -193,6 +193,11 @@ export class PurviewClient {
   readonly isViewComplete: boolean;
   sendCommand(bytes: ArrayBufferView | ArrayBuffer): boolean;
   /**
+   * A message to the game (`Game::message`), reliable and in order: bytes, or a text, which goes as UTF-8. False: not now
+   * (not joined, or too much waits). Throws a RangeError for what can never be: no bytes, or more than 65,534.
+   */
+  sendMessage(message: ArrayBufferView | ArrayBuffer | string): boolean;
+  /**
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
    * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
    * argument that this world does not have, no ghost for a call about one, a call for players by a spectator.

@@ -10,6 +10,7 @@ const FIELD_TYPES = ["number", "text", "rotation", "reference"];
 const CALLERS = ["anybody", "owner", "players"];
 const TEXT_BYTES_MAX = 64;  // more than any field has
 const COMMAND_BYTES_MAX = 200;
+const MESSAGE_BYTES_MAX = 65_534;
 const NAME_BYTES_MAX = 32;
 const CREDENTIAL_BYTES_MAX = 512;
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
@@ -281,6 +282,20 @@ export class PurviewClient {
     if (this.#state !== "joined" || bytes === null || bytes.length > COMMAND_BYTES_MAX) return false;
     this.#input(bytes);
     return this.#exports.pv_client_send_command(this.#handle, bytes.length) === 1;
+  }
+
+  /**
+   * A message to the game, reliable and in order: bytes, or a text, which goes as UTF-8. False when it cannot be sent
+   * now: we have not joined, or too much waits. A RangeError for what can never be: no bytes, or more than 65,534.
+   */
+  sendMessage(message) {
+    const bytes = typeof message === "string" ? new TextEncoder().encode(message) : bytesOf(message);
+    if (bytes === null) throw new RangeError("a message is a text, or bytes");
+    if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`a message has ${MESSAGE_BYTES_MAX} bytes at most, and this one ${bytes.length}`);
+    if (this.#state !== "joined") return false;
+    const at = this.#exports.pv_client_message_room(this.#handle, bytes.length);
+    new Uint8Array(this.#exports.memory.buffer, at, bytes.length).set(bytes);
+    return this.#exports.pv_client_send_message(this.#handle, bytes.length) === 1;
   }
 
   /**

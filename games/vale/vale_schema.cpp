@@ -21,25 +21,14 @@ constexpr double place_step_m = 0.01;
 /// Kinds before those of the setup.
 constexpr std::size_t own_kinds = 5;
 
-/// Two coordinates of a Vec3 at an offset of their struct.
-template <class Builder>
-void add_place(Builder builder, Schema& schema, const Setup& setup, std::size_t offset,
-               const std::string& x_name, const std::string& y_name) {
-    FieldDef x;
-    x.name = x_name;
-    x.type = FieldType::quantised;
-    x.offset_bytes = static_cast<std::uint16_t>(offset);
-    x.size_bytes = 4;
-    x.min = setup.min.x - margin_m;
-    x.max = setup.max.x + margin_m;
-    x.step = place_step_m;
-    FieldDef y = x;
-    y.name = y_name;
-    y.offset_bytes = static_cast<std::uint16_t>(offset + 4);
-    y.min = setup.min.y - margin_m;
-    y.max = setup.max.y + margin_m;
-    schema.add_field(builder.id(), x);
-    schema.add_field(builder.id(), y);
+/// Two coordinates, in and around the vale.
+template <class Builder, class T>
+Builder& add_place(Builder& builder, const Setup& setup, Vec3 T::*member,
+                   std::string_view x_name = "x", std::string_view y_name = "y") {
+    return builder
+        .quantised({x_name}, member, {setup.min.x - margin_m, setup.max.x + margin_m, place_step_m})
+        .quantised({"", y_name}, member,
+                   {setup.min.y - margin_m, setup.max.y + margin_m, place_step_m});
 }
 
 }  // namespace
@@ -60,9 +49,8 @@ float walk_speed_max(const Setup& setup) noexcept {
 }
 
 ValeSchema::ValeSchema(const Setup& setup) {
-    const auto its_place = schema.component<Place>("place");
-    place = its_place;
-    add_place(its_place, schema, setup, 0, "x", "y");
+    auto its_place = schema.component<Place>("place");
+    place = add_place(its_place, setup, &Place::at);
     schema.set_place(place.id);
     body =
         schema.component<Body>("body")
@@ -73,9 +61,8 @@ ValeSchema::ValeSchema(const Setup& setup) {
     engine = schema.component<Engine>("engine")
                  .quantised("heading", &Engine::heading, {0, 6.2832, 0.0002})
                  .quantised("speed_mps", &Engine::speed_mps, {-8, 24, 0.01});
-    const auto its_gun = schema.component<Gun>("gun");
-    add_place(its_gun, schema, setup, offsetof(Gun, target), "x", "y");
-    gun = purview::ComponentBuilder<Gun>(its_gun)
+    auto its_gun = schema.component<Gun>("gun");
+    gun = add_place(its_gun, setup, &Gun::target)
               .integer("cooldown", &Gun::cooldown, 0, 20)
               .integer("rounds", &Gun::rounds, 0, 500);
     const double speed = walk_speed_max(setup);
@@ -85,9 +72,8 @@ ValeSchema::ValeSchema(const Setup& setup) {
     drive = schema.input<DriveInput>("drive")
                 .quantised("throttle", &DriveInput::throttle, {-1, 1, 1.0 / 128})
                 .quantised("steering", &DriveInput::steering, {-1, 1, 1.0 / 128});
-    const auto its_aim = schema.input<AimInput>("aim");
-    add_place(its_aim, schema, setup, offsetof(AimInput, target), "x", "y");
-    aim = purview::InputBuilder<AimInput>(its_aim).boolean("fires", &AimInput::fires);
+    auto its_aim = schema.input<AimInput>("aim");
+    aim = add_place(its_aim, setup, &AimInput::target).boolean("fires", &AimInput::fires);
     for (const ComponentId predicted : {place.id, engine.id, gun.id}) schema.predict(predicted);
     schema.rewind(place.id);
     player = schema.kind("player", {place.id, body.id}, 4);
@@ -111,10 +97,9 @@ ValeSchema::ValeSchema(const Setup& setup) {
     hp = schema.value("hp", body.id, "hp");
     purview::RpcDesc desc;
     desc.delivery = purview::RpcDelivery::unreliable;
-    const auto its_shot = schema.rpc<Shot>("shot", desc);
-    add_place(its_shot, schema, setup, offsetof(Shot, from), "from_x", "from_y");
-    add_place(its_shot, schema, setup, offsetof(Shot, to), "to_x", "to_y");
-    shot = purview::RpcBuilder<Shot>(its_shot)
+    auto its_shot = schema.rpc<Shot>("shot", desc);
+    add_place(its_shot, setup, &Shot::from, "from_x", "from_y");
+    shot = add_place(its_shot, setup, &Shot::to, "to_x", "to_y")
                .boolean("hits", &Shot::hits)
                .boolean("hits_present", &Shot::hits_present);
 }

@@ -159,8 +159,13 @@ class Client {
     /// the packets after it, so that a single loss does not lose it. too_large; not_ready: not
     /// joined. capacity: 64 wait that have not been in all their packets.
     Status send_command(std::span<const std::byte> data);
-    /// A message of the server's game (Server::send_message), in order; false when there is none,
-    /// or the join is not through yet. The bytes are valid until the next call of this.
+    /// A message to the game (Game::message), reliable and in order: at most
+    /// game_message_bytes_max, copied. It goes with the packets of ticks, up to a kilobyte each,
+    /// beside calls and commands, which may overtake it. too_large; not_ready: not joined.
+    /// capacity: 262,144 bytes wait. What has not arrived when the client leaves is given up.
+    Status send_message(std::span<const std::byte> message);
+    /// A message of the server's game (Server::send_message), in order; false when there is none.
+    /// The bytes are valid until the next call of this.
     bool next_message(std::span<const std::byte>& out);
 
     // -- calls; docs/rpc.md ---------------------------------------------------------------------

@@ -359,6 +359,17 @@ class ComponentBuilder {
     ComponentBuilder& quantised(std::string_view name, float T::*member, RealRange range) {
         return add(name, member, FieldType::quantised, range);
     }
+    /// Coordinates of a Vec3, a field each: x, y and z by these names, in this order; one without a
+    /// name is not told, and stays 0 on clients. {"x", "y"}; {"x", "", "z"}.
+    ComponentBuilder& quantised(const std::array<std::string_view, 3>& names, Vec3 T::*member,
+                                RealRange range) {
+        for (std::size_t axis = 0; axis < names.size(); ++axis) {
+            if (names[axis].empty()) continue;
+            add_at(names[axis], offset_of(member) + axis * sizeof(float), sizeof(float), false,
+                   FieldType::quantised, range);
+        }
+        return *this;
+    }
     /// Every bit of the float, in fewer bits the nearer it is to the larger of |min| and |max|;
     /// what is out of range or near 0 takes 39 bits.
     ComponentBuilder& ranged(std::string_view name, float T::*member, float min, float max) {
@@ -392,15 +403,23 @@ class ComponentBuilder {
   private:
     template <class M>
     ComponentBuilder& add(std::string_view name, M T::*member, FieldType type, RealRange range) {
+        return add_at(name, offset_of(member), sizeof(M),
+                      std::is_integral_v<M> && std::is_signed_v<M>, type, range);
+    }
+    template <class M>
+    static std::size_t offset_of(M T::*member) {
         const T probe{};
+        return static_cast<std::size_t>(reinterpret_cast<const char*>(&(probe.*member)) -
+                                        reinterpret_cast<const char*>(&probe));
+    }
+    ComponentBuilder& add_at(std::string_view name, std::size_t offset, std::size_t size,
+                             bool is_signed, FieldType type, RealRange range) {
         FieldDef field;
         field.name = name;
         field.type = type;
-        field.offset_bytes =
-            static_cast<std::uint16_t>(reinterpret_cast<const char*>(&(probe.*member)) -
-                                       reinterpret_cast<const char*>(&probe));
-        field.size_bytes = sizeof(M);
-        field.is_signed = std::is_integral_v<M> && std::is_signed_v<M>;
+        field.offset_bytes = static_cast<std::uint16_t>(offset);
+        field.size_bytes = static_cast<std::uint8_t>(size);
+        field.is_signed = is_signed;
         field.min = range.min;
         field.max = range.max;
         field.step = range.step;

@@ -59,8 +59,8 @@ struct Admission {
 };
 
 /// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
-/// then of each session its commands, inputs and calls; then left of all who are gone; then
-/// simulate. All may edit the world and call Server::interest(); none may call Server::tick or
+/// then of each session its messages, commands, inputs and calls; then left of all who are gone;
+/// then simulate. All may edit the world and call Server::interest(); none may call Server::tick or
 /// receive, or throw.
 class Game {
   public:
@@ -73,12 +73,17 @@ class Game {
         return Admission::accept;
     }
     /// A client comes in. True: the observer becomes ready when this returns; set its main entity
-    /// or area here; send_message, call_one and close know it already (messages go ahead of
-    /// "joined": a page is told nothing until all of them are there). False: it is told "refused"
-    /// without a text, and closed.
+    /// or area here; send_message, call_one and close know it already. False: it is told "refused"
+    /// without a text, and nothing that was sent to it here, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
     virtual void left(Server& server, ObserverId observer) = 0;
+    /// A message of a client (Client::send_message), in the order in which they were sent, each
+    /// once. `bytes` are a stranger's, at most game_message_bytes_max, and valid during the call.
+    /// How many it may send, and what of, is the game's to say: whom it closes is not heard again.
+    virtual void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
+        (void)server, (void)observer, (void)bytes;
+    }
     /// One command of a client, in the order in which they were given, each at most once; some may
     /// be missing. `data` is a stranger's bytes, at most command_bytes_max.
     virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
@@ -105,6 +110,8 @@ class Game {
 };
 
 inline constexpr std::size_t command_bytes_max = 200;
+/// Of Server::send_message and Client::send_message.
+inline constexpr std::size_t game_message_bytes_max = 65'534;
 inline constexpr std::size_t join_name_bytes_max = 32;
 inline constexpr std::size_t credential_bytes_max = 512;
 
@@ -305,7 +312,8 @@ class Server {
     /// own. bad_argument, too_large: as create() answers to such a budget; stale_id: no such
     /// session.
     Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
-    /// A message to one client, reliable and in order: at most 65,534 bytes, copied. stale_id: no
+    /// A message to one client, reliable and in order: at most game_message_bytes_max, copied.
+    /// stale_id: no
     /// such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most

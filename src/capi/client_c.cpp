@@ -23,6 +23,7 @@ struct pv_client {
     alignas(double) std::array<std::byte, 2048> input{};
     std::vector<std::byte> output;
     std::vector<std::byte> message;
+    std::vector<std::byte> message_out;
     std::vector<pv_instance> instances;
     std::vector<pv_event> events;
     std::vector<pv_relation> relations;
@@ -152,6 +153,20 @@ uint32_t pv_client_send_command(pv_client* client, uint32_t size) {
                    Status::ok
                ? 1
                : 0;
+}
+
+uint8_t* pv_client_message_room(pv_client* client, uint32_t size) {
+    if (client == nullptr || size > purview::game_message_bytes_max) return nullptr;
+    client->message_out.resize(size + 1);  // of an empty one, too, there is an address
+    return reinterpret_cast<uint8_t*>(client->message_out.data());
+}
+
+uint32_t pv_client_send_message(pv_client* client, uint32_t size) {
+    if (client == nullptr || size >= client->message_out.size()) return 0;
+    const auto bytes = std::span<const std::byte>(client->message_out).first(size);
+    const Status status = client->client.send_message(bytes);
+    client->message_out = {};
+    return status == Status::ok ? 1 : 0;
 }
 
 void pv_client_leave(pv_client* client) {

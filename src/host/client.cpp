@@ -68,6 +68,9 @@ void Client::leave() {
 Status Client::send_command(std::span<const std::byte> data) {
     return data_->send_command(data);
 }
+Status Client::send_message(std::span<const std::byte> message) {
+    return data_->send_message(message);
+}
 bool Client::next_message(std::span<const std::byte>& out) {
     return data_->next_message(out);
 }

@@ -29,6 +29,7 @@ class ClientData {
     bool next_datagram(std::span<const std::byte>& out);
     void leave();
     Status send_command(std::span<const std::byte> data);
+    Status send_message(std::span<const std::byte> message);
     bool next_message(std::span<const std::byte>& out);
     bool has_copy(GhostId ghost) const noexcept {
         return ghosts &&
@@ -134,7 +135,6 @@ class ClientData {
     std::deque<std::vector<std::byte>> messages_;
     std::size_t message_bytes_ = 0;
     std::size_t events_taken_ = 0, relations_taken_ = 0;  ///< the first ones
-    bool has_joined_ = false;                             ///< also when it is closed since
     std::vector<std::byte> message_;
     std::array<Micros, PacketLink::under_way_max> sent_at_{};
     std::vector<DeliveryNotice> notices_;

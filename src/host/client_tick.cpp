@@ -252,8 +252,6 @@ bool ClientData::read_refusal(std::span<const std::byte> message) {
     state = ClientState::refused;
     refuse_reason = RefuseReason::join;
     reason_text = *text;
-    messages_.clear();
-    message_bytes_ = 0;
     return true;
 }
 
@@ -267,12 +265,11 @@ void ClientData::read_messages() {
                 if (good) send_join();
                 break;
             case ServerMessage::joined:
-                good = ghosts.has_value();
-                has_joined_ |= good;
-                if (good && state == ClientState::joining) state = ClientState::joined;
+                good = ghosts.has_value() && state == ClientState::joining;
+                if (good) state = ClientState::joined;
                 break;
             case ServerMessage::refused:
-                good = read_refusal(message);
+                good = state == ClientState::joining && read_refusal(message);
                 break;
             case ServerMessage::state_request:
                 if (def.digest_every != 0 && ghosts.has_value()) send_state();
@@ -289,7 +286,8 @@ void ClientData::read_messages() {
                 if (good) inputs.messages.emplace_back(message.begin() + 1, message.end());
                 break;
             case ServerMessage::game:
-                keep_message(message.subspan(1));
+                good = state == ClientState::joined;
+                if (good) keep_message(message.subspan(1));
                 break;
             default:
                 good = false;
@@ -334,8 +332,15 @@ void ClientData::keep_message(std::span<const std::byte> message) {
     }
 }
 
+Status ClientData::send_message(std::span<const std::byte> message) {
+    if (state != ClientState::joined) return Status::not_ready;
+    if (message.size() > game_message_bytes_max) return Status::too_large;
+    const std::byte type{static_cast<std::uint8_t>(ClientMessage::game)};
+    return stream_out_.send(std::span(&type, 1), message);
+}
+
 bool ClientData::next_message(std::span<const std::byte>& out) {
-    if (messages_.empty() || !has_joined_) return false;
+    if (messages_.empty()) return false;
     message_ = std::move(messages_.front());
     messages_.pop_front();
     message_bytes_ -= message_.size() + message_received_bytes_more;

@@ -214,12 +214,14 @@ class ServerData {
     void count_malformed(Session& session);
     void take_commands(Session& session);
     void queue_command(Session& session, std::span<const std::byte> command);
+    void queue_message(Session& session, std::span<const std::byte> message);
     bool read_messages(Session& session);
     void resolve(Session& session, DeliveryNotice notice, Micros now);
     void challenge(const Address& to, std::uint64_t nonce, Micros now);
     void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
     void queue_welcome(Session& session);
     void run_join(Server& server, Session& session);
+    void run_messages(Server& server, Session& session);
     void run_commands(Server& server, Session& session);
     void end_session(Server& server, Session& session);
     Tick longest_wait_ticks(const Session& session) const;

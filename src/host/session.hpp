@@ -87,6 +87,7 @@ struct Session {
     std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
     std::uint32_t audience_keys = 0;  ///< InterestManager::keys_revision when audiences were asked
     std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again
+    std::vector<std::byte> messages;  ///< of this tick: two bytes of size, bytes, again and again
     Micros last_heard = 0;
     Micros last_delivered = 0;  ///< when it was last heard that something had arrived
     std::uint64_t connection_id = 0;

@@ -23,6 +23,13 @@ constexpr std::uint32_t refusal_ms = 1'000;
 /// Commands of one session that wait for the next tick: more than an honest client has, at any
 /// rate; a flood hurts only itself.
 constexpr std::size_t command_queue_bytes_max = 40 * command_bytes_max;
+/// Messages of one session that wait for the next tick. An honest client sends no more ahead of
+/// what it knows to have arrived than the window of the stream, and hears of that in ticks only.
+constexpr std::size_t message_queue_bytes_max = 131'072;
+static_assert(message_queue_bytes_max > stream_window_bytes + message_bytes_max);
+/// Room for them that is kept from tick to tick.
+constexpr std::size_t message_room_kept = 4'096;
+constexpr std::size_t message_size_bytes = 2;
 
 }  // namespace
 
@@ -184,9 +191,22 @@ void ServerData::queue_command(Session& session, std::span<const std::byte> comm
     session.commands.insert(session.commands.end(), command.begin(), command.end());
 }
 
+/// None of them may be left out: whoever sends more than an honest client can is closed.
+void ServerData::queue_message(Session& session, std::span<const std::byte> message) {
+    std::vector<std::byte>& queue = session.messages;
+    if (!PURVIEW_GUARD(message_queue, queue.size() + message.size() <= message_queue_bytes_max)) {
+        ++drops.malformed_packet;
+        mark_closed(session, CloseReason::malformed, true);
+        return;
+    }
+    queue.push_back(static_cast<std::byte>(message.size()));
+    queue.push_back(static_cast<std::byte>(message.size() >> 8));
+    queue.insert(queue.end(), message.begin(), message.end());
+}
+
 bool ServerData::read_messages(Session& session) {
     std::span<const std::byte> message;
-    while (session.stream_in.next_message(message)) {
+    while (session.state != Session::State::closing && session.stream_in.next_message(message)) {
         BitReader in(message);
         switch (static_cast<ClientMessage>(in.u8())) {
             case ClientMessage::join: {
@@ -205,12 +225,11 @@ bool ServerData::read_messages(Session& session) {
             case ClientMessage::state:
                 if (tap != nullptr) tap->state_received(session, message.subspan(1));
                 break;
-            case ClientMessage::game: {
-                const auto bytes = message.subspan(1);
-                if (bytes.size() > command_bytes_max) return false;
-                queue_command(session, bytes);
+            case ClientMessage::game:
+                if (!PURVIEW_GUARD(message_joined, session.state == Session::State::joined))
+                    return false;
+                queue_message(session, message.subspan(1));
                 break;
-            }
             default:
                 return false;
         }
@@ -290,11 +309,10 @@ void ServerData::address_closed(const Address& address) {
 Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
     Session* session = find_session(observer);
     if (session == nullptr) return Status::stale_id;
-    if (message.size() >= message_bytes_max) return Status::too_large;
+    if (message.size() > game_message_bytes_max) return Status::too_large;
     if (message.size() + stream_bytes_kept > session->stream_out.room()) return Status::capacity;
-    std::vector<std::byte> bytes{static_cast<std::byte>(ServerMessage::game)};
-    bytes.insert(bytes.end(), message.begin(), message.end());
-    return session->stream_out.send(bytes);
+    const std::byte type{static_cast<std::uint8_t>(ServerMessage::game)};
+    return session->stream_out.send(std::span(&type, 1), message);
 }
 
 Status ServerData::request_state(ObserverId observer) {
@@ -373,6 +391,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
     for (std::size_t i = 0; i < count; ++i) {
         prefetch_session(i + sessions_ahead);
         Session& session = *sessions[i];
+        if (session.state == Session::State::joined) run_messages(server, session);
         if (session.state == Session::State::joined) run_commands(server, session);
         if (session.state == Session::State::joined) run_inputs(server, session);
         if (session.state == Session::State::joined) run_calls(server, session);
@@ -402,6 +421,7 @@ void ServerData::run_join(Server& server, Session& session) {
     }
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const bool is_admitted = admission.answer == Admission::accept;
+    const std::uint32_t said_before = session.stream_out.end();
     auto observer = is_admitted ? add_observer() : Result<ObserverId>(Status::refused);
     if (observer) set_observer(session, *observer);  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, request);
@@ -415,6 +435,7 @@ void ServerData::run_join(Server& server, Session& session) {
     if (!is_in) {
         set_observer(session, ObserverId::none);
         if (observer) remove_observer(*observer);
+        session.stream_out.take_back(said_before);  // was for whom it would have let in
         std::array<std::byte, 2 + reason_text_bytes_max> no;
         BitWriter out(no);
         out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
@@ -430,8 +451,23 @@ void ServerData::run_join(Server& server, Session& session) {
     session.told_tick = tick_number;
     session.last_delivered = last_now_;
     (void)interest.set_ready(*observer, true);
-    (void)session.stream_out.send(std::span(&yes, 1));
+    (void)session.stream_out.send_before(said_before, std::span(&yes, 1));
     queue_cells(session);
+}
+
+void ServerData::run_messages(Server& server, Session& session) {
+    std::vector<std::byte>& queue = session.messages;
+    // Whom the game closes has no say any more.
+    for (std::size_t at = 0; at < queue.size() && session.state == Session::State::joined;) {
+        const auto size = std::to_integer<std::size_t>(queue[at]) |
+                          std::to_integer<std::size_t>(queue[at + 1]) << 8;
+        at += message_size_bytes;
+        game_->message(server, session.observer,
+                       std::span<const std::byte>(queue).subspan(at, size));
+        at += size;
+    }
+    queue.clear();
+    if (queue.capacity() > message_room_kept) std::vector<std::byte>().swap(queue);
 }
 
 void ServerData::run_commands(Server& server, Session& session) {

@@ -25,14 +25,30 @@ constexpr std::size_t ranges_max = 4096;
 
 // -- sender -------------------------------------------------------------------------------------
 
-Status StreamSender::send(std::span<const std::byte> message) {
-    if (message.size() > message_bytes_max) return Status::too_large;
-    if (message.size() > room() || buffer_.size() + length_bytes > buffer_bytes_max)
-        return Status::capacity;
-    buffer_.push_back(static_cast<std::byte>(message.size() & 0xff));
-    buffer_.push_back(static_cast<std::byte>(message.size() >> 8));
-    buffer_.insert(buffer_.end(), message.begin(), message.end());
+Status StreamSender::send(std::span<const std::byte> head, std::span<const std::byte> rest) {
+    if (rest.size() > message_bytes_max) return Status::too_large;
+    const std::size_t size = head.size() + rest.size();
+    if (size > message_bytes_max) return Status::too_large;
+    if (size > room() || buffer_.size() + length_bytes > buffer_bytes_max) return Status::capacity;
+    buffer_.push_back(static_cast<std::byte>(size & 0xff));
+    buffer_.push_back(static_cast<std::byte>(size >> 8));
+    buffer_.insert(buffer_.end(), head.begin(), head.end());
+    buffer_.insert(buffer_.end(), rest.begin(), rest.end());
     return Status::ok;
+}
+
+Status StreamSender::send_before(std::uint32_t end_then, std::span<const std::byte> message) {
+    PURVIEW_ASSERT(end_then - begin_ >= cut_ - begin_ && end_then - begin_ <= buffer_.size());
+    const std::size_t before = buffer_.size();
+    if (const Status status = send(message); status != Status::ok) return status;
+    const auto at = buffer_.begin() + static_cast<std::ptrdiff_t>(end_then - begin_);
+    std::rotate(at, buffer_.begin() + static_cast<std::ptrdiff_t>(before), buffer_.end());
+    return Status::ok;
+}
+
+void StreamSender::take_back(std::uint32_t end_then) noexcept {
+    PURVIEW_ASSERT(end_then - begin_ >= cut_ - begin_ && end_then - begin_ <= buffer_.size());
+    buffer_.resize(end_then - begin_);
 }
 
 std::size_t StreamSender::room() const noexcept {
@@ -41,8 +57,7 @@ std::size_t StreamSender::room() const noexcept {
 }
 
 bool StreamSender::wants_to_send() const noexcept {
-    const std::uint32_t end = begin_ + static_cast<std::uint32_t>(buffer_.size());
-    if (cut_ != end && cut_ - begin_ < stream_window_bytes) return true;
+    if (cut_ != end() && cut_ - begin_ < stream_window_bytes) return true;
     return std::any_of(fragments_.begin(), fragments_.end(),
                        [](const Fragment& f) { return f.state == State::waiting; });
 }

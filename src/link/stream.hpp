@@ -28,7 +28,18 @@ class StreamSender {
     static constexpr std::size_t buffer_bytes_max = 262'144;
 
     /// too_large: above message_bytes_max. capacity: too much waits already. Nothing was queued.
-    Status send(std::span<const std::byte> message);
+    Status send(std::span<const std::byte> message) { return send({}, message); }
+    /// Of two parts.
+    Status send(std::span<const std::byte> head, std::span<const std::byte> rest);
+    /// Where the next message will begin. Of what stands from there on, nothing has been written
+    /// yet as long as no packet has.
+    std::uint32_t end() const noexcept {
+        return begin_ + static_cast<std::uint32_t>(buffer_.size());
+    }
+    /// Puts a message ahead of all from `end_then` on; capacity.
+    Status send_before(std::uint32_t end_then, std::span<const std::byte> message);
+    /// Takes back all from `end_then` on.
+    void take_back(std::uint32_t end_then) noexcept;
     /// Bytes of a message that would still be queued, whatever message_bytes_max says.
     std::size_t room() const noexcept;
     bool is_empty() const noexcept { return buffer_.empty(); }

@@ -170,6 +170,13 @@ class ClientGhosts {
     /// Of them, how many there are.
     unsigned depth_of(LocalId ghost) const noexcept;
 
+    /// How a snapshot names a ghost.
+    enum class Named : std::uint8_t { leave, body, parent, reference, roster };
+    /// Calls visit(named, ghost) for each local id in the snapshot applied last, also of what was
+    /// then ignored. For checks.
+    template <class Visit>
+    void for_each_named(Visit&& visit) const;
+
     /// Another one whenever a ghost came, went, or changed its parent or owner.
     std::uint32_t revision() const noexcept { return revision_; }
 
@@ -294,5 +301,22 @@ class ClientGhosts {
     ClientGhostCounters counters_;
     std::uint32_t revision_ = 0;
 };
+
+template <class Visit>
+void ClientGhosts::for_each_named(Visit&& visit) const {
+    for (const Edit& edit : edits_) {
+        visit(edit.type == Edit::Type::leave ? Named::leave : Named::body, edit.ghost);
+        if (edit.parent != no_local_id) visit(Named::parent, edit.parent);
+        std::size_t at = edit.words_at;
+        for_each_bit(edit.mask, 0, [&](std::size_t f) {
+            const FieldDef& field = *layout(edit.kind).fields[f].def;
+            if (field.type == FieldType::reference && staged_words_[at] != 0)
+                visit(Named::reference, staged_words_[at] - 1);
+            at += field.words;
+        });
+    }
+    sections_.for_each_new(
+        [&](const ClientSections::Member& member) { visit(Named::roster, member.ghost); });
+}
 
 }  // namespace purview

@@ -41,7 +41,6 @@ std::span<const ClientSections::Member> ClientSections::read_roster(BitReader& i
 void ClientSections::accept() {
     for_each_bit(is_new_, 0, [&](std::size_t slot) { rosters_[slot].swap(staged_[slot]); });
     known_ |= is_new_;
-    is_new_ = 0;
 }
 
 }  // namespace purview

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/bitset.hpp"
 #include "purview/ids.hpp"
 #include "replication/ghost_table.hpp"
 #include "wire/bit_reader.hpp"
@@ -33,6 +34,13 @@ class ClientSections {
                                         unsigned kind_bits);
     /// What was read last holds from now on.
     void accept();
+    /// Calls visit(member) for all of the rosters that came with the packet accepted last.
+    template <class Visit>
+    void for_each_new(Visit&& visit) const {
+        for_each_bit(is_new_, 0, [&](std::size_t slot) {
+            for (const Member& member : rosters_[slot]) visit(member);
+        });
+    }
 
   private:
     static constexpr std::size_t slots_max = std::size_t{1} << slot_bits;

@@ -51,6 +51,7 @@ class Session:
         self.commands = Commands()
         self.schema = None
         self.join_seen = False
+        self.joined_told = False
         self.over = False
         self.ghosts = Ghosts()
         self.state_wanted = False
@@ -180,8 +181,8 @@ class Session:
             reader.finish()
             self.join_seen = True
         elif kind == GAME_UP:
-            if len(message) > 201:
-                raise reader.wrong("a message of the game that is too long")
+            if not self.joined_told:
+                raise reader.wrong("a message to the game of a client that has not heard that it is in")
         elif kind == STATE:
             number = reader.u(32)
             if number not in self.states:
@@ -293,6 +294,7 @@ class Session:
             self.ghosts.kinds = self.schema.kinds
         elif kind == JOINED:
             reader.finish()
+            self.joined_told = True
         elif kind == REFUSED:
             read_reason_text(reader)
             reader.finish()
@@ -308,7 +310,10 @@ class Session:
             read_correction(reader, self.schema)
             reader.finish()
             self.inputs.corrections_arrived += 1
-        elif kind != GAME:
+        elif kind == GAME:
+            if not self.joined_told:
+                raise reader.wrong("a message of the game to who has not heard that he is in")
+        else:
             raise reader.wrong(f"a server's message of type {kind}")
 
 

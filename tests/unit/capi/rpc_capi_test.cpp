@@ -38,6 +38,10 @@ class OneClientGame final : public Game {
         got_rpc = rpc;
         got_target = target;
     }
+    void message(Server&, ObserverId, std::span<const std::byte> bytes) override {
+        messages.push_back(bytes.size());
+    }
+    std::vector<std::size_t> messages;
     ObserverId came = ObserverId::none;
     std::string name, credential;
     EntityId player = EntityId::none;
@@ -289,6 +293,20 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(pv_client_next_message(nullptr) == 0);
     CHECK(pv_client_message(nullptr) == nullptr);
     CHECK(pv_client_message_size(nullptr) == 0);
+    CHECK(pv_client_send_message(client, 0) == 0);  // no room was asked for
+    CHECK(pv_client_message_room(client, 65'535) == nullptr);
+    for (const std::uint32_t size : {3U, 0U, 5'000U}) {
+        std::uint8_t* const room = pv_client_message_room(client, size);
+        REQUIRE(room != nullptr);
+        std::memset(room, 9, size);
+        CHECK(pv_client_send_message(client, size + 1) == 0);
+        CHECK(pv_client_send_message(client, size) == 1);
+        CHECK(pv_client_send_message(client, size) == 0);  // once
+    }
+    for (int i = 0; i < 12; ++i) step();
+    CHECK(game.messages == std::vector<std::size_t>{3, 0, 5'000});
+    CHECK(pv_client_message_room(nullptr, 1) == nullptr);
+    CHECK(pv_client_send_message(nullptr, 0) == 0);
     // Whom it is about has gone before anybody takes it.
     CHECK(server.call(game.player, schema.pings[6], Ping{1, 2}).has_value());
     for (int i = 0; i < 3; ++i) step();

@@ -46,7 +46,7 @@ TEST_CASE("check: an entity that leaks is found by the packets that reach a clie
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(150);
     CHECK(world.permits.trouble().empty());
-    CHECK(world.permits.named() > 1'000);
+    CHECK(world.permits.named().bodies > 1'000);
     world.server->data().set_spoil(Spoil::leak);
     world.run(150);
     CHECK(world.permits.trouble().find("may not know of it") != std::string::npos);

@@ -106,6 +106,39 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
     CHECK(world.server->data().drops.commands == 250 - 40);
 }
 
+TEST_CASE("host: who sends more messages between two ticks than an honest client can is closed") {
+    for (const std::uint32_t messages : {130U, 140U}) {
+        SmallWorld world(34, {});
+        world.add_client();
+        world.run(40);
+        Session& session = *world.server->data().sessions[0];
+        std::vector<std::byte> stream;
+        for (std::uint32_t i = 0; i < messages; ++i) {
+            const std::size_t size = 1'001;
+            stream.push_back(static_cast<std::byte>(size & 0xff));
+            stream.push_back(static_cast<std::byte>(size >> 8));
+            stream.push_back(static_cast<std::byte>(ClientMessage::game));
+            stream.resize(stream.size() + size - 1, std::byte{7});
+        }
+        const auto begin = static_cast<std::uint32_t>(7 + session.name.size());  // behind the join
+        for (std::size_t at = 0; at < stream.size(); at += fragment_bytes_max) {
+            const auto rest = std::span<const std::byte>(stream).subspan(at);
+            const auto part = rest.first(std::min(rest.size(), fragment_bytes_max));
+            const auto sequence = static_cast<std::uint32_t>(300 + at / fragment_bytes_max);
+            receive(world, session, sequence, [&](BitWriter& out) {
+                write_fragment(out, begin + static_cast<std::uint32_t>(at), part);
+                out.boolean(false);  // no digest
+                out.varint(0);       // no commands
+                out.boolean(false);  // no calls
+            });
+        }
+        const bool is_honest = messages == 130;
+        CHECK((session.state == Session::State::joined) == is_honest);
+        CHECK(session.messages.size() <= 131'072 + 2);
+        if (is_honest) CHECK(session.messages.size() == 130 * 1'002);
+    }
+}
+
 namespace {
 
 /// Behind the first join: its length, type, role, a name and a credential with their sizes.

@@ -33,8 +33,16 @@ class SayingGame final : public Game {
         commands.emplace_back(reinterpret_cast<const char*>(data.data()), data.size());
         if (on_command) on_command(server, observer);
     }
+    void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override {
+        messages.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        commands_before.push_back(commands.size());
+        if (on_message) on_message(server, observer);
+    }
     void simulate(Server&, Tick) override {}
 
+    std::function<void(Server&, ObserverId)> on_message;
+    std::vector<std::string> messages;
+    std::vector<std::size_t> commands_before;  ///< each message
     std::function<bool(Server&, ObserverId)> on_joined;
     std::function<void(Server&, ObserverId)> on_command;
     std::vector<ObserverId> observers, left_ones;
@@ -71,7 +79,9 @@ struct Line {
             now += 50'000;
             client->tick(now);
             std::span<const std::byte> said;
-            while (client->next_datagram(said)) server->receive(said, address, now);
+            while (client->next_datagram(said)) {
+                if (++said_count % 3 != 0 || !loses) server->receive(said, address, now);
+            }
             server->tick(now);
             OutgoingDatagram out;
             while (server->next_datagram(out)) {
@@ -94,13 +104,14 @@ struct Line {
     std::unique_ptr<Server> server;
     std::unique_ptr<Client> client;
     Address address;
-    std::uint64_t nonce = 0, carried = 0;
+    std::uint64_t nonce = 0, carried = 0, said_count = 0;
+    bool loses = false;  ///< every third datagram to the server
     Micros now = 1'000'000;
 };
 
 }  // namespace
 
-TEST_CASE("messages: a game greets whom it lets in, and the client hears it once it has joined") {
+TEST_CASE("messages: a game greets whom it lets in, and the client hears first that it has joined") {
     Line line;
     // More than a tick's budget: it has begun to arrive before the client hears that it is in.
     const std::string speech(9'000, 'w');
@@ -110,23 +121,81 @@ TEST_CASE("messages: a game greets whom it lets in, and the client hears it once
         CHECK(server.call_one(observer, line.schema.news[2], Ping{1, 2}).has_value());
         return true;
     };
-    std::uint64_t bytes_at_join = 0, early_bytes = 0;
-    for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) {
-        line.step(1);
-        if (line.client->state() == ClientState::joined) break;
-        CHECK(line.messages().empty());
-        const std::uint64_t bytes = line.client->stats().bytes_received;
-        (line.game.observers.empty() ? bytes_at_join : early_bytes) = bytes;
-    }
-    CHECK(early_bytes > bytes_at_join + 4'000);  // some of the speech
+    int ticks = 0;
+    for (; line.client->state() != ClientState::joined && ticks < 40; ++ticks) line.step(1);
     REQUIRE(line.client->state() == ClientState::joined);
+    // That it is in goes ahead of all that; of the speech a part is under way.
+    CHECK(line.messages() == std::vector<std::string>{"welcome"});
     ReceivedRpc call;
-    line.step(2);
+    line.step(3);
     CHECK(line.client->next_rpc(call));
     CHECK(call.rpc == line.schema.news[2].id);
     CHECK(line.server->send_message(line.game.observers[0], bytes_of("")) == Status::ok);
     line.step(3);
-    CHECK(line.messages() == std::vector<std::string>{"welcome", speech, ""});
+    CHECK(line.messages() == std::vector<std::string>{speech, ""});
+}
+
+TEST_CASE(
+    "messages: a client's all arrive at the game, in order, before its commands of the tick") {
+    for (const bool loses : {false, true}) {
+        Line line;
+        CHECK(line.client->send_message(bytes_of("early")) == Status::not_ready);
+        line.step(10);
+        REQUIRE(line.client->state() == ClientState::joined);
+        line.loses = loses;
+        CHECK(line.client->send_message(bytes_of(std::string(65'535, 'x'))) == Status::too_large);
+        const std::vector<std::string> all{"hello", "", std::string(65'534, 'l'), "and", "so on"};
+        for (const std::string& one : all)
+            CHECK(line.client->send_message(bytes_of(one)) == Status::ok);
+        CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
+        line.step(1);
+        if (!loses) {
+            CHECK(line.game.messages == std::vector<std::string>{"hello", ""});
+            CHECK(line.game.commands_before == std::vector<std::size_t>{0, 0});
+        }
+        line.step(200);
+        CHECK(line.game.messages == all);
+        CHECK(line.game.commands == std::vector<std::string>{"go"});
+        // What a tick does not need is given back.
+        CHECK(line.server->data().sessions[0]->messages.capacity() <= 4'096);
+        line.client->leave();
+        CHECK(line.client->send_message(bytes_of("late")) == Status::not_ready);
+    }
+}
+
+TEST_CASE("messages: a client that says more than the line takes is told so, and nothing is lost") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    std::size_t said = 0;
+    for (const std::size_t size : {std::size_t{9'000}, std::size_t{1}}) {
+        const std::string text(size, 'm');
+        while (line.client->send_message(bytes_of(text)) == Status::ok) ++said;
+        CHECK(line.client->send_message(bytes_of(text)) == Status::capacity);
+    }
+    line.step(400);
+    CHECK(line.game.messages.size() == said);
+    CHECK(line.client->send_message(bytes_of("again")) == Status::ok);
+    line.step(3);
+    CHECK(line.game.messages.back() == "again");
+    CHECK(line.server->drops().malformed_packet == 0);
+}
+
+TEST_CASE("messages: whom the game closes at a message has no say any more") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    line.game.on_message = [](Server& server, ObserverId observer) {
+        CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
+    };
+    CHECK(line.client->send_message(bytes_of("one")) == Status::ok);
+    CHECK(line.client->send_message(bytes_of("two")) == Status::ok);
+    CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
+    line.step(4);
+    CHECK(line.game.messages == std::vector<std::string>{"one"});
+    CHECK(line.game.commands.empty());
+    CHECK(line.game.left_ones == line.game.observers);
+    CHECK(line.client->close_reason() == CloseReason::kicked);
 }
 
 TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, and counted") {
@@ -167,28 +236,33 @@ TEST_CASE("messages: a game that says all that it may still lets its client in, 
             CHECK(server.send_message(observer, bytes_of(text)) == Status::capacity);
             return true;
         };
-        for (int i = 0; i < 4'000 && line.client->state() != ClientState::joined; ++i) line.step(1);
+        for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) line.step(1);
         REQUIRE(line.client->state() == ClientState::joined);
         CHECK(said * (size + 3) > 180'000);
-        CHECK(line.messages().size() == said);
+        std::size_t heard = 0;
+        for (int i = 0; i < 4'000 && heard < said; ++i) {
+            line.step(1);
+            heard += line.messages().size();
+        }
+        CHECK(heard == said);
         CHECK(line.client->stats().messages_dropped == 0);
     }
 }
 
-TEST_CASE("messages: of a join that did not come through nothing is heard, however it ends") {
+TEST_CASE("messages: of a join that the game refuses nothing is sent that it said meanwhile") {
     Line line;
     const std::string speech(60'000, 'w');
     line.game.on_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
-        return true;
+        return false;
     };
-    for (int i = 0; i < 200 && line.game.observers.empty(); ++i) line.step(1);
-    line.step(2);
-    REQUIRE(line.client->state() == ClientState::joining);
-    line.client->leave();
-    CHECK(line.client->state() == ClientState::closed);
+    const std::uint64_t most = 20'000;  // a schema, and no speech
+    for (int i = 0; i < 200 && line.client->state() != ClientState::refused; ++i) line.step(1);
+    REQUIRE(line.client->state() == ClientState::refused);
     CHECK(line.messages().empty());
+    CHECK(line.client->stats().bytes_received < most);
+    CHECK(line.carried < most);
 }
 
 TEST_CASE("messages: whom the game refuses stays refused, also when the server closes for him") {

@@ -38,32 +38,38 @@ TEST_CASE("sim checks: server events that are not strictly in turn are found") {
 }
 
 TEST_CASE("sim checks: messages that are lost, doubled or changed are found, and commands too") {
-    const auto mail_after = [](auto&& what) {
-        Mail mail;
-        const auto first = mail.next_message(5);
-        mail.message_sent(5);
-        const auto second = mail.next_message(5);
-        mail.message_sent(5);
-        mail.message_arrived(5, first);
-        what(mail, first, second);
-        return mail;
-    };
-    const Mail good = mail_after(
-        [](Mail& mail, const auto&, const auto& second) { mail.message_arrived(5, second); });
-    CHECK(good.trouble().empty());
-    CHECK(good.missing(5) == 0);
-    CHECK(mail_after([](const auto&...) {}).missing(5) == 1);
-    CHECK_FALSE(mail_after([](Mail& mail, const auto& first, const auto&) {
-                    mail.message_arrived(5, first);
-                })
-                    .trouble()
-                    .empty());
-    CHECK_FALSE(mail_after([](Mail& mail, const auto&, auto second) {
-                    second.back() ^= std::byte{1};
-                    mail.message_arrived(5, second);
-                })
-                    .trouble()
-                    .empty());
+    for (const Mail::Way way : {Mail::Way::to_client, Mail::Way::to_game}) {
+        const auto mail_after = [&](auto&& what) {
+            Mail mail;
+            const auto first = mail.next_message(way, 5);
+            mail.message_sent(way, 5);
+            const auto second = mail.next_message(way, 5);
+            mail.message_sent(way, 5);
+            mail.message_arrived(way, 5, first);
+            what(mail, first, second);
+            return mail;
+        };
+        const Mail good = mail_after([&](Mail& mail, const auto&, const auto& second) {
+            mail.message_arrived(way, 5, second);
+        });
+        CHECK(good.trouble().empty());
+        CHECK(good.missing(5) == 0);
+        CHECK(mail_after([](const auto&...) {}).missing(5) == 1);
+        const Mail twice = mail_after([&](Mail& mail, const auto& first, const auto&) {
+            mail.message_arrived(way, 5, first);
+        });
+        CHECK_FALSE(twice.trouble().empty());
+        const Mail altered = mail_after([&](Mail& mail, const auto&, auto second) {
+            second.back() ^= std::byte{1};
+            mail.message_arrived(way, 5, second);
+        });
+        CHECK_FALSE(altered.trouble().empty());
+        const Mail astray = mail_after([&](Mail& mail, const auto&, const auto& second) {
+            const bool is_up = way == Mail::Way::to_game;
+            mail.message_arrived(is_up ? Mail::Way::to_client : Mail::Way::to_game, 5, second);
+        });
+        CHECK_FALSE(astray.trouble().empty());
+    }
 
     Mail mail;
     std::vector<std::vector<std::byte>> commands;
