@@ -156,7 +156,20 @@ assert.ok(!called.has("pv_client_change_count"));
 client.on("change", (change) => told.push(change));
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
+
+// Messages to the game: bytes or a text, and what can never be is said at once.
+const letters = [];
+Object.assign(answers, {
+  pv_client_message_room: () => 20_000,
+  pv_client_send_message: (_, size) => letters.push([...new Uint8Array(memory.buffer, 20_000, size)]) <= 3 ? 1 : 0,
+});
+assert.deepEqual([client.sendMessage("hé"), client.sendMessage(Uint8Array.of(1, 2)), client.sendMessage(""), client.sendMessage("!")],
+                 [true, true, true, false]);
+assert.deepEqual(letters.slice(0, 3), [[104, 195, 169], [1, 2], []]);
+assert.throws(() => client.sendMessage(7), RangeError);
+assert.throws(() => client.sendMessage("x".repeat(65_535)), /65534 bytes at most, and this one 65535/);
 client.leave();
+assert.equal(client.sendMessage("hello"), false);
 
 // What comes before *joined* waits; who has joined may answer what came with it.
 {
@@ -204,19 +217,6 @@ assert.deepEqual(client.place(3, 10.5), [1, 2.5, 0]);
 const nobody = new PurviewClient(null, { url: "", WebSocket: Socket });
 assert.deepEqual([nobody.isOwned(3), nobody.kindOf(3), nobody.parentOf(3), nobody.place(3, 1), nobody.call("say")],
                  [false, -1, NO_GHOST, [0, 0, 0], false]);
-
-// Messages to the game: bytes or a text, and what can never be is said at once.
-const letters = [];
-Object.assign(answers, {
-  pv_client_message_room: () => 20_000,
-  pv_client_send_message: (_, size) => letters.push([...new Uint8Array(memory.buffer, 20_000, size)]) <= 3 ? 1 : 0,
-});
-assert.deepEqual([client.sendMessage("hé"), client.sendMessage(Uint8Array.of(1, 2)), client.sendMessage(""), client.sendMessage("!")],
-                 [true, true, true, false]);
-assert.deepEqual(letters.slice(0, 3), [[104, 195, 169], [1, 2], []]);
-assert.throws(() => client.sendMessage(7), RangeError);
-assert.throws(() => client.sendMessage("x".repeat(65_535)), /65534 bytes at most, and this one 65535/);
-assert.equal(nobody.sendMessage("hello"), false);
 
 WebAssembly.instantiate = instantiate;
 const real = new Set(WebAssembly.Module.exports(await WebAssembly.compile(await readFile(modulePath))).map(({ name }) => name));
