@@ -313,8 +313,7 @@ class Server {
     /// session.
     Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
     /// A message to one client, reliable and in order: at most game_message_bytes_max, copied.
-    /// stale_id: no
-    /// such session. too_large. capacity: too much waits for it already.
+    /// stale_id: no such session. too_large. capacity: too much waits for it already.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
     /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages
