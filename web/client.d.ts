@@ -168,6 +168,13 @@ export class PurviewClient {
   viewTick(now?: number, behind?: number): number;
   /** All ghosts as of a server tick that may lie between two. */
   collect(tick: number): Instances;
+  /**
+   * A field by its names, as its type is: a number, a text, a rotation, or the ghost that a reference names. Where the
+   * ghost is not held or has no such component: 0, "", not turned, NO_GHOST. A RangeError for names that this world does
+   * not have.
+   */
+  get(ghost: number, component: string, field: string): number | string | [number, number, number, number];
+  /** By the numbers of `schema`; so the next three. What can be no number of it is a RangeError. */
   value(ghost: number, component: number, field: number): number;
   text(ghost: number, component: number, field: number): string;
   /** x, y, z, w. */
@@ -200,7 +207,8 @@ export class PurviewClient {
   /**
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
    * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
-   * argument that this world does not have, no ghost for a call about one, a call for players by a spectator.
+   * argument that this world does not have, no ghost for a call about one, a call for players by a spectator, no number
+   * where one belongs. Numbers are clamped to the range of the schema, texts cut at the size of their field, 31 bytes at most.
    */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }

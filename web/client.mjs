@@ -11,6 +11,7 @@ const CALLERS = ["anybody", "owner", "players"];
 const TEXT_BYTES_MAX = 64;  // more than any field has
 const COMMAND_BYTES_MAX = 200;
 const MESSAGE_BYTES_MAX = 65_534;
+const EVENTS = ["state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call", "message", "turn"];
 const NAME_BYTES_MAX = 32;
 const CREDENTIAL_BYTES_MAX = 512;
 const CLOSINGS = ["none", "left", "timeout", "malformed", "kicked", "shutting_down", "never_joined"];
@@ -52,6 +53,12 @@ function bytesOf(data) {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : null;
 }
 
+/** What findIndex has not found is -1, and would be read as nothing. */
+function checkIndices(component, field) {
+  const isIndex = (one) => Number.isInteger(one) && one >= 0;
+  if (!isIndex(component) || !isIndex(field)) throw new RangeError(`component ${component}, field ${field}: no numbers of \`schema\``);
+}
+
 export class PurviewClient {
   #options;
   #module;
@@ -83,6 +90,7 @@ export class PurviewClient {
 
   /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call", "message", "turn". Returns a function that ends it. */
   on(name, listener) {
+    if (!EVENTS.includes(name)) throw new RangeError(`there is no event '${name}', but: ${EVENTS.join(", ")}`);
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
     return () => this.#listeners.get(name).delete(listener);
@@ -197,16 +205,40 @@ export class PurviewClient {
     };
   }
 
-  /** A field of a ghost; 0 where there is none. Indices as in `schema`. */
-  value(ghost, component, field) { return this.#number("pv_client_value", ghost, component, field); }
+  /**
+   * A field of a ghost by its names, as its type is: a number, a text, a rotation [x, y, z, w], or the ghost that a
+   * reference names. Where the ghost is not held or has no such component: 0, "", not turned, NO_GHOST. A RangeError
+   * for a name that the world does not have.
+   */
+  get(ghost, component, field) {
+    const { components } = this.schema;
+    const c = components.findIndex((one) => one.name === component);
+    if (c < 0) throw new RangeError(`no component is named '${component}', but: ${components.map((one) => one.name).join(", ") || "none"}`);
+    const f = components[c].fields.indexOf(field);
+    if (f < 0) throw new RangeError(`'${component}' has no field '${field}', but: ${components[c].fields.join(", ") || "none"}`);
+    switch (components[c].types[f]) {
+      case "text": return this.text(ghost, c, f);
+      case "rotation": return this.rotation(ghost, c, f);
+      case "reference": return this.reference(ghost, c, f);
+      default: return this.value(ghost, c, f);
+    }
+  }
+
+  /** A field of a ghost; 0 where there is none. Indices as in `schema`; a RangeError for what can be none. */
+  value(ghost, component, field) {
+    checkIndices(component, field);
+    return this.#number("pv_client_value", ghost, component, field);
+  }
 
   /** A text of a ghost. */
   text(ghost, component, field) {
+    checkIndices(component, field);
     return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_text(this.#handle, ghost, component, field));
   }
 
   /** A rotation of a ghost: [x, y, z, w]. */
   rotation(ghost, component, field) {
+    checkIndices(component, field);
     if (this.#handle === 0) return [0, 0, 0, 1];
     const at = this.#exports.pv_client_rotation(this.#handle, ghost, component, field);
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
@@ -221,6 +253,7 @@ export class PurviewClient {
 
   /** The ghost that a reference names; NO_GHOST for none, or for one that we do not hold. */
   reference(ghost, component, field) {
+    checkIndices(component, field);
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);
   }
 
@@ -268,7 +301,10 @@ export class PurviewClient {
   cellOf(ghost, grid = 0) { return this.#handle === 0 ? NO_CELL : this.#number("pv_client_cell_of", ghost, grid); }
 
   /** Whether we are told the component; otherwise its values are old, or those of zeros. */
-  isTold(ghost, component) { return this.#number("pv_client_is_told", ghost, component) === 1; }
+  isTold(ghost, component) {
+    checkIndices(component, 0);
+    return this.#number("pv_client_is_told", ghost, component) === 1;
+  }
 
   /** How the copy of a ghost that has left is kept; "despawn": it is not. */
   keptAs(ghost) { return LEAVE_POLICIES[this.#number("pv_client_kept_as", ghost)]; }
@@ -299,8 +335,8 @@ export class PurviewClient {
   }
 
   /**
-   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned),
-   * and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
+   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned;
+   * numbers are clamped to the range of the schema, texts cut to 31 bytes), and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
    * ghost has gone or is not ours, or too many calls wait. A RangeError for what can never be.
    */
   call(name, values, ghost) {
@@ -324,7 +360,10 @@ export class PurviewClient {
 
   /** An argument of the next call that is no number goes ahead of it; the number, or 0. */
   #give(argument, type, value) {
-    if (type === "number") return Number(value ?? 0);
+    if (type === "number") {
+      if (Number.isNaN(Number(value ?? 0))) throw new RangeError(`${String(value)} is no number`);
+      return Number(value ?? 0);
+    }
     if (value === undefined || value === null) return 0;
     if (type === "text") {
       const bytes = new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);

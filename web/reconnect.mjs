@@ -51,7 +51,7 @@ export class Reconnect {
   #followRefusal(reason) {
     if (reason === "join") return this.#say(this.#because("The world does not let you in"));
     if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
-    this.#say(`${PASSING_REFUSALS[reason]}; trying again in ${this.#waitMs / 1000} s …`);
+    this.#say(`${PASSING_REFUSALS[reason]}; trying again in about ${this.#waitMs / 1000} s …`);
     this.#connectIn(this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
@@ -62,5 +62,6 @@ export class Reconnect {
     return why === "" ? `${what}.` : `${what}: ${why}${/[.!?…]$/.test(why) ? "" : "."}`;
   }
 
-  #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms); }  // its state tells
+  /** About then: a thousand pages that lost their server at once do not come back at once. Its state tells how. */
+  #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms * (0.5 + Math.random())); }
 }

@@ -83,8 +83,9 @@ export class Scene {
 
   #drawGhost({ x, y, id, style }, write) {
     const { component, team: teamField, cloaked } = this.#fields;
-    const team = style.team ? this.#client.value(id, component, teamField) : 0;
-    const hidden = style.team && this.#client.value(id, component, cloaked) !== 0;
+    const read = (field) => (style.team && component >= 0 && field >= 0 ? this.#client.value(id, component, field) : 0);
+    const team = read(teamField);
+    const hidden = read(cloaked) !== 0;
     const [r, g, b] = style.team ? TEAM_RGB[team % TEAM_RGB.length] : style.rgb;
     write(x, y, style.size, style.shape, r, g, b, hidden ? 0.45 : 1);
   }

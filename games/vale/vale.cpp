@@ -170,7 +170,7 @@ std::uint8_t Vale::pick_team() noexcept {
 
 void Vale::move_group(Group& group) noexcept {
     const SpawnSetup& spawn = setup_->spawns[group.spawn];
-    group.heading += between(-0.1F, 0.1F);
+    group.heading = wrap_angle(group.heading + between(-0.1F, 0.1F));
     const float stride = setup_->kinds[spawn.kind].speed_mps * 0.5F * tick_seconds_;
     Vec3 to{group.centre.x + std::cos(group.heading) * stride,
             group.centre.y + std::sin(group.heading) * stride, 0};
@@ -194,7 +194,7 @@ void Vale::move_herd(World& world, Mover& mover) {
     if (away > 25) {
         mover.heading = std::atan2(centre.y - at.y, centre.x - at.x) + between(-0.3F, 0.3F);
     } else {
-        mover.heading += between(-0.25F, 0.25F);
+        mover.heading = wrap_angle(mover.heading + between(-0.25F, 0.25F));
     }
     const float stride = kind.speed_mps * tick_seconds_ * (away > 25 ? 1.0F : 0.4F);
     step(world, mover.entity, std::cos(mover.heading) * stride, std::sin(mover.heading) * stride);
@@ -210,7 +210,7 @@ void Vale::move_wanderer(World& world, Mover& mover) {
         const Vec3 middle{(spawn.min.x + spawn.max.x) / 2, (spawn.min.y + spawn.max.y) / 2, 0};
         mover.heading = std::atan2(middle.y - at.y, middle.x - at.x);
     }
-    mover.heading += between(-0.4F, 0.4F);
+    mover.heading = wrap_angle(mover.heading + between(-0.4F, 0.4F));
     const float stride = kind.speed_mps * tick_seconds_;
     step(world, mover.entity, std::cos(mover.heading) * stride, std::sin(mover.heading) * stride);
 }

@@ -44,8 +44,9 @@ enum class NodeId : std::uint16_t {};
 /// A step of the simulation. 32 bits last more than a year at 128 Hz.
 using Tick = std::uint32_t;
 
-/// Time as the caller tells it, in microseconds since any fixed moment. It must not go back: a step
-/// back counts as a very long time. The library owns no clock.
+/// Time as the caller tells it, in microseconds since any fixed moment, of a clock that does not go
+/// back (std::chrono::steady_clock): after a step back nobody times out before it has caught up.
+/// The library owns no clock.
 using Micros = std::uint64_t;
 
 /// A place in world units (metres in all examples). Not finite = refused where it comes in.

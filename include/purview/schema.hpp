@@ -431,6 +431,10 @@ class ComponentBuilder {
     Id id_;
 };
 
+/// Fills an array of a text field; what does not fit is cut off, before a character of UTF-8 that
+/// would be cut in two. With zeros behind it.
+void set_text(std::span<char> field, std::string_view text) noexcept;
+
 template <class T>
 ComponentBuilder<T> Schema::component(std::string_view name) {
     ComponentDef def;

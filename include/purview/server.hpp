@@ -67,12 +67,14 @@ class Game {
     virtual ~Game() = default;
     /// May it come in? Asked before `joined`, and while the answer is `wait` again in every tick,
     /// for join_timeout_ms after the proof of its address at most: then it is closed
-    /// (never_joined). Who is not asked about any more has gone, or is in.
+    /// (never_joined). Who is not asked about in a tick in which fewer than joins_per_tick_max came
+    /// in has gone, or is in.
     virtual Admission admit(Server& server, const JoinRequest& request) {
         (void)server, (void)request;
         return Admission::accept;
     }
-    /// A client comes in. True: the observer becomes ready when this returns; set its main entity
+    /// A client comes in; of many at once joins_per_tick_max in a tick, while the others wait, and
+    /// are not asked about. True: the observer becomes ready when this returns; set its main entity
     /// or area here; send_message, call_one and close know it already. False: it is told "refused"
     /// without a text, and nothing that was sent to it here, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
@@ -110,6 +112,7 @@ class Game {
 };
 
 inline constexpr std::size_t command_bytes_max = 200;
+inline constexpr std::uint32_t joins_per_tick_max = 128;
 /// Of Server::send_message and Client::send_message.
 inline constexpr std::size_t game_message_bytes_max = 65'534;
 inline constexpr std::size_t join_name_bytes_max = 32;

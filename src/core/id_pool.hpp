@@ -21,9 +21,10 @@ class IdPool {
     static constexpr std::uint32_t no_index = 0xffffffffU;
 
     /// `generation_max`: generations of an index run 1..generation_max; then another index takes
-    /// its place.
-    explicit IdPool(std::uint32_t capacity, std::uint32_t generation_max = 0xffffffffU) noexcept
-        : capacity_(capacity), generation_max_(generation_max) {}
+    /// its place, as long as there is one below `indices_max`.
+    explicit IdPool(std::uint32_t capacity, std::uint32_t generation_max = 0xffffffffU,
+                    std::uint32_t indices_max = no_index) noexcept
+        : capacity_(capacity), generation_max_(generation_max), indices_max_(indices_max) {}
 
     std::uint32_t capacity() const noexcept { return capacity_; }
     std::uint32_t live_count() const noexcept { return live_count_; }
@@ -41,7 +42,7 @@ class IdPool {
                 free_.clear();
                 free_head_ = 0;
             }
-        } else if (index_end() < capacity_ + retired_) {
+        } else if (index_end() < capacity_ + retired_ && index_end() < indices_max_) {
             index = index_end();
             generations_.push_back(0);
             live_.push_back(0);
@@ -91,6 +92,7 @@ class IdPool {
   private:
     std::uint32_t capacity_;
     std::uint32_t generation_max_;
+    std::uint32_t indices_max_;
     std::uint32_t live_count_ = 0;
     std::uint32_t retired_ = 0;  ///< indices whose generations are used up
     std::vector<std::uint32_t> generations_;

@@ -204,9 +204,12 @@ bool ServerData::hold(const WantedCall& wanted, ObserverId observer) {
     if (ends < tick_number) return false;
     // In the order of calling, also one that is held again: whether others still have it held must
     // not show in the order in which this observer gets it.
-    const auto at =
-        std::lower_bound(calls.held.begin(), calls.held.end(), wanted.call,
-                         [](const HeldCall& held, CallId call) { return held.wanted.call < call; });
+    const auto at = std::lower_bound(
+        calls.held.begin(), calls.held.end(), wanted.call,
+        [](const HeldCall& held, CallId call) {  // numbers wrap
+            return static_cast<std::int32_t>(static_cast<std::uint32_t>(held.wanted.call) -
+                                             static_cast<std::uint32_t>(call)) < 0;
+        });
     const bool is_new = at == calls.held.end() || at->wanted.call != wanted.call;
     const std::uint64_t pair = pair_of(wanted.target, observer);
     const std::uint32_t* about = calls.held_about.find(pair);

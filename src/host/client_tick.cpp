@@ -144,7 +144,9 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     }
     // All of it is sound: only now does anything change, and only now is it acknowledged.
     notices_.clear();
+    const std::uint32_t packet_before = link_.newest_accepted();
     link_.accept(notices_);
+    const bool is_next = link_.newest_accepted() == packet_before + 1;
     for (const DeliveryNotice notice : notices_) {
         stream_out_.resolve(notice.sequence, notice.delivered);
         calls_out_.resolve(notice.sequence, notice.delivered);
@@ -160,7 +162,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     accept_input_state();
     if (has_snapshot) {
         const Tick before = newest_tick;
-        ghosts->accept(newest_tick);
+        ghosts->accept(newest_tick, is_next);
         if (newest_tick != before) newest_tick_at = now;
         newest_packet = link_.newest_accepted();
         for (const GhostEvent& event : ghosts->events()) {
@@ -371,7 +373,7 @@ void ClientData::tick(Micros now) {
     }
     if (state != ClientState::joining && state != ClientState::joined) return;
     if (is_over(last_heard_, now, def.session_timeout_ms)) {
-        state = ClientState::closed;
+        leave();  // a server that stood still need not keep room for whom it will not hear again
         close_reason = CloseReason::timeout;
         return;
     }

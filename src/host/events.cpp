@@ -129,7 +129,7 @@ LocalPlayer* ServerData::find_local(ObserverId observer) noexcept {
 
 /// As whoever disconnects. Before he is gone interest hears what the game has made his.
 void ServerData::remove_local(const LocalPlayer& player) {
-    if (world.data().has_untracked_ops()) track_facts();
+    if (world.data().has_untracked_ops()) track_facts(true);
     std::erase(locals_, &player);
     for (const auto& [entity, kind] : player.relevant) {
         ++leaves_;

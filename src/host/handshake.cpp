@@ -66,6 +66,10 @@ void ServerData::receive_answer(std::span<const std::byte> datagram, const Addre
             ++drops.unknown_connection;
             return;
         }
+        if (session->nonce != answer->nonce) {  // the challenge was another's
+            ++drops.bad_cookie;
+            return;
+        }
         const bool is_of_host = is_same_host(session->address, from);
         if (!PURVIEW_GUARD(movers_of_host, is_of_host || host_counts_.of(from).connected <
                                                              def.sessions_per_host_max)) {

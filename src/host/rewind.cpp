@@ -89,6 +89,12 @@ bool RewindData::sees(ObserverId observer, EntityId entity, double tick) const n
                          log->was_relevant(entity, static_cast<Tick>(tick), is_relevant));
 }
 
+/// Where it was hidden in the next tick nobody saw it on the way there.
+double RewindData::tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept {
+    const double earlier = std::floor(tick);
+    return tick > earlier && !sees(observer, entity, earlier + 1) ? earlier : tick;
+}
+
 const void* RewindData::read(ObserverId observer, EntityId entity, ComponentId component,
                              double tick) const noexcept {
     if (!sees(observer, entity, tick)) return nullptr;
@@ -100,7 +106,7 @@ Vec3 RewindData::place_of(ObserverId observer, EntityId entity, double tick) con
     Vec3 place;
     if (!sees(observer, entity, tick)) return place;
     if (is_own(observer, entity)) return server_->world.place_of(entity);
-    (void)history_.place_at(entity, tick, place);
+    (void)history_.place_at(entity, tick_seen(observer, entity, tick), place);
     return place;
 }
 
@@ -111,12 +117,18 @@ Status RewindData::find(ObserverId observer, const History::Volume& volume, doub
     const std::size_t first = out.size();
     history_.for_each_near(volume, tick, [&](EntityId entity) {
         ++counters.candidates;
-        Vec3 place;
-        if (!history_.place_at(entity, tick, place)) return;
-        const Nearest nearest = nearest_of(volume, place);
-        if (!(nearest.distance_m <= volume.radius_m)) return;
+        const auto is_near_at = [&](double when) {
+            Vec3 place;
+            return history_.place_at(entity, when, place) &&
+                   nearest_of(volume, place).distance_m <= volume.radius_m;
+        };
+        if (!is_near_at(tick) && !is_near_at(std::floor(tick))) return;
         if (!PURVIEW_GUARD(rewound_own, !is_own(observer, entity))) return;
         if (!sees(observer, entity, tick)) return;
+        Vec3 place;
+        if (!history_.place_at(entity, tick_seen(observer, entity, tick), place)) return;
+        const Nearest nearest = nearest_of(volume, place);
+        if (!(nearest.distance_m <= volume.radius_m)) return;
         const bool is_sphere = volume.from == volume.to;
         out.push_back({entity, server_->world.root_of(entity), place,
                        is_sphere ? nearest.distance_m : nearest.along_m});

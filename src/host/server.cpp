@@ -127,7 +127,7 @@ World& Server::world() noexcept {
     return data_->world;
 }
 InterestManager& Server::interest() noexcept {
-    if (data_->world.data().has_untracked_ops()) data_->track_facts();
+    if (data_->world.data().has_untracked_ops()) data_->track_facts(true);
     return data_->interest;
 }
 Status Server::set_rules(const InterestRules& rules) {

@@ -45,7 +45,8 @@ class ServerData {
     // server_tick.cpp
     void tick(Server& server, Micros now);
     /// Facts of the edits made so far; the game may then name new entities to interest (track.cpp).
-    void track_facts();
+    /// `fresh`: of what was edited since the last call, and all the same of the rest later.
+    void track_facts(bool fresh);
     // sessions.cpp
     void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
     bool next_datagram(OutgoingDatagram& out);
@@ -274,7 +275,8 @@ class ServerData {
 
     std::uint64_t enters_ = 0;
     std::uint64_t leaves_ = 0;
-    std::uint64_t joins_ = 0;  ///< asked for so far
+    std::uint64_t joins_ = 0;       ///< asked for so far
+    std::uint32_t joins_left_ = 0;  ///< in this tick
     std::uint64_t bytes_sent_ = 0;
     std::uint64_t bytes_received_ = 0;
     Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended

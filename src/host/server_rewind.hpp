@@ -27,6 +27,7 @@ class RewindData {
 
     bool is_own(ObserverId observer, EntityId entity) const noexcept;
     bool sees(ObserverId observer, EntityId entity, double tick) const noexcept;
+    double tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept;
     const void* read(ObserverId observer, EntityId entity, ComponentId component,
                      double tick) const noexcept;
     Vec3 place_of(ObserverId observer, EntityId entity, double tick) const noexcept;

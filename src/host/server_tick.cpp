@@ -12,6 +12,12 @@
 
 namespace purview {
 
+namespace {
+
+constexpr Tick tick_last = ~Tick{0} - (1U << 20);  ///< nothing that is kept until then is beyond
+
+}  // namespace
+
 void ServerData::tick(Server& server, Micros now) {
     Micros mark = def.clock != nullptr ? def.clock() : 0;
     const auto took = [&] {
@@ -19,7 +25,8 @@ void ServerData::tick(Server& server, Micros now) {
         mark = def.clock != nullptr ? def.clock() : 0;
         return static_cast<std::uint32_t>(mark - before);
     };
-    ++tick_number;
+    // Numbers of 32 bits end: better an end that is seen than a world that is wrong.
+    if (++tick_number == tick_last) shut_down();
     in_tick_ = true;
 
     receive_stage(server, now);  // joins, good-byes, commands: what arrived since the last tick

@@ -350,6 +350,7 @@ Result<ObserverId> ServerData::add_probe() {
 
 void ServerData::receive_stage(Server& server, Micros now) {
     last_now_ = now;
+    joins_left_ = joins_per_tick_max;
     // The game may add a probe when it is called.
     const std::size_t count = sessions.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -372,7 +373,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
                 }
                 break;
             case Session::State::joining:
-                run_join(server, session);
+                if (joins_left_ > 0) run_join(server, session);
                 break;
             case Session::State::joined:
                 break;
@@ -422,6 +423,7 @@ void ServerData::run_join(Server& server, Session& session) {
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const bool is_admitted = admission.answer == Admission::accept;
     const std::uint32_t said_before = session.stream_out.end();
+    joins_left_ -= is_admitted ? 1 : 0;
     auto observer = is_admitted ? add_observer() : Result<ObserverId>(Status::refused);
     if (observer) set_observer(session, *observer);  // the game may greet him
     const bool is_in = observer && game_->joined(server, *observer, request);

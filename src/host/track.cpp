@@ -64,9 +64,9 @@ void ServerData::track_op(const WorldOp& op) {
     }
 }
 
-void ServerData::track_facts() {
+void ServerData::track_facts(bool fresh) {
     WorldData& data = world.data();
-    data.settle();
+    data.settle(fresh);
     for (const WorldOp& op : data.track_ops()) track_op(op);
     for (const GroupBounds::Change& change : data.take_bounds_changes())
         (void)interest.set_bounds(change.root, change.radius_m);  // refused: it is a member by now
@@ -83,7 +83,7 @@ void ServerData::track_facts() {
 }
 
 void ServerData::track() {
-    track_facts();
+    track_facts(false);
     WorldData& data = world.data();
     if (def.schema->place() == ComponentId::none) return;
     data.dirty(def.schema->place()).for_each([&](std::size_t i) {

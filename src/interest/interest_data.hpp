@@ -743,8 +743,8 @@ class InterestData {
     std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself
     std::vector<EntityId> edit_after_;
     FlatMap<std::uint32_t, std::uint8_t> edit_seen_;
-    std::vector<std::uint32_t> touch_stamp_;
-    std::uint32_t stamp_ = 0;
+    std::vector<std::uint64_t> touch_stamp_;
+    std::uint64_t stamp_ = 0;
     std::vector<std::uint32_t> wanted_rows_;
     std::vector<SourceRow> wanted_sources_;
     std::vector<CellId> cells_;

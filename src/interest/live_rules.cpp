@@ -63,7 +63,8 @@ InterestData::InterestData(const InterestDef& def)
     : def_(def),
       names_{def.flag_names, def.key_names, def.value_names},
       table_(def.rules.axes == Axes::xyz),
-      observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1),
+      observer_pool_(def.observers_max, (1U << (32 - observer_index_bits)) - 1,
+                     1U << observer_index_bits),
       regions_(def.rules.axes == Axes::xyz, exchanged(def.rules.axes, def.rules.bounds_min),
                exchanged(def.rules.axes, def.rules.bounds_max), 1, 1),
       workers_(1) {

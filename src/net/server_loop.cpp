@@ -77,13 +77,13 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         if (took > period) ++stats_.overruns;
         send();
         stats_.udp = udp_.counters();
-        if (after_tick) after_tick();
         due += period;
         if (now() > due + periods_late_max * period) {
             const Micros late = (now() - due) / period;
             stats_.skipped += late;
             due += late * period;
         }
+        if (after_tick) after_tick();
     }
     stats_.waited_us = thread_waited_now() - waited;
     if (ending_) ending_();

@@ -118,6 +118,7 @@ void stop_on_signals(volatile bool* stop) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is told by the write
 }
 
 void reload_on_signal(volatile bool* again) {

@@ -3,6 +3,7 @@
 #include "record/recording.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <istream>
 #include <ostream>
 
@@ -30,6 +31,18 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+bool keep_old(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;  // what cannot be kept is written over
+    if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) == 0) return false;
+    const auto name = [&](int number) {
+        return number == 0 ? path : path + "." + std::to_string(number);
+    };
+    for (int number = old_recordings_max; number > 0; --number)
+        fs::rename(name(number - 1), name(number), ignored);
+    return true;
+}
 
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
     crc = ~crc;

@@ -96,6 +96,12 @@ Address read_address(Fields& in);
 /// Of bytes that follow those of which `crc` is the checksum; 0: of none.
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 
+inline constexpr int old_recordings_max = 4;
+/// Before a file of that name is written anew: the one that is there becomes path.1, path.1 becomes
+/// path.2 and so on; the oldest goes. What is no file of its own (a device, a pipe) is left alone.
+/// True: there was one.
+bool keep_old(const std::string& path);
+
 class Writer {
   public:
     Writer(std::ostream& out, const Beginning& beginning);

@@ -133,8 +133,7 @@ void ClientGhosts::go_on(Tick tick) {
     }
 }
 
-/// `rested`: it was there as of the snapshot before. What was lost says nothing of the time
-/// between.
+/// `rested`: it was there until then. What was lost says nothing of the time between.
 void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
     ClientGhost& ghost = ghosts_[which];
     if (rested && ghost.samples > 0 && ghost.sample[0].tick < before_ && before_ < tick)

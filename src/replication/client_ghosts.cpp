@@ -237,12 +237,12 @@ bool ClientGhosts::read(BitReader& in) {
     return false;
 }
 
-void ClientGhosts::accept(Tick& newest) {
+void ClientGhosts::accept(Tick& newest, bool is_next) {
     const Tick tick = completed_tick(newest);
     const bool relates = std::any_of(edits_.begin(), edits_.end(), [](const Edit& edit) {
         return edit.type != Edit::Type::update || edit.relink;
     });
-    if (tick > newest) before_ = newest;
+    if (tick > newest) before_ = is_next ? tick - 1 : newest;
     apply(tick);
     revision_ += relates ? 1 : 0;
     newest = std::max(newest, tick);
@@ -390,7 +390,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         moved |= says_pose(field, ghost.kind);
     });
     note_change(edit.ghost, changed);
-    // It stood still as of the snapshot before: interpolation must not smear the pause.
+    // It stood still until then: interpolation must not smear the pause.
     const bool rested = !is_moving(edit.ghost) && ghost.updated < before_;
     if (its.extrapolated != 0) apply_motions(edit, tick);
     if (moved && has_place(edit.ghost)) note_place(edit.ghost, tick, rested);

@@ -73,8 +73,9 @@ class ClientGhosts {
     /// snapshot.
     bool read(BitReader& in);
     /// Applies what was read last. `newest` is the tick known so far, by which the 16 bits of the
-    /// packet are completed.
-    void accept(Tick& newest);
+    /// packet are completed. `is_next`: no packet was lost since the last that came, so what it
+    /// tells was not so in the tick before.
+    void accept(Tick& newest, bool is_next = false);
 
     /// Of those that are shown.
     std::uint32_t count() const noexcept { return count_; }
@@ -288,7 +289,7 @@ class ClientGhosts {
     ClientMotions motions_;
     std::vector<std::uint64_t> moving_;  ///< ghosts whose motion does not stand, a bit each
     Tick tick_ = 0;                      ///< the newest of a snapshot; 0: none yet
-    Tick before_ = 0;                    ///< the newest of the snapshot before it
+    Tick before_ = 0;                    ///< up to which all is known but what it tells
     Tick baseline_ = 0;                  ///< of the differences that are read; 0: none
     std::vector<LocalId> waiting_;       ///< in the order of their arrival
     std::vector<GhostRelation> relations_;

@@ -3,6 +3,7 @@
 #include "replication/ghost_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace purview {
@@ -47,13 +48,12 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     motions_.end(lane);
     --used_count_;
     first_free_ = std::min<std::size_t>(first_free_, lane / bits_per_word);
-    for (const Mask mask :
-         {&LaneWords::used, &LaneWords::held, &LaneWords::pending, &LaneWords::needs_enter,
-          &LaneWords::needs_leave, &LaneWords::ever_sent, &LaneWords::restricted,
-          &LaneWords::public_only, &LaneWords::awaited, &LaneWords::away, &LaneWords::behind,
-          &LaneWords::fresh, &LaneWords::special, &LaneWords::paced, &LaneWords::extrapolated}) {
-        reset(mask, lane);
-    }
+    // Whoever has it next begins with nothing, whatever masks there are.
+    using Masks = std::array<std::uint64_t, sizeof(LaneWords) / sizeof(std::uint64_t)>;
+    LaneWords& of = blocks_[lane / bits_per_word].of;
+    auto masks = std::bit_cast<Masks>(of);
+    for (std::uint64_t& mask : masks) mask &= ~(std::uint64_t{1} << (lane % bits_per_word));
+    of = std::bit_cast<LaneWords>(masks);
     special_[lane].entity = EntityId::none;
 }
 

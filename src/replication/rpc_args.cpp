@@ -146,4 +146,14 @@ std::uint32_t words_bits(const RpcDef& rpc) noexcept {
     return words_bits(rpc.args);
 }
 
+std::uint32_t words_bits(const RpcDef& rpc, const RpcWords& words) noexcept {
+    std::uint32_t bits = 0;
+    const std::uint32_t* at = words.data();
+    for (const FieldDef& field : rpc.args.fields) {
+        bits += words_bits(field, at);
+        at += field.words;
+    }
+    return bits;
+}
+
 }  // namespace purview

@@ -43,5 +43,7 @@ void write_words(const RpcDef& rpc, const RpcWords& words, BitWriter& out) noexc
 /// Numbers beyond the range of their field, which only a stranger sends, become the largest.
 RpcWords read_words(const RpcDef& rpc, BitReader& in) noexcept;
 std::uint32_t words_bits(const RpcDef& rpc) noexcept;
+/// At most, of these: a text takes what it has.
+std::uint32_t words_bits(const RpcDef& rpc, const RpcWords& words) noexcept;
 
 }  // namespace purview

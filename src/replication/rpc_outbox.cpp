@@ -72,7 +72,7 @@ std::uint64_t RpcOutbox::bits_of(const Schema& schema, const OutgoingRpc& call) 
     if (call.is_void) return bits;
     if (may_lack_ghost(rpc.desc)) ++bits;
     if (call.ghost != no_local_id) bits += BitWriter::varint_bits(call.ghost);
-    return bits + words_bits(rpc);
+    return bits + words_bits(rpc, call.words);
 }
 
 std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,

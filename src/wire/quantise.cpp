@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/cut_text.hpp"
 #include "core/rotation.hpp"
 
 namespace purview {
@@ -99,20 +100,27 @@ std::uint32_t read_ranged(const FieldDef& field, BitReader& in) noexcept {
 // -- texts: bytes before the first zero
 // ------------------------------------------------------------
 
+constexpr unsigned text_size_bits = 5;
+
 std::uint32_t text_byte(const std::uint32_t* words, std::size_t i) noexcept {
     return (words[i / 4] >> (8 * (i % 4))) & 0xffU;
 }
 
-void write_text(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept {
+std::size_t text_bytes(const FieldDef& field, const std::uint32_t* words) noexcept {
     std::size_t size = 0;
     while (size < field.size_bytes && text_byte(words, size) != 0) ++size;
-    out.bits(size, 5);
+    return size;
+}
+
+void write_text(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept {
+    const std::size_t size = text_bytes(field, words);
+    out.bits(size, text_size_bits);
     for (std::size_t i = 0; i < size; ++i) out.bits(text_byte(words, i), 8);
 }
 
 void read_text(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept {
     std::fill_n(words, field.words, 0U);
-    const auto size = static_cast<std::size_t>(in.bits(5));
+    const auto size = static_cast<std::size_t>(in.bits(text_size_bits));
     if (size > field.size_bytes) return in.fail();
     for (std::size_t i = 0; i < size; ++i) {
         const auto byte = static_cast<std::uint32_t>(in.bits(8));
@@ -122,6 +130,17 @@ void read_text(const FieldDef& field, BitReader& in, std::uint32_t* words) noexc
 }
 
 }  // namespace
+
+void set_text(std::span<char> field, std::string_view text) noexcept {
+    const std::string_view fits = cut_text(text, field.size());
+    std::fill(std::copy(fits.begin(), fits.end(), field.begin()), field.end(), '\0');
+}
+
+unsigned words_bits(const FieldDef& field, const std::uint32_t* words) noexcept {
+    return field.type == FieldType::text
+               ? text_size_bits + 8 * static_cast<unsigned>(text_bytes(field, words))
+               : field.wire_bits;
+}
 
 void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept {
     if (field.type == FieldType::ranged) return write_ranged(field, words[0], out);

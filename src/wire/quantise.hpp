@@ -37,6 +37,8 @@ void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noex
 
 /// The words on the wire; not of references, whose words mean nothing elsewhere.
 void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept;
+/// That this writes, at most: a text takes what it has.
+unsigned words_bits(const FieldDef& field, const std::uint32_t* words) noexcept;
 /// Reads words[field.words]; fails at what write_words would not write.
 void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept;
 

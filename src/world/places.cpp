@@ -23,10 +23,10 @@ Vec3 difference(Vec3 a, Vec3 b) noexcept {
 
 }  // namespace
 
-void WorldData::settle_places() {
+void WorldData::settle_places(WordRange among) {
     const ComponentId place = schema().place();
     if (place == ComponentId::none) return;
-    columns_[index_of(place)].dirty.for_each([&](std::size_t i) {
+    among.for_each(columns_[index_of(place)].dirty, [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         if (pool_.is_live(index)) settle_place(index);
     });
@@ -169,7 +169,7 @@ Rotation WorldData::orientation_now(std::uint32_t index) const noexcept {
 /// Whoever was moved by itself has another local place; whoever was not goes with its parent, and
 /// is not written by that: to its observers nothing has changed. Parents first; and those below
 /// whoever turns.
-void WorldData::settle_relative_places() {
+void WorldData::settle_relative_places(WordRange among) {
     const ComponentId place = schema().place();
     if ((!has_relative_places_ && bounded_kinds_.empty()) || place == ComponentId::none) return;
     for (auto& wave : waves_) wave.clear();
@@ -180,13 +180,13 @@ void WorldData::settle_relative_places() {
         waves_[depth].push_back(index);
     };
     Bitset& dirty = columns_[index_of(place)].dirty;
-    dirty.for_each([&](std::size_t i) {
+    among.for_each(dirty, [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         if (pool_.is_live(index) && (entities_[index].members > 1 || entities_[index].depth > 0))
             put(index);
     });
     for_each_bit(orientation_components_, 0, [&](std::size_t c) {
-        columns_[c].dirty.for_each([&](std::size_t i) {
+        among.for_each(columns_[c].dirty, [&](std::size_t i) {
             const auto index = static_cast<std::uint32_t>(i);
             if (!pool_.is_live(index) || dirty.test(index) ||
                 index_of(kind_def_at(index).orientation.component) != c)

@@ -117,6 +117,11 @@ bool may_place(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::unpredicted;
 }
 
+/// Who predicts must be told what he predicts.
+bool reaches_owner(AudienceType audience) noexcept {
+    return may_place(audience) || audience == AudienceType::owner;
+}
+
 /// Whoever is told it must have been told its past.
 bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexcept {
     return (field.type == FieldType::integer || field.type == FieldType::quantised) &&
@@ -226,6 +231,8 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (audience.type == AudienceType::unpredicted &&
         !components_[index_of(component)].is_predicted)
         return fail(where + ": it is not predicted");
+    if (components_[index_of(component)].is_predicted && !reaches_owner(audience.type))
+        return fail(where + ": it is predicted, so the owner must be told");
     if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
         return fail(where + ": unknown key domain");
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
@@ -320,8 +327,8 @@ void Schema::take_input(KindId kind, InputId input) {
 void Schema::predict(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("predict: unknown component");
     ComponentDef& def = components_[index_of(component)];
-    const bool to_owner = may_place(def.audience.type) || def.audience.type == AudienceType::owner;
-    if (!to_owner) return fail("predict: the owner must be told '" + def.name + "'");
+    if (!reaches_owner(def.audience.type))
+        return fail("predict: the owner must be told '" + def.name + "'");
     for (const FieldDef& field : def.fields) {
         if (field.type == FieldType::reference)
             return fail("predict: '" + def.name + "' has a reference");
@@ -340,7 +347,7 @@ void Schema::set_place(ComponentId component) {
     if (!may_place(components_[index_of(component)].audience.type))
         return fail("place: it is for everyone");
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
-        return fail("place: the struct must begin with a Vec3");
+        return fail("place: the struct must begin with a Vec3, or three floats x, y, z");
     }
     for (const FieldDef& field : components_[index_of(component)].fields)
         if (is_no_coordinate(field)) return fail("field '" + field.name + "'" + in_the_place);

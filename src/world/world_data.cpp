@@ -90,6 +90,7 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         std::memset(column.at(index), 0, column.size_bytes());
         column.dirty.set(index);
     }
+    fresh_.add(index / bits_per_word);
     settled_places_[index] = place;
     if (is_placed(index)) std::memcpy(component_at(index, schema().place()), &place, sizeof place);
     ops_.push_back({WorldOp::Type::spawn, entity, entity});
@@ -170,13 +171,15 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
     }
 }
 
-void WorldData::settle() {
-    settle_places();
-    settle_relative_places();
+void WorldData::settle(bool fresh) {
+    const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
+    const WordRange among = fresh ? fresh_ : WordRange{0, words};
+    fresh_ = {};
+    settle_places(among);
+    settle_relative_places(among);
     settle_bounds();
     if (attribute_components_ == 0) return;
-    const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
-    for (std::size_t w = 0; w < words; ++w) {
+    for (std::size_t w = among.begin; w < std::min(among.end, words); ++w) {
         std::uint64_t written = 0;
         for (std::size_t c = 0; c < columns_.size(); ++c) {
             if (((attribute_components_ >> c) & 1U) != 0) written |= columns_[c].dirty.words()[w];

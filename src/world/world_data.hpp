@@ -101,6 +101,7 @@ class WorldData {
     }
     void mark_dirty(std::uint32_t index, ComponentId component) noexcept {
         columns_[index_of(component)].dirty.set(index);
+        fresh_.add(index / bits_per_word);
         if (has_relative_places_ && component == schema().place())
             entities_[index].keeps_local = false;
     }
@@ -217,8 +218,9 @@ class WorldData {
     }
     /// Reads flags, keys and values of everything written this tick and puts back places that are
     /// not finite. Entities whose spawn is not tracked yet are brought up to date without a change
-    /// record (their spawn carries the values). May be called several times in a tick.
-    void settle();
+    /// record (their spawn carries the values). May be called several times in a tick; `fresh`: of
+    /// what was written since the last call alone, and what is near it.
+    void settle(bool fresh = false);
     /// Of this tick.
     std::span<const AttributeChange> attribute_changes() const noexcept {
         return attribute_changes_;
@@ -246,6 +248,19 @@ class WorldData {
         bool keeps_local = false;   ///< this tick its place follows from its local one
     };
     static constexpr std::uint32_t no_relation = ~std::uint32_t{0};
+    /// Of bitsets by entity index.
+    struct WordRange {
+        std::size_t begin = ~std::size_t{0}, end = 0;
+        void add(std::size_t word) noexcept {
+            begin = std::min(begin, word);
+            end = std::max(end, word + 1);
+        }
+        template <class Visit>
+        void for_each(const Bitset& bits, Visit&& visit) const {
+            for (std::size_t w = begin; w < std::min(end, bits.words().size()); ++w)
+                for_each_bit(bits.words()[w], w * bits_per_word, visit);
+        }
+    };
 
     bool takes_part(std::uint32_t index) const noexcept {
         return entities_[index].enabled && kind_def_at(index).in_groups;
@@ -266,11 +281,11 @@ class WorldData {
     Vec3 from_parent(std::uint32_t index, Vec3 local) const noexcept;
     Vec3 as_seen_from_parent(std::uint32_t index) const noexcept;
     void keep_orientation(std::uint32_t index);
-    void settle_relative_places();
+    void settle_relative_places(WordRange among);
     bool is_written(std::uint32_t index) const noexcept;
     bool is_taken_along(std::uint32_t index) const noexcept;
     Rotation own_orientation(std::uint32_t index) const noexcept;
-    void settle_places();
+    void settle_places(WordRange among);
     void settle_place(std::uint32_t index);
     bool has_bounds(std::uint32_t root) const noexcept {
         return bounded_kinds_[index_of(entities_[root].kind)];
@@ -283,7 +298,8 @@ class WorldData {
     IdPool pool_;
     LineVector<Entity> entities_;
     std::vector<std::vector<EntityId>> children_;
-    Bitset related_;  ///< by entity index: see is_alone
+    Bitset related_;   ///< by entity index: see is_alone
+    WordRange fresh_;  ///< written since the last settle
     std::vector<ComponentColumn> columns_;
     std::vector<std::uint32_t> kind_masks_;   ///< components of a kind, a bit each
     std::uint32_t attribute_components_ = 0;  ///< components that an attribute reads

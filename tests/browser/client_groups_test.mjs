@@ -157,6 +157,15 @@ client.on("change", (change) => told.push(change));
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
 
+// A name, or a number, that is none is said at once, and not read as 0.
+for (const read of ["value", "text", "rotation", "reference"]) {
+  for (const [component, field] of [[undefined, undefined], [-1, 0], [0, -1], [0.5, 0], [0, NaN]])
+    assert.throws(() => client[read](3, component, field), RangeError);
+}
+assert.throws(() => client.isTold(3, -1), RangeError);
+assert.throws(() => client.get(3, "purse", "coins"), /no component is named 'purse', but: none/);
+assert.throws(() => client.on("entered", () => {}), RangeError);
+
 // Messages to the game: bytes or a text, and what can never be is said at once.
 const letters = [];
 Object.assign(answers, {

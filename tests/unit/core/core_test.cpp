@@ -72,6 +72,12 @@ TEST_CASE(
     }
     CHECK(indices == std::vector<std::uint32_t>{0, 0, 0, 1, 1});
     CHECK(generations == std::vector<std::uint32_t>{1, 2, 3, 1, 2});
+    IdPool few(1, 1, 3);  // no more than three
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        CHECK(few.acquire() == (i < 3 ? i : IdPool::no_index));
+        if (i < 3) few.release(i);
+        few.recycle();
+    }
 }
 
 TEST_CASE("core: the oldest released index is reused first") {

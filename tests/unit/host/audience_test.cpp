@@ -562,6 +562,20 @@ TEST_CASE("audience: what makes no sense is refused") {
     CHECK(no_key.status() == Status::bad_configuration);
     nobody.audience(place.id, {AudienceType::custom});
     CHECK(nobody.status() == Status::bad_configuration);
+    // Corrections tell an owner all that he predicts, in whatever order it was said.
+    for (const AudienceType type : {AudienceType::others, AudienceType::in_turn}) {
+        Schema first = schema, then = schema;
+        first.audience(place.id, {type});
+        first.predict(place.id);
+        CHECK(first.status() == Status::bad_configuration);
+        then.predict(place.id);
+        then.audience(place.id, {type});
+        CHECK(then.status() == Status::bad_configuration);
+    }
+    Schema own = schema;
+    own.predict(place.id);
+    own.audience(place.id, {AudienceType::owner});
+    CHECK(own.status() == Status::ok);
 }
 
 namespace {

@@ -299,13 +299,13 @@ TEST_CASE(
 }
 
 TEST_CASE("liars: ghosts take no more of a client's memory than they may, whatever it is told of") {
-    struct Numbers {
+    struct ManyNumbers {
         std::int32_t at[16] = {};
     };
     for (const bool is_extrapolated : {false, true}) {
         CAPTURE(is_extrapolated);
         Schema schema;
-        const Component<Numbers> numbers = schema.component<Numbers>("numbers");
+        const Component<ManyNumbers> numbers = schema.component<ManyNumbers>("numbers");
         for (std::uint16_t f = 0; f < 16; ++f) {
             FieldDef field{"f" + std::to_string(f), FieldType::integer, 0, 4, true, 0, 1'000, 0, 0};
             field.offset_bytes = static_cast<std::uint16_t>(4 * f);

@@ -310,6 +310,33 @@ TEST_CASE("host: of sessions that move to one host no more get there than it may
     }
 }
 
+TEST_CASE("host: whose answer was too long on its way asks again, and comes in") {
+    ClientDef def;
+    def.nonce = 71;
+    def.connect_timeout_ms = 60'000;
+    Parley house({}, def);
+    house.ask(house.asked());
+    house.answer(house.answered());  // the challenge
+    const auto late = house.asked();
+    house.now += 20'000'000;
+    house.ask(late);
+    CHECK(house.server->drops().expired_cookie == 1);
+    house.answer(house.answered());
+    house.join();
+}
+
+TEST_CASE("host: a move is proven with the challenge of the one who moves") {
+    Parley house;
+    Handmade known(house, address_by_hand(1, 9)), other(house, address_by_hand(2, 9));
+    REQUIRE(known.connect());
+    house.server->receive(other.hello(), other.from, house.now);
+    const HandedBytes moving = other.answer(known.id);  // genuine, and not of this session
+    REQUIRE(!moving.empty());
+    house.server->receive(moving, other.from, house.now);
+    CHECK(house.server->drops().bad_cookie == 1);
+    CHECK(house.session().address == known.from);
+}
+
 TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
     for (const bool is_over : {false, true}) {
         ServerDef def;

@@ -212,6 +212,36 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
     CHECK(both.presented.take().size() == rpc_waiting_max);
 }
 
+TEST_CASE("host view: what is for all but a host's own player does not reach him") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    const EntityId animal = both.world.spawn({12, 10, 0});
+    for (int i = 0; i < 3; ++i) both.step();
+    const ObserverId local = both.view->observer();
+    CHECK(server.call(animal, both.world.ordered_cull(), Ping{0, 1}, local));
+    CHECK(server.call_all(both.world.schema().news[2], Ping{0, 2}, local));
+    CHECK(server.call_all(both.world.schema().news[2], Ping{0, 3}, both.world.observer(0)));
+    both.step();
+    for (const RpcReport& report : server.rpc_reports()) CHECK(report.sent == 1);
+    CHECK(both.presented.take() == Numbers{3});
+    both.step();
+    CHECK(numbers(both.world.got(0)) == Numbers{1, 2});
+}
+
+TEST_CASE("host view: who is told more of what he is shown hears that it has changed") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    const EntityId animal = both.world.spawn({12, 10, 0});
+    for (int i = 0; i < 3; ++i) both.step();
+    REQUIRE(server.interest().is_relevant(both.view->observer(), animal));
+    const std::uint32_t before = both.presented.changes;
+    CHECK(server.world().set_owner(animal, both.view->observer()) == Status::ok);
+    both.step();
+    CHECK(both.presented.changes == before + 1);  // what its owner alone is told
+}
+
 TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {
     Beside both(1);
     Server& server = both.world.server();

@@ -111,7 +111,8 @@ struct Line {
 
 }  // namespace
 
-TEST_CASE("messages: a game greets whom it lets in, and the client hears first that it has joined") {
+TEST_CASE(
+    "messages: a game greets whom it lets in, and the client hears first that it has joined") {
     Line line;
     // More than a tick's budget: it has begun to arrive before the client hears that it is in.
     const std::string speech(9'000, 'w');

@@ -69,6 +69,58 @@ TEST_CASE("client: who moves farther than his kind walks in a tick is nowhere in
     }
 }
 
+TEST_CASE(
+    "client: who rested in a quiet world is where he rested until he goes, and then on the way") {
+    const JumpSchema is;
+    Stage stage(is.schema, 1);
+    SplitMix random(6);
+    const EntityId entity = stage.spawn(is.ball, {500, 500, 0});
+    stage.step(3);
+    const GhostId ghost = stage.ghost(0, entity);
+    REQUIRE(ghost != no_ghost);
+    Vec3 before{500, 500, 0};
+    std::uint32_t rests = 0;
+    for (int walk = 0; walk < 60; ++walk) {
+        const std::uint32_t pause = random.below(120);  // no snapshots in it
+        const Tick newest_before = stage.client().newest_tick();
+        stage.step(pause);
+        rests += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
+        for (std::uint32_t tick = random.below(3) + 1; tick > 0; --tick) {
+            const Vec3 now{before.x + (before.x < 500 ? 3.0F : -3.0F), before.y, 0};
+            REQUIRE(stage.world().move(entity, now) == Status::ok);
+            stage.step();
+            const Tick newest = stage.client().newest_tick();
+            REQUIRE(newest == stage.server->current_tick());
+            for (const double part : {0.0, 0.25, 0.75, 1.0}) {
+                const auto t = static_cast<float>(part);
+                const Vec3 expected{before.x + (now.x - before.x) * t, before.y, 0};
+                const Vec3 drawn = stage.client().place_of(ghost, newest - 1 + part);
+                REQUIRE(metres_between(drawn, expected) < 0.1F);
+            }
+            before = now;
+        }
+    }
+    CHECK(rests > 30);
+}
+
+TEST_CASE("client: who has the place of a child of before is told as a child when he becomes one") {
+    const JumpSchema is;
+    Stage stage(is.schema, 1);
+    const EntityId parent = stage.spawn(is.ball, {500, 500, 0});
+    const EntityId before = stage.spawn(is.ball, {501, 500, 0});
+    REQUIRE(stage.world().attach(before, parent) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.world().despawn(before) == Status::ok);
+    stage.step(3);
+    const EntityId after = stage.spawn(is.ball, {501, 500, 0});
+    REQUIRE(index_of(after) == index_of(before));
+    stage.step(3);
+    CHECK(stage.client().parent_of(stage.ghost(0, after)) == no_ghost);
+    REQUIRE(stage.world().attach(after, parent) == Status::ok);
+    stage.step(3);
+    CHECK(stage.client().parent_of(stage.ghost(0, after)) == stage.ghost(0, parent));
+}
+
 TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
     const JumpSchema is;
     for (const bool jumps : {false, true}) {

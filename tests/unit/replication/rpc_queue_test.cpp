@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "replication/rpc_args.hpp"
 #include "replication/rpc_inbox.hpp"
 #include "replication/rpc_outbox.hpp"
 #include "small_game.hpp"
@@ -134,6 +135,50 @@ TEST_CASE("rpc: a packet with a number twice is malformed, and nothing of it is 
     CHECK_FALSE(pair.in.read(pair.schema.schema, RpcDirection::to_server, wrong_way));
     pair.in.staged().clear();
     CHECK(pair.in.waiting() == 0);
+}
+
+TEST_CASE("rpc: a text takes what it has of a packet, and not what it might have") {
+    struct Words {
+        char a[31] = {}, b[31] = {}, c[31] = {}, d[31] = {};
+    };
+    Schema schema;
+    RpcDesc desc;
+    desc.target = RpcTarget::nobody;
+    const Rpc<Words> say = schema.rpc<Words>("say", desc)
+                               .text("a", &Words::a)
+                               .text("b", &Words::b)
+                               .text("c", &Words::c)
+                               .text("d", &Words::d);
+    REQUIRE(schema.status() == Status::ok);
+    Words cut;
+    std::fill_n(cut.a, 31, 'z');
+    set_text(cut.a, "hallo");
+    CHECK(std::string_view(cut.a) == "hallo");
+    CHECK(cut.a[30] == '\0');
+    set_text(cut.b, std::string(30, 'x') + "\xc3\xa9");  // half a character would be none
+    CHECK(std::string_view(cut.b) == std::string(30, 'x'));
+    const RpcDef& rpc = schema.rpcs()[index_of(say.id)];
+    SplitMix random(3);
+    RpcOutbox out;
+    std::size_t calls = 0;
+    for (; calls < 20; ++calls) {
+        Words words;
+        for (char* text : {words.a, words.b, words.c, words.d})
+            std::fill_n(text, random.below(calls < 10 ? 32 : 3), 'x');
+        OutgoingRpc call;
+        call.rpc = say.id;
+        call.words = words_of_struct(rpc, reinterpret_cast<const std::byte*>(&words));
+        std::array<std::byte, datagram_bytes_max> bytes{};
+        BitWriter writer(bytes);
+        write_words(rpc, call.words, writer);
+        CHECK(words_bits(rpc, call.words) == writer.bits_written());
+        if (calls >= 10) CHECK(out.add(call));
+    }
+    std::array<std::byte, datagram_bytes_max> bytes{};
+    BitWriter writer(bytes);
+    const std::uint64_t bits = out.choose(schema, 3'200, [](const OutgoingRpc&) { return 0U; });
+    CHECK(out.write(schema, 1, writer, [](const OutgoingRpc&) { return true; }) == 10);
+    CHECK(writer.bits_written() <= bits + 1);
 }
 
 }  // namespace purview::test

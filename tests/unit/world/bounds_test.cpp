@@ -82,6 +82,7 @@ TEST_CASE("world: bounds of groups are those from scratch, whatever happens: pro
         for (int i = 0; i < 25; ++i) spawn();
         for (int step = 0; step < 120; ++step) {
             for (std::uint32_t edits = random.below(5); edits > 0; --edits) {
+                if (random.chance(0.3F)) world.data().settle(true);  // somebody asks meanwhile
                 const auto at = random.below(static_cast<std::uint32_t>(all.size()));
                 const EntityId one = all[at];
                 const EntityId other = all[random.below(static_cast<std::uint32_t>(all.size()))];

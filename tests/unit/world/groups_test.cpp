@@ -376,6 +376,7 @@ TEST_CASE(
                     std::advance(at, random.below(static_cast<std::uint32_t>(model.size())));
                     return at->first;
                 };
+                if (random.chance(0.2F)) world.data().settle(true);  // somebody asks meanwhile
                 const std::uint32_t what = model.size() < 4 ? 0 : random.below(12);
                 if (what < 2 && model.size() < 50) {
                     const bool plain = random.chance(0.15F);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server of one's own that browsers reach: a schema, a game, and purview::net for WebSockets,
+// UDP and the clock. People walk to where they click (own_page.html), and what they say is heard
+// within 20 m.
+//
+//     example_own_web_server 7780          until it is stopped
+//     example_own_web_server 0 0.5         on any port, for half a second
+//
+// Notice: nothing here is about browsers but one line. A native client joins over UDP at the same
+// port, and is the same to the game.
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "example.hpp"
+#include "net/server_loop.hpp"
+#include "net/system.hpp"
+#include "purview/server.hpp"
+
+using namespace purview;
+using namespace example;
+
+namespace {
+
+struct Place {
+    Vec3 at;
+};
+struct Name {
+    char text[31] = {};
+};
+
+struct Town final : Game {
+    Town() {
+        place = schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {0, 200, 0.01});
+        schema.set_place(place.id);
+        name = schema.component<Name>("name").text("text", &Name::text);
+        person = schema.kind("person", {place.id, name.id});
+    }
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
+        const EntityId body = server.world().spawn(person, {100, 100, 0}).value();
+        set_text(server.world().edit(body, name)->text, request.name);  // a stranger's: any bytes
+        must(server.world().set_owner(body, observer));
+        must(server.interest().set_main_entity(observer, body));
+        people[observer] = {body, {100, 100, 0}};
+        return true;
+    }
+    void left(Server& server, ObserverId observer) override {
+        must(server.world().despawn(people[observer].body));
+        people.erase(observer);
+    }
+    /// As own_page.html writes it: 2, then where to go, two floats. A stranger's: anything may
+    /// come.
+    void command(Server&, ObserverId observer, std::span<const std::byte> data) override {
+        float to[2];
+        if (data.size() != 1 + sizeof to || data[0] != std::byte{2}) return;
+        std::memcpy(to, data.data() + 1, sizeof to);
+        if (!std::isfinite(to[0]) || !std::isfinite(to[1])) return;
+        people[observer].goal = {std::clamp(to[0], 0.0F, 200.0F), std::clamp(to[1], 0.0F, 200.0F),
+                                 0};
+    }
+    /// `client.sendMessage("hello")` in the page; "message" there is what comes.
+    void message(Server& server, ObserverId observer, std::span<const std::byte> text) override {
+        if (text.size() > 500) return;
+        const Vec3 from = server.world().place_of(people[observer].body);
+        for (const auto& [other, its] : people) {
+            const Vec3 at = server.world().place_of(its.body);
+            if (std::hypot(at.x - from.x, at.y - from.y) <= 20)
+                (void)server.send_message(other, text);  // full: he reads too slowly
+        }
+    }
+    void simulate(Server& server, Tick) override {
+        constexpr float step_m = 5.0F / 20;
+        for (const auto& [observer, its] : people) {
+            Vec3 at = server.world().place_of(its.body);
+            const float x = its.goal.x - at.x, y = its.goal.y - at.y;
+            const float far = std::hypot(x, y);
+            if (far < 0.01F) continue;
+            const float part = std::min(1.0F, step_m / far);
+            must(server.world().move(its.body, {at.x + x * part, at.y + y * part, 0}));
+        }
+    }
+    struct Person {
+        EntityId body = EntityId::none;
+        Vec3 goal;
+    };
+    Schema schema;
+    Component<Place> place;
+    Component<Name> name;
+    KindId person{};
+    std::map<ObserverId, Person> people;
+};
+
+volatile bool is_over = false;
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const auto port = static_cast<std::uint16_t>(count > 1 ? std::atoi(arguments[1]) : 7780);
+    const double seconds = count > 2 ? std::atof(arguments[2]) : 0;
+
+    Town town;
+    ServerDef def;
+    def.schema = &town.schema;
+    def.world_name = "a town";
+    def.rules.bounds_max = {200, 200, 0};
+    def.rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}}};
+    def.mac = &net::mac;
+    def.secret = net::random_secret();
+    auto made = Server::create(def, town);
+    if (!made) expect(false, problem_of(def).c_str());
+
+    record::Border border(made.value());  // may write down all that crosses it (docs/recording.md)
+    net::WebDef web_def;
+    web_def.port = port;
+    net::WebServer web(web_def);
+    std::string problem = web.open();
+    expect(problem.empty(), problem.c_str());
+    net::UdpSocket udp;
+    problem = udp.bind("127.0.0.1", web.port());
+    expect(problem.empty(), problem.c_str());
+    std::printf("browsers: ws://127.0.0.1:%u/play\n", web.port());
+    std::fflush(stdout);
+
+    net::stop_on_signals(&is_over);
+    net::ServerLoop loop(border, udp, web, def.tick_hz);
+    loop.run(&is_over, seconds, {});
+    web.close();
+    std::printf("%llu ticks\n", static_cast<unsigned long long>(loop.stats().ticks));
+    expect(loop.stats().ticks > 0, "it has run");
+}
