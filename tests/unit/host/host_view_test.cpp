@@ -233,13 +233,13 @@ TEST_CASE("host view: who is told more of what he is shown hears that it has cha
     Beside both(1);
     Server& server = both.world.server();
     both.place({10, 10, 0});
-    const EntityId animal = both.world.spawn({12, 10, 0});
+    const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
     for (int i = 0; i < 3; ++i) both.step();
-    REQUIRE(server.interest().is_relevant(both.view->observer(), animal));
+    REQUIRE(server.interest().is_relevant(both.view->observer(), other));
     const std::uint32_t before = both.presented.changes;
-    CHECK(server.world().set_owner(animal, both.view->observer()) == Status::ok);
+    CHECK(server.world().set_owner(other, both.view->observer()) == Status::ok);
     both.step();
-    CHECK(both.presented.changes == before + 1);  // what its owner alone is told
+    CHECK(both.presented.changes == before + 2);  // the parts that its owner is told
 }
 
 TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {

@@ -302,27 +302,6 @@ TEST_CASE(
     CHECK(world.server->rewind(observer, change)->get(gone, s.place) == nullptr);
 }
 
-TEST_CASE("rewind: who comes into a place of one who left does not know what that one knew (O19)") {
-    DriveWorld world(2);
-    const auto& s = world.schema;
-    const ObserverId gone = world.players[0]->observer;
-    const EntityId secret = world.spawn(s.vehicle, {1, 0, 0});
-    world.run(20);
-    const Tick then = world.server->current_tick() - 2;
-    REQUIRE(world.server->rewind(gone, then)->sees(secret));
-    REQUIRE(world.server->close(gone, CloseReason::kicked) == Status::ok);
-    world.run(2);
-    // Nobody has his index before many others had theirs; so he is given it here.
-    const ObserverId next = *world.server->interest().add_observer();
-    REQUIRE(index_of(next) == index_of(gone));
-    Session& session = *world.server->data().find_session(world.players[1]->observer);
-    world.server->data().set_observer(session, next);
-    world.run(1);
-    const auto view = world.server->rewind(next, then);
-    REQUIRE(view);
-    CHECK_FALSE(view->sees(secret));
-}
-
 TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every tick rate (O19)") {
     DriveWorld world(1, {}, 5);
     const auto& s = world.schema;
