@@ -88,6 +88,30 @@ TEST_CASE(
     CHECK(world.data().track_attribute_changes().empty());
 }
 
+TEST_CASE("world: what was written since somebody asked last is known when he asks again") {
+    SmallSchema schema;
+    World world = make_world(schema, 1'000);
+    SplitMix random(4);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 400; ++i) all.push_back(*world.spawn(schema.animal, {1, 2, 0}));
+    world.data().settle();
+    world.data().clear_changes();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (int tick = 0; tick < 20; ++tick) {
+        for (int edit = 0; edit < 40; ++edit) {
+            const EntityId one = all[random.below(400)], other = all[random.below(400)];
+            world.edit(one, schema.body)->cloaked = random.chance(0.5F);
+            world.edit(other, schema.place)->at = {nan, 0, 0};
+            world.data().settle(true);
+            CHECK(world.data().flags_at(index_of(one)) ==
+                  (world.get(one, schema.body)->cloaked ? 1 : 0));
+            CHECK(world.place_of(other) == Vec3{1, 2, 0});
+        }
+        world.data().settle();
+        world.data().clear_changes();
+    }
+}
+
 TEST_CASE(
     "world: a value is a field as a number, reported once per change, and stays where a number is "
     "not finite (N41)") {
