@@ -134,7 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     check_ghosts(other.client);
     if (to_server) {
-        reached.messages += world.game.commands;
+        reached.messages += world.game.messages;
         reached.malformed += world.server->drops().malformed_packet;
     }
     return 0;

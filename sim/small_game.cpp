@@ -83,6 +83,7 @@ void SmallGame::left(Server& server, ObserverId observer) {
 
 void SmallGame::message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
     (void)server;
+    ++messages;
     if (mail != nullptr) mail->message_arrived(Mail::Way::to_game, client_of(observer), bytes);
 }
 

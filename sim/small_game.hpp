@@ -214,6 +214,7 @@ class SmallGame final : public Game {
     Mail* mail = nullptr;  ///< null: the game says nothing, and hears of no command
     std::function<std::uint64_t(ObserverId)> client_of;  ///< by which these two know it
     std::uint64_t commands = 0;
+    std::uint64_t messages = 0;
     std::map<std::uint32_t, EntityId> players;
     std::map<std::uint32_t, Vec3> cameras;
     std::vector<EntityId> movers;
