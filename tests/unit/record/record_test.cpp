@@ -2,6 +2,11 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "record/replay.hpp"
@@ -200,6 +205,32 @@ TEST_CASE("record: an event that is missing makes another history") {
     CHECK(without_first(5).outcome == ReplayResult::Outcome::differs);  // sent
     CHECK(without_first(3).outcome == ReplayResult::Outcome::differs);  // received
     CHECK(without_first(4).outcome == ReplayResult::Outcome::differs);  // tick
+}
+
+TEST_CASE("record: the file of before is kept, and so are four of them") {
+    namespace fs = std::filesystem;
+    const fs::path place = fs::temp_directory_path() / ("purview_keep_" + std::to_string(getpid()));
+    fs::create_directory(place);
+    const std::string path = (place / "a.pvrec").string();
+    const auto text_in = [&](const std::string& name) {
+        std::stringstream text;
+        text << std::ifstream(name).rdbuf();
+        return text.str();
+    };
+    CHECK_FALSE(record::keep_old(path));
+    for (int run = 1; run <= 7; ++run) {
+        std::ofstream(path) << "run " << run;
+        CHECK(record::keep_old(path));
+        CHECK_FALSE(fs::exists(path));
+        for (int back = 1; back <= std::min(run, 4); ++back)
+            CHECK(text_in(path + "." + std::to_string(back)) ==
+                  "run " + std::to_string(run + 1 - back));
+    }
+    CHECK_FALSE(fs::exists(path + ".5"));
+    std::ofstream(path).flush();  // nothing in it
+    CHECK_FALSE(record::keep_old(path));
+    CHECK_FALSE(record::keep_old("/dev/null"));
+    fs::remove_all(place);
 }
 
 }  // namespace purview::test
