@@ -15,37 +15,18 @@ constexpr std::size_t ticks_kept = 100;  ///< what arrives later than that is no
 
 using Named = ClientGhosts::Named;
 
-std::uint64_t& count_of(Permits::Counts& counts, Named named) {
-    switch (named) {
-        case Named::body:
-            return counts.bodies;
-        case Named::leave:
-            return counts.leaves;
-        case Named::parent:
-            return counts.parents;
-        case Named::reference:
-            return counts.references;
-        case Named::roster:
-            return counts.rosters;
-    }
-    return counts.bodies;
-}
-
-const char* text_of(Named named) {
-    switch (named) {
-        case Named::body:
-            return "was told of ghost ";
-        case Named::leave:
-            return "was told that it leaves of ghost ";
-        case Named::parent:
-            return "was told as a parent of ghost ";
-        case Named::reference:
-            return "was told in a reference of ghost ";
-        case Named::roster:
-            return "was told in a roster of ghost ";
-    }
-    return "";
-}
+struct Way {
+    const char* text;
+    std::uint64_t Permits::Counts::*count;
+};
+constexpr Way ways[] = {
+    // [Named]
+    {"was told that it leaves of ghost ", &Permits::Counts::leaves},
+    {"was told of ghost ", &Permits::Counts::bodies},
+    {"was told as a parent of ghost ", &Permits::Counts::parents},
+    {"was told in a reference of ghost ", &Permits::Counts::references},
+    {"was told in a roster of ghost ", &Permits::Counts::rosters},
+};
 
 }  // namespace
 
@@ -87,10 +68,11 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
         return ghost < lanes.size() && lanes[ghost];
     };
     client.data().ghosts->for_each_named([&](Named named, LocalId ghost) {
-        ++count_of(named_, named);
+        const Way& way = ways[static_cast<std::size_t>(named)];
+        ++(named_.*way.count);
         const std::vector<bool>& lanes = named == Named::leave ? line->second.ever : then->lanes;
         if (is_in(lanes, ghost) || !trouble_.empty()) return;
-        trouble_ = std::string("a client ") + text_of(named) + std::to_string(ghost) + " in tick " +
+        trouble_ = std::string("a client ") + way.text + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + " and may not know of it";
     });
 }
