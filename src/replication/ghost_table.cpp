@@ -166,8 +166,6 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
     if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
         // It goes on with what the observer has; parent, owner and references are told anew.
         end_lingering(kept);
-        if (!test(&LaneWords::needs_leave, kept))
-            set(&LaneWords::away, kept);  // it was told, or is being told
         reset(&LaneWords::needs_leave, kept);
         LaneSpecial& its = special_now(kept);
         its.resumed = its.meta = its.reference = now;
@@ -404,7 +402,7 @@ void GhostTable::delivered_update(const PacketRecord& record, LocalId lane) noex
         if (sent_tick(lane) == record.tick) reset(&LaneWords::awaited, lane);
         return;
     }
-    if (record.tick >= special(lane).resumed) reset(&LaneWords::away, lane);
+    reset(&LaneWords::away, lane);  // none is sent between the leave and the link
     cover(lane, record.tick);
     if (test(&LaneWords::behind, lane)) heard(lane, record);
 }

@@ -68,7 +68,7 @@ struct LaneWords {
     std::uint64_t restricted = 0;    ///< some parts are for some only
     std::uint64_t extrapolated = 0;  ///< of a kind with extrapolated fields
     std::uint64_t public_only = 0;   ///< of `restricted`: is told the public parts (KindLayout)
-    std::uint64_t away = 0;          ///< the observer may hold no more than a copy that was kept
+    std::uint64_t away = 0;          ///< the observer holds no more than a copy that was kept
     std::uint64_t behind = 0;        ///< what the observer has is as its LaneTimes say
     /// Of pending ones: waits since the tick that was gathered last, which is not written down.
     /// Most are sent in that tick. All others that are pending are behind.
@@ -371,14 +371,13 @@ class GhostTable {
     }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(&LaneWords::held, lane); }
-    /// Its copy was kept, and it is not known yet that the observer goes on with it.
+    /// Its copy was kept, as he has said, and it is not known yet that he goes on with it.
     bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
-    /// A packet had its enter, since the id is this entity's, and, where one had since that its
-    /// copy is kept, another that it goes on.
+    /// A packet had its enter, since the id is this entity's, and, where it goes on with a copy
+    /// that was kept, another had that.
     bool was_sent(LocalId lane) const noexcept {
-        return special_[lane].entered != 0 &&
-               !(is_away(lane) && sent_tick(lane) < resumed_tick(lane));
+        return special_[lane].entered != 0 && sent_tick(lane) >= resumed_tick(lane);
     }
     bool is_pending(LocalId lane) const noexcept { return test(&LaneWords::pending, lane); }
     /// Lanes of a word whose entities are in the set; free lanes answer anything.

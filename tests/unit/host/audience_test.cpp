@@ -581,7 +581,7 @@ TEST_CASE("audience: what makes no sense is refused") {
 namespace {
 
 /// More than a datagram: a body, and pages that are told in turn.
-struct Page {
+struct Leaf {
     char lines[6][32] = {};
 };
 struct BookSchema {
@@ -589,7 +589,7 @@ struct BookSchema {
         team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
         std::vector<ComponentId> parts{team.id};
         for (std::uint32_t p = 0; p < pages_count; ++p) {
-            const Component<Page> page = schema.component<Page>("page" + std::to_string(p));
+            const Component<Leaf> page = schema.component<Leaf>("page" + std::to_string(p));
             add_lines(schema, page.id, 6, 32);
             schema.audience(page.id, {type, KeyDomain::none, nullptr, false});
             pages.push_back({page.id});
@@ -601,12 +601,12 @@ struct BookSchema {
     static constexpr std::uint32_t pages_count = 8;  // some 1,500 bytes when they are full
     Schema schema;
     Component<Body> team;
-    std::vector<Component<Page>> pages;
+    std::vector<Component<Leaf>> pages;
     KindId book{};
 };
 
 void write(Stage& stage, const BookSchema& is, EntityId book, std::uint32_t page, unsigned seed) {
-    Page* its = stage.world().edit(book, is.pages[page]);
+    Leaf* its = stage.world().edit(book, is.pages[page]);
     for (unsigned line = 0; line < 6; ++line) {
         for (unsigned i = 0; i < 31; ++i)
             its->lines[line][i] = static_cast<char>('a' + (seed + page + line * 3 + i) % 26);
@@ -726,6 +726,66 @@ TEST_CASE("audience: a part in turn lets no more packets go before it than there
         CHECK(packets > 100);
         CHECK(most == BookSchema::pages_count);
     }
+}
+
+TEST_CASE("audience: references that mean another take their turn, too") {
+    struct Aims {
+        EntityId at[16] = {};
+    };
+    Schema schema;
+    const Component<Leaf> page = schema.component<Leaf>("page");
+    add_lines(schema, page.id, 6, 32);
+    std::vector<Component<Aims>> aims;
+    std::vector<ComponentId> parts{page.id};
+    for (const char* name : {"left", "right", "up"}) {
+        aims.push_back(schema.component<Aims>(name));
+        parts.push_back(aims.back().id);
+        for (std::uint32_t i = 0; i < 16; ++i) {
+            FieldDef at;
+            at.name = "at" + std::to_string(i);
+            at.type = FieldType::reference;
+            at.size_bytes = sizeof(EntityId);
+            at.offset_bytes = static_cast<std::uint16_t>(i * sizeof(EntityId));
+            schema.add_field(aims.back().id, at);
+        }
+    }
+    for (const ComponentId part : parts)
+        schema.audience(part, {AudienceType::in_turn, KeyDomain::none, nullptr, false});
+    const KindId book = schema.kind("book", parts);
+    const KindId target = schema.kind("target", {});
+    REQUIRE(schema.status() == Status::ok);
+    ServerDef def;
+    def.kinds.resize(2);
+    def.kinds[index_of(target)].mode = EntityMode::explicit_only;
+    std::uint32_t held = 0, split = 0;
+    for (def.budget_bytes_per_tick = 200; def.budget_bytes_per_tick < 520;
+         def.budget_bytes_per_tick += 16) {
+        CAPTURE(def.budget_bytes_per_tick);
+        ServerDef whole = def;
+        whole.schema = &schema;
+        whole.mac = &test_mac;
+        whole.secret = test_secret;
+        IdleGame game;
+        if (!Server::create(whole, game)) continue;  // a part alone is too large
+        Stage stage(schema, 1, def);
+        const EntityId its = stage.spawn(book), named = stage.spawn(target);
+        for (const auto& aim : aims)
+            for (EntityId& at : stage.world().edit(its, aim)->at) at = named;
+        stage.step(5);
+        // The page is new, and the references mean somebody who can be seen now.
+        CHECK(stage.interest().allow(stage.observers[0], named, true) == Status::ok);
+        for (auto& line : stage.world().edit(its, page)->lines) std::fill_n(line, 31, 'x');
+        stage.step(10);
+        const GhostId ghost = stage.ghost(0, its);
+        REQUIRE(ghost != no_ghost);
+        CHECK(stage.client().text_of(ghost, page.id, 5) == std::string(31, 'x'));
+        for (const auto& aim : aims)
+            CHECK(stage.client().reference_of(ghost, aim.id, 15) == stage.ghost(0, named));
+        split += stage.server->stats().split_updates > 0 ? 1 : 0;
+        ++held;
+    }
+    CHECK(split > 0);
+    CHECK(split < held);
 }
 
 }  // namespace purview::test

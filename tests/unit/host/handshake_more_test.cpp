@@ -704,4 +704,34 @@ TEST_CASE(
     CHECK(its.world.late.size() == 2 * rpc_held_per_entity_max);
 }
 
+TEST_CASE("rpc: what is held again is held no longer than from when it was called (F20)") {
+    CallWorld world(1, {}, 128);
+    const EntityId near = world.spawn({10, 10, 0}), thing = world.spawn({200, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    CHECK(world.server().call(thing, hold, Ping{0, 1}));
+    world.step();
+    const Tick last = world.server().current_tick() + SmallSchema::hold_ticks;
+    const std::vector<HeldCall>& held = world.server().data().calls.held;
+    world.run(10);
+    REQUIRE(held.size() == 1);
+    // It comes into sight, behind more calls than fit, and goes before its turn has come.
+    for (std::uint32_t i = 0; i < 100; ++i)
+        CHECK(world.server().call(near, world.ordered_cull(), Ping{0, 100 + i}));
+    world.step();
+    (void)world.server().world().move(thing, {15, 10, 0});
+    world.step();
+    CHECK(held.empty());
+    (void)world.server().world().move(thing, {200, 10, 0});
+    world.step();
+    REQUIRE(held.size() == 1);
+    while (world.server().current_tick() < last - 1) world.step();
+    CHECK(world.late.empty());
+    world.step();
+    REQUIRE(world.late.size() == 1);
+    CHECK(world.late[0].culled.reason == CullReason::expired);
+    CHECK(held.empty());
+}
+
 }  // namespace purview::test

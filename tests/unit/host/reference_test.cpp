@@ -97,6 +97,32 @@ TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when i
     CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
 }
 
+TEST_CASE("reference: who has left names nobody by mistake, as long as he can be asked") {
+    AimSchema is;
+    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId target = stage.spawn(is.target), archer = stage.spawn(is.archer);
+    stage.world().edit(archer, is.aim)->at = target;
+    for (const EntityId entity : {target, archer})
+        CHECK(stage.interest().allow(me, entity, true) == Status::ok);
+    stage.step(5);
+    const GhostId left = stage.ghost(0, archer), was = stage.ghost(0, target);
+    REQUIRE(stage.client().reference_of(left, is.aim.id, 0) == was);
+    stage.client().clear_events();
+    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.ghost(0, archer) == no_ghost);
+    CHECK(stage.client().reference_of(left, is.aim.id, 0) == was);
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(5);
+    const EntityId other = stage.spawn(is.target);
+    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.ghost(0, other) == was);  // the same id
+    CHECK(stage.client().reference_of(left, is.aim.id, 0) == no_ghost);
+}
+
 TEST_CASE("reference: an id that is used again names nobody by mistake") {
     const AimSchema is;
     Stage stage(is.schema, 1, is.def);
@@ -121,6 +147,39 @@ TEST_CASE("reference: an id that is used again names nobody by mistake") {
         }
         CHECK(stage.world().despawn(other) == Status::ok);
     }
+}
+
+TEST_CASE(
+    "reference: the id of who was named, and left before he was shown, is not another's yet") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId archer = stage.spawn(is.archer), ship = stage.spawn(is.target),
+                   man = stage.spawn(is.target), other = stage.spawn(is.target);
+    stage.step(3);
+    stage.clients_every = 8;  // what is sent stays under way
+    const auto may_know = [&](EntityId entity, bool may) {
+        CHECK(stage.interest().allow(me, entity, may) == Status::ok);
+    };
+    may_know(ship, true);
+    stage.step();
+    REQUIRE(stage.world().attach(man, ship) == Status::ok);  // waits for the ship to have arrived
+    may_know(man, true);
+    stage.world().edit(archer, is.aim)->at = man;
+    stage.step();
+    GhostTable& ghosts = stage.server->data().sessions[0]->ghosts;
+    const LocalId named = ghosts.find(man);
+    REQUIRE(ghosts.needs_enter(named));
+    REQUIRE(stage.ghost(0, man) == no_ghost);
+    may_know(man, false);
+    may_know(other, true);
+    stage.step();
+    CHECK(ghosts.find(man) == no_local_id);
+    CHECK(ghosts.find(other) != named);
+    stage.clients_every = 1;
+    stage.step(6);
+    CHECK(ghosts.leaving_count() == 0);
+    CHECK(stage.client().reference_of(stage.ghost(0, archer), is.aim.id, 0) == no_ghost);
 }
 
 TEST_CASE("reference: a host's own player is told what a remote one is told (M25)") {
