@@ -139,7 +139,7 @@ struct KindDef {
     bool is_inner_root = false;
     LeavePolicy leave = LeavePolicy::despawn;
     /// A copy that is kept is dropped when its entity has not come back after so many ticks; a
-    /// deactivated one never.
+    /// deactivated one when others need its room (docs/limits.md).
     std::uint32_t linger_ticks = 200;
     bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
     bool relative_place = false;  ///< in a group, its place is told as seen from its parent

@@ -17,7 +17,7 @@ enum class LeavePolicy : std::uint8_t {
     despawn = 0,
     freeze = 1,      ///< kept and shown as it is
     stale = 2,       ///< kept and marked
-    deactivate = 3,  ///< kept out of sight, as long as the client lives (placed in the scene)
+    deactivate = 3,  ///< kept out of sight, until others need its room (placed in the scene)
 };
 
 inline std::string_view to_string(LeavePolicy policy) noexcept {

@@ -40,6 +40,20 @@ void ServerData::tell_disconnected(const Session& session) {
     }
 }
 
+/// Of how many that leave the copies are to be kept; or more, while there is room for all of them.
+std::size_t ServerData::count_keeping(const Session& session) const {
+    const GhostTable& ghosts = session.ghosts;
+    if (ghosts.lingering_count() == 0) return 0;
+    const auto all = interest.events_of(session.observer);
+    if (ghosts.lingering_count() + all.size() <= GhostTable::lingering_max) return all.size();
+    const auto count = std::count_if(all.begin(), all.end(), [&](const auto& event) {
+        const LocalId lane = event.enter ? no_local_id : ghosts.find(event.entity);
+        return lane != no_local_id && ghosts.is_held(lane) &&
+               keeping_of(session, lane, event.reason).policy != LeavePolicy::despawn;
+    });
+    return std::min<std::size_t>(static_cast<std::size_t>(count), GhostTable::lingering_max);
+}
+
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
 /// see depends on a slot, a block or an entity index.
 void ServerData::apply_events(Session& session) {
@@ -49,7 +63,7 @@ void ServerData::apply_events(Session& session) {
     const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
         if (is_told) events.push_back({session.observer, entity, kind, reason, copy});
     };
-    ghosts.drop_lingering(tick_number, [&](LocalId lane) {
+    ghosts.drop_lingering(tick_number, count_keeping(session), [&](LocalId lane) {
         tell(ghosts.entity(lane), ghosts.kind(lane), Reason::left, CopyChange::dropped);
     });
     enter_order_.clear();

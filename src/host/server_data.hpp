@@ -170,6 +170,7 @@ class ServerData {
     EntityDef interest_def_of(std::uint32_t index);
     void prefetch_events(std::size_t session) const noexcept;
     void apply_events(Session& session);
+    std::size_t count_keeping(const Session& session) const;
     void apply_events(LocalPlayer& player);
     void list_enter(const RelevanceEvent& event);
     void tell_disconnected(const Session& session);

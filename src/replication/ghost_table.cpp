@@ -236,6 +236,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     if (!is_kept) return false;
     (void)written(lane);  // what others are told from now on, he is not
     special_[lane].keeping = keeping;
+    special_[lane].kept = tick_;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
     lingering_until_ = std::min(lingering_until_, keeping.until);

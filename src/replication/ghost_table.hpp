@@ -130,6 +130,7 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick gained_tick = 0;
     Tick disowned = 0;  ///< when the observer ceased to own it; 0: he never did
     Tick entered = 0;   ///< the last packet with its enter; 0: none yet
+    Tick kept = 0;      ///< since when its copy is
     std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
     Reason enter_reason = Reason::entered;  ///< of its last enter; whether it is special or not
@@ -161,9 +162,11 @@ class GhostTable {
     bool is_lingering(EntityId entity) const noexcept {
         return find_lingering(entity) != no_local_id;
     }
-    /// Copies that have been kept long enough leave for good: visit(lane).
+    /// Copies that have been kept long enough leave for good, and, where there would not be room
+    /// for so `many` more, those that have been kept for longest: visit(lane).
     template <class Visit>
-    void drop_lingering(Tick now, Visit&& visit);
+    void drop_lingering(Tick now, std::size_t many, Visit&& visit);
+    std::uint32_t lingering_count() const noexcept { return lingering_count_; }
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
     /// Before many are looked up, in two steps: where their lanes are found, then the lanes.
@@ -582,24 +585,31 @@ class GhostTable {
 };
 
 template <class Visit>
-void GhostTable::drop_lingering(Tick now, Visit&& visit) {
-    if (lingering_count_ == 0 || lingering_until_ > now) return;
+void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
+    if (lingering_count_ == 0) return;
+    if (lingering_until_ > now && lingering_count_ + many <= lingering_max) return;
+    const auto drop = [&](LocalId lane) {
+        end_lingering(lane);
+        special_[lane].leave_reason = Reason::left;
+        set(&LaneWords::needs_leave, lane);
+        visit(lane);
+    };
+    std::vector<std::pair<Tick, LocalId>> rest;
     lingering_until_ = ~Tick{0};
-    for (std::size_t w = 0; lingering_count_ > 0 && w < blocks_.size(); ++w) {
+    for (std::size_t w = 0; lingering_count_ > rest.size() && w < blocks_.size(); ++w) {
         const LaneWords& of = blocks_[w].of;
         for_each_bit(of.used & ~of.live, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             if (!is_kept(lane)) return;
-            if (special_[lane].keeping.until > now) {
-                lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
-                return;
-            }
-            end_lingering(lane);
-            special_[lane].leave_reason = Reason::left;
-            set(&LaneWords::needs_leave, lane);
-            visit(lane);
+            if (special_[lane].keeping.until <= now) return drop(lane);
+            rest.emplace_back(special_[lane].kept, lane);
+            lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
         });
     }
+    if (rest.size() + many <= lingering_max) return;
+    std::sort(rest.begin(), rest.end());
+    rest.resize(std::min(rest.size(), rest.size() + many - lingering_max));
+    for (const auto& [since, lane] : rest) drop(lane);
 }
 
 template <class ChangedIn>

@@ -61,6 +61,9 @@ sim)
         echo "FAILED: only $voids numbers of calls were given up"
         exit 1
     fi
+    # What is spoiled is noticed in a short one as well.
+    run 0 "$program" --seed 1 --minutes 0.05 --clients 12 --small --record "$dir/recording"
+    run 0 python3 "$tools/decode.py" "$dir/recording"
     damaged_max=$(sed 's/.* \([0-9]*\) damaged.*/\1/' "$dir/out")
     damaged sent 3 1
     damaged received 3 1

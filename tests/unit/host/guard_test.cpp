@@ -4,6 +4,8 @@
 // Guards that no other test would miss (docs/guards.md).
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "host/client_data.hpp"
 #include "host/server_data.hpp"
 #include "link/handshake.hpp"
@@ -241,6 +243,55 @@ TEST_CASE("replication: no more copies are kept than there is room for") {
         kept += ghosts.kept_as(e) == LeavePolicy::freeze ? 1 : 0;
     }
     CHECK(kept == GhostTable::lingering_max);
+}
+
+TEST_CASE("replication: where more copies are to be kept than there is room for, the oldest go") {
+    Schema schema;
+    const KindId tree = schema.kind("tree", {}), stone = schema.kind("stone", {});
+    schema.edit_kind(tree).leave = LeavePolicy::deactivate;
+    ServerDef def;
+    def.kinds.resize(2);
+    for (const KindId kind : {tree, stone})
+        def.kinds[index_of(kind)].mode = EntityMode::explicit_only;
+    Stage stage(schema, 1, def);
+    const ObserverId me = stage.observers[0];
+    constexpr std::uint32_t room = GhostTable::lingering_max;
+    std::vector<EntityId> all;
+    for (std::uint32_t e = 0; e < room + 40; ++e)
+        all.push_back(stage.spawn(e < room + 20 ? tree : stone));
+    const auto show = [&](std::uint32_t from, std::uint32_t to, bool value) {
+        for (std::uint32_t e = from; e < to; ++e)
+            CHECK(stage.interest().allow(me, all[e], value) == Status::ok);
+        stage.step(value ? 12 : 3);
+    };
+    const auto became = [&] {
+        std::map<CopyChange, std::uint32_t> count;
+        for (const ClientEvent& event : stage.client().events()) ++count[event.copy];
+        stage.client().clear_events();
+        return count;
+    };
+    show(0, room + 40, true);
+    REQUIRE(became()[CopyChange::made] == room + 40);
+    show(0, 100, false);
+    show(100, room, false);
+    auto changes = became();
+    CHECK(changes[CopyChange::kept] == room);
+    CHECK(changes[CopyChange::dropped] == 0);
+    show(room + 20, room + 40, false);  // stones: whose copies nobody keeps
+    changes = became();
+    CHECK(changes[CopyChange::removed] == 20);
+    CHECK(changes[CopyChange::dropped] == 0);
+    show(0, 1, true);  // and goes again: it is not the oldest any more
+    show(0, 1, false);
+    (void)became();
+    show(room, room + 20, false);
+    changes = became();
+    CHECK(changes[CopyChange::kept] == 20);
+    CHECK(changes[CopyChange::dropped] == 20);
+    show(0, 50, true);
+    changes = became();
+    CHECK(changes[CopyChange::made] == 20);
+    CHECK(changes[CopyChange::resumed] == 30);
 }
 
 TEST_CASE("replication: an update counts only for a ghost that is held") {

@@ -85,7 +85,7 @@ class Line {
         hear(loss);
         if (is_busy) come_and_go();
         ghosts_.begin_tick(now_);
-        ghosts_.drop_lingering(now_, [](LocalId) {});
+        ghosts_.drop_lingering(now_, 0, [](LocalId) {});
         if (has_turns_) take_turns(is_busy);
         Bitset changed(128);
         for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
