@@ -374,8 +374,10 @@ class GhostTable {
     }
     /// Acknowledged: the observer has it.
     bool is_held(LocalId lane) const noexcept { return test(&LaneWords::held, lane); }
-    /// Its copy was kept, as he has said, and it is not known yet that he goes on with it.
-    bool is_away(LocalId lane) const noexcept { return test(&LaneWords::away, lane); }
+    /// Its copy was kept, as he may have heard, and it is not known yet that he goes on with it.
+    bool is_away(LocalId lane) const noexcept {
+        return test(&LaneWords::away, lane) || resumed_tick(lane) > baseline(lane);
+    }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
     /// A packet had its enter, since the id is this entity's, and, where it goes on with a copy
     /// that was kept, another had that.

@@ -283,6 +283,7 @@ class Line {
             const auto copy = copies_.find(lane);
             REQUIRE(copy != copies_.end());
             REQUIRE(copy->second.entity == e);
+            REQUIRE((copy->second.is_held && !is_parting(lane)));
             const std::uint32_t known = ghosts_.told(lane) & ~ghosts_.gained(lane);
             for (std::size_t f = 0; f < field_count; ++f) {
                 if (values_[e][f] > ghosts_.baseline(lane) || (known >> f & 1U) == 0) continue;
@@ -290,6 +291,15 @@ class Line {
                 ++compared;
             }
         }
+    }
+
+    /// A packet says that of the ghost a copy is kept, and may still arrive.
+    bool is_parting(LocalId lane) const {
+        return std::any_of(under_way_.begin(), under_way_.end(), [&](const Packet& packet) {
+            return std::any_of(packet.told.begin(), packet.told.end(), [&](const Told& told) {
+                return told.lane == lane && told.as == SentAs::keep;
+            });
+        });
     }
 
     /// What waits is as old as the oldest change that he was never sent, or that was lost each
