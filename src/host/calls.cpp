@@ -392,8 +392,9 @@ void ServerData::drop_unreliable(Session& session) {
 void ServerData::resolve_callees(Session& session) {
     for (ArrivedRpc& call : session.calls_in.staged()) {
         const LocalId ghost = call.ghost;
-        if (ghost < session.ghosts.lane_end() && session.ghosts.is_held(ghost))
-            call.target = session.ghosts.entity(ghost);
+        if (ghost >= session.ghosts.lane_end() || !session.ghosts.is_held(ghost)) continue;
+        call.target = session.ghosts.entity(ghost);
+        call.was_gone = !session.ghosts.is_live(ghost);
     }
 }
 
@@ -434,8 +435,9 @@ void ServerData::run_calls(Server& server, Session& session) {
                 refuse_call(session, calls.counters.refused_ghost);
                 continue;
             }
-            const bool is_there =
-                session.ghosts.find(call.target) != no_local_id && world.is_alive(call.target);
+            const bool is_there = !call.was_gone &&
+                                  session.ghosts.find(call.target) != no_local_id &&
+                                  world.is_alive(call.target);
             if (!PURVIEW_GUARD(callee_relevance, is_there)) {
                 ++calls.counters.gone;
                 continue;

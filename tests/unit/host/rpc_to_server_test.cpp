@@ -331,4 +331,32 @@ TEST_CASE(
     CHECK(world.client(0).kind_of(world.got(0)[0].ghost) == world.schema().tree);
 }
 
+TEST_CASE("rpc: a call about a ghost that has left is no offence when its entity is there again") {
+    CallWorld world(1);
+    const EntityId entity = world.spawn({10, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    CHECK(world.server().world().set_owner(entity, world.observer(0)) == Status::ok);
+    world.run(10);
+    const GhostId ghost = world.ghost_of(0, entity);
+    REQUIRE(ghost != no_ghost);
+    const auto move_to = [&](Vec3 at) {
+        world.in_next_tick([&world, entity, at](Server& server) {
+            CHECK(server.world().set_owner(entity, ObserverId::none) == Status::ok);
+            CHECK(server.world().move(entity, at) == Status::ok);
+        });
+        world.run(2);
+    };
+    world.peer(0).down.blackout = true;  // he does not hear that it is not his any more
+    move_to({250, 250, 0});
+    REQUIRE(!world.server().interest().is_relevant(world.observer(0), entity));
+    move_to({10, 10, 0});
+    REQUIRE(world.server().interest().is_relevant(world.observer(0), entity));
+    REQUIRE(world.client(0).call(world.schema().schema, world.schema().steer, ghost, Ping{0, 2}) ==
+            Status::ok);
+    world.run(3);
+    CHECK(world.called.empty());
+    CHECK(world.server().rpc_counters().gone == 1);
+    CHECK(world.server().rpc_counters().refused_caller == 0);
+}
+
 }  // namespace purview::test
