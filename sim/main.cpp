@@ -93,8 +93,11 @@ int run(int argc, char** argv) {
     std::string replay_path;
     app.add_option("--replay", replay_path, "live a recording again; exit code 3 if it differs")
         ->excludes(record);
+    unsigned threads = 1;
+    app.add_option("--threads", threads, "that make packets in a replay; they are the same")
+        ->check(CLI::Range(1, 64));
     CLI11_PARSE(app, argc, argv);
-    if (!replay_path.empty()) return replay_sim(replay_path);
+    if (!replay_path.empty()) return replay_sim(replay_path, threads);
     if (seeds > 1 && !def.record_path.empty()) {
         std::cerr << "--record writes down one seed\n";
         return 2;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "net/thread_pool.hpp"
 #include "record/replay.hpp"
 
 namespace purview::test {
@@ -48,7 +49,7 @@ record::Beginning beginning_of(const SmallWorld& world, std::uint64_t seed) {
     return beginning;
 }
 
-int replay_sim(const std::string& path) {
+int replay_sim(const std::string& path, unsigned threads) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return refuse(path, "cannot be read");
     record::Reader reader(file);
@@ -66,6 +67,11 @@ int replay_sim(const std::string& path) {
     if (beginning->schema_hash != world.schema.schema.hash() ||
         beginning->secret != world.def.secret)
         return refuse(path, "recorded with another schema or secret");
+    ThreadPool pool(threads);
+    if (threads > 1) {
+        world.server->data().tap = nullptr;  // who listens to each packet wants them one by one
+        world.server->set_executor(pool.executor());
+    }
     const auto result = record::replay(reader, *world.server, [&](std::string_view note) {
         if (note != freeze_note) return std::string("an unknown note");
         world.game.frozen = true;

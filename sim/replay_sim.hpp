@@ -24,6 +24,7 @@ inline constexpr std::string_view freeze_note = "freeze";
 std::uint32_t budget_of(std::uint64_t seed);
 record::Beginning beginning_of(const SmallWorld& world, std::uint64_t seed);
 /// Exit code: 0 the same, 2 a bad file, 3 something differs.
-int replay_sim(const std::string& path);
+/// `threads`: that work on windows and packets.
+int replay_sim(const std::string& path, unsigned threads);
 
 }  // namespace purview::test

@@ -217,6 +217,11 @@ int main(int argc, char** argv) {
         ->add_option("--budget", serve.budget_bytes_per_tick,
                      "bytes per client and tick; default: as the world says")
         ->check(CLI::Range(128, 1 << 20));
+    constexpr const char* threads_help =
+        "that work on windows and packets; the datagrams are the same";
+    serve_command->add_option("--threads", serve.threads, threads_help)
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
     serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
         ->check(number_between(0, 1e7));
     serve_command->add_flag("--allow-jumps", serve.players_jump,
@@ -279,6 +284,9 @@ int main(int argc, char** argv) {
     auto* replay_command = app.add_subcommand(
         "replay", "Live a recording again: exit code 3 if a byte or a state differs");
     replay_command->add_option("file", replay.path, "of --record")->required();
+    replay_command->add_option("--threads", replay.threads, threads_help)
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
     add_world(*replay_command, replay_world);
 
     DemoOptions demo;

@@ -116,6 +116,7 @@ int run_replay(const ReplayOptions& options) {
                         "--world, --map or --trace that it is meant",
                         serve.world_path));
     }
+    serve.threads = options.threads;
     std::string problem;
     const auto app = ServerApp::without_carriers(serve, beginning->secret, problem);
     if (app == nullptr) return refuse(problem);

@@ -15,7 +15,8 @@ namespace purview::app {
 
 struct ReplayOptions {
     std::string path;
-    std::string world_path;  ///< instead of the one that the recording names
+    std::string world_path;     ///< instead of the one that the recording names
+    std::uint32_t threads = 1;  ///< that make packets
 };
 
 /// Exit code: 0 the same, 2 a bad file or another world, 3 something differs.

@@ -61,6 +61,10 @@ std::string ServerApp::make_server(const ServeOptions& options,
     auto made = Server::create(def, *game);
     if (!made) return "the server refuses its configuration: " + problem_of(def);
     server = std::make_unique<Server>(std::move(made).value());
+    if (options.threads > 1) {
+        threads = std::make_unique<ThreadPool>(options.threads);
+        server->set_executor(threads->executor());
+    }
     game->populate(server->world());
     border = std::make_unique<record::Border>(*server);
     return {};

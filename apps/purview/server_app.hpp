@@ -13,6 +13,7 @@
 #include "host/server_data.hpp"
 #include "net/lateness.hpp"
 #include "net/server_loop.hpp"
+#include "net/thread_pool.hpp"
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
 #include "purview/server.hpp"
@@ -33,6 +34,7 @@ struct ServeOptions {
     std::uint32_t sessions_max = 4'096;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
+    std::uint32_t threads = 1;                ///< that make packets
     double seconds = 0;                       ///< 0: until stopped
     std::string record_path;                  ///< empty: nothing is recorded
 };
@@ -69,6 +71,7 @@ class ServerApp {
 
     std::unique_ptr<WorldSetup> world;
     std::unique_ptr<vale::Vale> game;
+    std::unique_ptr<ThreadPool> threads;  ///< null: the one that calls
     std::unique_ptr<Server> server;
     std::unique_ptr<record::Border> border;
     std::unique_ptr<net::UdpSocket> udp;

@@ -71,7 +71,8 @@ enum class AudienceType : std::uint8_t {
 };
 
 /// An audience of your own. Asked in every tick, so its answer may change at any time; must not
-/// depend on what the observer may not know, and must not edit the world.
+/// depend on what the observer may not know, and must not edit the world. Of a server with an
+/// executor: on any of its threads, several at a time.
 class ComponentAudience {
   public:
     virtual ~ComponentAudience() = default;

@@ -296,6 +296,12 @@ class Server {
     /// set_velocity and set_lookahead where lines of sight predict; entities themselves follow from
     /// the world, and rules from set_rules of this class.
     InterestManager& interest() noexcept;
+    /// From the next tick on windows and packets are worked on in parallel, with the same datagrams
+    /// for any number of workers (64 at most). The game is called on the caller's thread as before,
+    /// but a ComponentAudience, a SightTest, a custom node and the memory hooks are called on any,
+    /// several at a time. What `executor` points to must outlive the server, or be replaced: {} is
+    /// the caller's thread alone. Each worker takes 64 bytes an entity.
+    void set_executor(const Executor& executor);
     Tick current_tick() const noexcept;
 
     /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the

@@ -74,9 +74,9 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 
 }  // namespace
 
-void ServerData::decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
+void ServerData::decide_told(AudienceScratch& room, ObserverId observer,
+                             std::span<const std::uint32_t> indices,
                              std::span<std::uint32_t> told) {
-    AudienceScratch& room = audience_;
     const WorldData& data = world.data();
     const Session* const session = has_unpredicted_ ? find_session(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
@@ -123,14 +123,14 @@ void ServerData::note_owner_or_key(std::uint32_t index) {
 }
 
 /// Of groups that he predicts, or has predicted until now: his own members.
-void ServerData::list_commanded(Session& session) {
+void ServerData::list_commanded(AudienceScratch& room, Session& session) {
     for (SessionInputs::Told& told : session.inputs->told) {
         if (!told.is_predicted || !world.is_alive(told.root)) continue;
         told.is_predicted = is_predicted_now(told);
         world.data().for_each_in_group(index_of(told.root), [&](EntityId member) {
             const LocalId lane = session.ghosts.find(member);
             if (lane != no_local_id && session.ghosts.owned(lane))
-                audience_.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+                room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
         });
     }
 }
@@ -145,16 +145,15 @@ bool ServerData::may_be_split(const Session& session, LocalId lane) const noexce
 
 /// Of whom it may be another answer than in the last tick: who came, whose owner or key changed or
 /// whose kind has an audience of the game's own; all, if the observer is another one to them.
-void ServerData::list_audiences(Session& session) {
+void ServerData::list_audiences(AudienceScratch& room, Session& session) {
     const GhostTable& ghosts = session.ghosts;
     const std::uint32_t keys = interest.keys_revision(session.observer);
-    AudienceScratch& room = audience_;
     room.lanes.clear();
     room.indices.clear();
     const bool asks_all = keys != session.audience_keys;
     session.audience_keys = keys;
     room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
-    if (has_unpredicted_ && session.inputs != nullptr) list_commanded(session);
+    if (has_unpredicted_ && session.inputs != nullptr) list_commanded(room, session);
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
         const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
         if (lane != no_local_id)
@@ -179,21 +178,22 @@ void ServerData::list_audiences(Session& session) {
     }
 }
 
-void ServerData::decide_audiences(Session& session) {
+void ServerData::decide_audiences(TickWorker& worker, Session& session) {
     if (!has_audiences_ || session.observer == ObserverId::none) return;
     GhostTable& ghosts = session.ghosts;
-    AudienceScratch& room = audience_;
-    list_audiences(session);
+    AudienceScratch& room = worker.audience;
+    list_audiences(room, session);
     if (room.lanes.empty()) return;
     room.told.resize(room.lanes.size());
     if (session.state == Session::State::probe) {  // who is told everything
         std::fill(room.told.begin(), room.told.end(), ~std::uint32_t{0});
     } else {
-        decide_told(session.observer, room.indices, room.told);
+        decide_told(room, session.observer, room.indices, room.told);
     }
     for (std::size_t i = 0; i < room.lanes.size(); ++i) {
         const LocalId lane = room.lanes[i];
-        if (takes_turns_[index_of(ghosts.kind(lane))] && !take_turns(session, lane, room.told[i]))
+        if (takes_turns_[index_of(ghosts.kind(lane))] &&
+            !take_turns(worker, session, lane, room.told[i]))
             continue;
         const std::uint32_t public_parts = fields_.layout(ghosts.kind(lane)).public_parts;
         ghosts.set_told(lane, room.told[i], public_parts, tick_number);
@@ -203,7 +203,8 @@ void ServerData::decide_audiences(Session& session) {
 /// Of what is `told`, no more than fits into a packet, if all that is new does not. The rest is not
 /// told before this has arrived, and is whole then: one after the other, each in its turn. False:
 /// something is under way, and nothing changes.
-bool ServerData::take_turns(Session& session, LocalId lane, std::uint32_t& told) {
+bool ServerData::take_turns(TickWorker& worker, Session& session, LocalId lane,
+                            std::uint32_t& told) {
     GhostTable& ghosts = session.ghosts;
     if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t index = ghosts.entity_index(lane);
@@ -211,7 +212,7 @@ bool ServerData::take_turns(Session& session, LocalId lane, std::uint32_t& told)
     const Tick baseline = ghosts.baseline(lane);
     FieldMask changed = ghosts.needs_enter(lane)
                             ? layout.all
-                            : cache_.changed_since(index, ghosts.kind(lane), baseline);
+                            : worker.cache.changed_since(index, ghosts.kind(lane), baseline);
     if (ghosts.reference_tick(lane) > baseline) changed |= layout.references;
     const std::uint32_t missing = ghosts.gained(lane) | ~ghosts.told(lane);
     std::uint32_t news = 0;  // parts with something to say, that may wait
@@ -241,7 +242,7 @@ bool ServerData::take_turns(Session& session, LocalId lane, std::uint32_t& told)
         }
     }
     next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
-    split_updates_ += next == none || session.state == Session::State::probe ? 0 : 1;
+    worker.split_updates += next == none || session.state == Session::State::probe ? 0 : 1;
     return true;
 }
 

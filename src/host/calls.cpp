@@ -362,7 +362,8 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
     return own;
 }
 
-bool ServerData::write_calls(Session& session, std::uint32_t sequence, BitWriter& out) {
+bool ServerData::write_calls(TickWorker& worker, Session& session, std::uint32_t sequence,
+                             BitWriter& out) {
     if (!session.calls_out.has_chosen()) {
         out.boolean(false);
         return false;
@@ -375,13 +376,13 @@ bool ServerData::write_calls(Session& session, std::uint32_t sequence, BitWriter
         return goes;
     };
     const std::uint32_t written = session.calls_out.write(*def.schema, sequence, out, may_go);
-    calls.counters.written += written;
+    worker.calls_written += written;
     return written > 0;
 }
 
-void ServerData::drop_unreliable(Session& session) {
+void ServerData::drop_unreliable(TickWorker& worker, Session& session) {
     session.calls_out.drop_unreliable(*def.schema, [&](const OutgoingRpc& call) {
-        cull_late(call.call, session.observer, CullReason::no_room);
+        worker.late.push_back({call.call, {session.observer, CullReason::no_room}});
     });
 }
 

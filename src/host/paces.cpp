@@ -42,7 +42,7 @@ void ServerData::note_settings() {
     });
 }
 
-void ServerData::set_paces(Session& session) {
+void ServerData::set_paces(PaceScratch& room, Session& session) {
     GhostTable& ghosts = session.ghosts;
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_strength = has_rates_ || session.last_plan.was_over_budget;
@@ -50,11 +50,11 @@ void ServerData::set_paces(Session& session) {
     const bool had_strength = std::exchange(session.has_strength, needs_strength);
     if (!has_settings_ && !needs_strength && !are_rules_new) return;
     const bool asks_all = are_rules_new || (needs_strength && !had_strength);
-    pace_.lanes.clear();
-    pace_.entities.clear();
+    room.lanes.clear();
+    room.entities.clear();
     const auto look_up = [&](LocalId lane) {
-        pace_.lanes.push_back(lane);
-        pace_.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
+        room.lanes.push_back(lane);
+        room.entities.push_back(world.data().at_index(ghosts.entity_index(lane)));
     };
     for (const EntityId unit : interest.rebound()) {
         if (asks_all || !world.is_alive(unit)) continue;
@@ -77,15 +77,15 @@ void ServerData::set_paces(Session& session) {
             if (is_turn || is_new) look_up(lane);
         });
     }
-    pace_.strength.resize(pace_.lanes.size());
-    pace_.settings.resize(has_settings_ ? pace_.lanes.size() : 0);
+    room.strength.resize(room.lanes.size());
+    room.settings.resize(has_settings_ ? room.lanes.size() : 0);
     if (needs_strength || has_settings_) {
-        interest.strength(session.observer, pace_.entities, pace_.strength, pace_.settings);
+        interest.strength(session.observer, room.entities, room.strength, room.settings);
     }
-    for (std::size_t i = 0; i < pace_.lanes.size(); ++i) {
-        const LocalId lane = pace_.lanes[i];
-        const float strength = needs_strength ? pace_.strength[i] : 1.0F;
-        const NodeSettings settings = has_settings_ ? pace_.settings[i] : NodeSettings{};
+    for (std::size_t i = 0; i < room.lanes.size(); ++i) {
+        const LocalId lane = room.lanes[i];
+        const float strength = needs_strength ? room.strength[i] : 1.0F;
+        const NodeSettings settings = has_settings_ ? room.settings[i] : NodeSettings{};
         const KindDef& kind = def.schema->kinds()[index_of(ghosts.kind(lane))];
         ghosts.set_weight(lane,
                           kind.urgency * std::max(strength, strength_floor) * settings.urgency);

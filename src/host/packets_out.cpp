@@ -26,35 +26,67 @@ constexpr Tick untold_ticks_max = 256;
 
 }  // namespace
 
-/// Where the next datagram may be written, before it is queued.
-std::span<std::byte> ServerData::datagram_room() {
-    if (out_next_ == out_.size()) {
-        out_.clear();
-        out_end_ = 0;
-        out_next_ = 0;
-    }
-    const std::size_t end = out_end_ + datagram_bytes_max;
-    if (out_bytes_.size() < end) out_bytes_.resize(std::max(end, 2 * out_bytes_.size()));
-    return std::span<std::byte>(out_bytes_).subspan(out_end_, datagram_bytes_max);
-}
-
-void ServerData::queue_written(const Address& to, std::size_t bytes) {
-    bytes_sent_ += bytes;
-    out_.push_back({to, out_end_, bytes});
-    out_end_ += bytes;
+/// All of it has been taken.
+void ServerData::clear_outboxes() noexcept {
+    out_.clear();
+    outbox_.clear();
+    for (const auto& worker : workers_) worker->out.clear();
 }
 
 void ServerData::queue(const Address& to, std::span<const std::byte> bytes) {
-    std::copy(bytes.begin(), bytes.end(), datagram_room().begin());
-    queue_written(to, bytes.size());
+    if (out_.empty()) clear_outboxes();
+    std::copy(bytes.begin(), bytes.end(), outbox_.room().begin());
+    outbox_.add(to, bytes.size());
+    out_.add(outbox_, outbox_.size() - 1, outbox_.size());
+    bytes_sent_ += bytes.size();
 }
 
 bool ServerData::next_datagram(OutgoingDatagram& out) {
-    if (out_next_ == out_.size()) return false;
-    const Queued& queued = out_[out_next_++];
-    out.to = queued.to;
-    out.bytes = std::span<const std::byte>(out_bytes_).subspan(queued.offset, queued.size);
+    if (out_.empty()) return false;
+    out = out_.take();
     return true;
+}
+
+/// Before the sessions are gone through, in so many chunks.
+void ServerData::begin_packets(std::size_t chunks) {
+    if (out_.empty()) clear_outboxes();
+    chunks_.assign(chunks, {});
+    for (const auto& worker : workers_) {
+        worker->late.clear();
+        worker->calls_written = worker->split_updates = worker->limited_updates = 0;
+        worker->gather_us = worker->prioritise_us = worker->encode_us = 0;
+    }
+}
+
+/// In the order of sessions, whoever made them: what waits for its carrier, and what no packet had
+/// room for.
+void ServerData::end_packets() {
+    for (const TickChunk& chunk : chunks_) {
+        const TickWorker& its = *chunk.worker;
+        out_.add(its.out, chunk.first_datagram, chunk.end_datagram);
+        for (std::size_t i = chunk.first_datagram; i < chunk.end_datagram; ++i)
+            bytes_sent_ += its.out.bytes(i).size();
+        for (std::size_t i = chunk.first_late; i < chunk.end_late; ++i) {
+            ++calls.counters.culled_late;
+            calls.late.push_back(its.late[i]);
+        }
+    }
+    std::uint32_t worked = 0;
+    TickProfile sum;
+    for (const auto& worker : workers_) {
+        calls.counters.written += worker->calls_written;
+        split_updates_ += worker->split_updates;
+        limited_updates_ += worker->limited_updates;
+        sum.diff_us += worker->gather_us;
+        sum.prioritise_us += worker->prioritise_us;
+        sum.encode_us += worker->encode_us;
+        worked += worker->encode_us > 0 ? 1 : 0;
+    }
+    // Of what several do at once the share of each.
+    worked = std::max(worked, 1U);
+    profile.diff_us += sum.diff_us / worked;
+    profile.prioritise_us = sum.prioritise_us / worked;
+    profile.encode_us = sum.encode_us / worked;
 }
 
 bool ServerData::may_send(const Session& session) const noexcept {
@@ -62,8 +94,9 @@ bool ServerData::may_send(const Session& session) const noexcept {
     return purview::may_send(session.link, sent_at, last_now_, def.session_timeout_ms);
 }
 
-ServerData::Written ServerData::write_packet(Session& session, std::span<std::byte> buffer,
-                                             Micros now, bool must_send) {
+ServerData::Written ServerData::write_packet(TickWorker& worker, Session& session,
+                                             std::span<std::byte> buffer, Micros now,
+                                             bool must_send) {
     const bool has_items = session.plan->has_more() || session.shared.has_sections() ||
                            session.calls_out.wants_to_send();
     if (!PURVIEW_GUARD(packets_under_way, may_send(session))) return {};
@@ -99,14 +132,14 @@ ServerData::Written ServerData::write_packet(Session& session, std::span<std::by
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
         call_bits = choose_calls(session, beside(urgent_bits));
     session.calls_kept_out |= has_fragments && session.calls_out.oldest_lacks_room();
-    if (!joined || !write_snapshot(replication_input(), session.ghosts, *session.plan,
+    if (!joined || !write_snapshot(replication_input(worker), session.ghosts, *session.plan,
                                    &session.shared, sequence, room - call_bits, out)) {
         out.boolean(false);
     } else {
         session.told_tick = tick_number;
         if (tap != nullptr) tap->packet_sent(session, session.ghosts.last_record());
     }
-    const bool has_calls = write_calls(session, sequence, out);
+    const bool has_calls = write_calls(worker, session, sequence, out);
     if (joined) write_input_state(session, out);
     PURVIEW_ASSERT(out.ok());
     session.sent_in(sequence) = {now, tick_number};
@@ -131,7 +164,7 @@ void ServerData::note_passed_over(Session& session) const noexcept {
     if (left_out != first) (first == no_local_id ? first : second) = left_out;
 }
 
-void ServerData::encode_session(Session& session, Micros now) {
+void ServerData::encode_session(TickWorker& worker, Session& session, Micros now) {
     std::size_t budget = session.budget_bytes;
     bool sent = false;
     const bool is_silent = session.silent_ticks >= silent_ticks_max;
@@ -149,12 +182,12 @@ void ServerData::encode_session(Session& session, Micros now) {
                                          session.link.owes_acknowledgement());
         const bool had_sections = session.shared.has_sections();
         const auto [size, has_more] =
-            write_packet(session, datagram_room().first(room), now, must_send);
+            write_packet(worker, session, worker.out.room().first(room), now, must_send);
         if (size == 0) break;
         PURVIEW_ASSERT(size <= budget);
         budget -= size;
         session.bytes_sent += size;
-        queue_written(session.address, size);
+        worker.out.add(session.address, size);
         sent = true;
         session.plan->skip_taken();
         const bool told_sections = had_sections && !session.shared.has_sections();
@@ -166,15 +199,15 @@ void ServerData::encode_session(Session& session, Micros now) {
     session.silent_ticks = sent ? 0 : session.silent_ticks + 1;
 }
 
-void ServerData::encode_probe(Session& session) {
+void ServerData::encode_probe(TickWorker& worker, Session& session) {
     for (std::uint32_t sequence = session.next_command;; ++sequence) {
-        BitWriter out(datagram_room());  // it goes nowhere
+        BitWriter out(worker.out.room());  // it goes nowhere
         // What a real packet has before its snapshot: seal, header with one status bit, no
         // fragments.
         out.bits(0, seal_bytes * 8);
         out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
-        if (!write_snapshot(replication_input(), session.ghosts, *session.plan, nullptr, sequence,
-                            out.bits_left(), out)) {
+        if (!write_snapshot(replication_input(worker), session.ghosts, *session.plan, nullptr,
+                            sequence, out.bits_left(), out)) {
             session.next_command = sequence;
             return;
         }

@@ -126,7 +126,8 @@ void ServerData::plan_sections(Session& session) {
     if (!shared_.is_used() || session.state != Session::State::joined || !may_send(session)) {
         return;
     }
-    session.shared.plan(replication_input(), session.ghosts, interest.main_entity(session.observer),
+    session.shared.plan(replication_input(*workers_.front()), session.ghosts,
+                        interest.main_entity(session.observer),
                         section_bits_max(session.budget_bytes));
     if (!session.shared.has_sections()) return;
     for (const EntityId entity : shared_.relinked()) session.ghosts.tell(entity, tick_number);

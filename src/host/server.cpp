@@ -6,6 +6,7 @@
 
 #include "host/server_data.hpp"
 #include "host/server_def.hpp"
+#include "interest/run_chunks.hpp"
 
 namespace purview {
 
@@ -19,7 +20,6 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       game_(&game),
       cookies_(server_def.secret, server_def.mac),
       fields_(*server_def.schema),
-      cache_(fields_),
       shared_(*server_def.schema) {
     for (const KindDef& kind : def.schema->kinds()) {
         has_rates_ |= !kind.rates.empty();
@@ -48,6 +48,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
     }
     if (std::find(by_bounds.begin(), by_bounds.end(), true) != by_bounds.end())
         world.data().keep_bounds(std::move(by_bounds));
+    workers_.push_back(std::make_unique<TickWorker>(fields_));
     set_shared_nodes();
     note_settings();
 }
@@ -55,7 +56,17 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
 void ServerData::set_spoil(Spoil mode) {
     spoil = mode;
     fields_.break_stale_every = mode == Spoil::stale ? 7 : 0;
-    cache_.break_field_every = mode == Spoil::field ? 50 : 0;
+    for (const auto& worker : workers_)
+        worker->cache.break_field_every = mode == Spoil::field ? 50 : 0;
+}
+
+void ServerData::set_executor(const Executor& executor) {
+    interest.set_executor(executor);
+    executor_ = executor;
+    const std::uint32_t wanted = executor.run == nullptr ? 1 : executor.workers;
+    while (workers_.size() < std::min(wanted, workers_max))  // datagrams may lie with any of them
+        workers_.push_back(std::make_unique<TickWorker>(fields_));
+    set_spoil(spoil);
 }
 
 Status ServerData::set_rules(const InterestRules& rules) {
@@ -129,6 +140,9 @@ World& Server::world() noexcept {
 InterestManager& Server::interest() noexcept {
     if (data_->world.data().has_untracked_ops()) data_->track_facts(true);
     return data_->interest;
+}
+void Server::set_executor(const Executor& executor) {
+    data_->set_executor(executor);
 }
 Status Server::set_rules(const InterestRules& rules) {
     return data_->set_rules(rules);

@@ -16,6 +16,7 @@
 #include "host/server_rewind.hpp"
 #include "host/session.hpp"
 #include "host/tap.hpp"
+#include "host/tick_worker.hpp"
 #include "link/handshake.hpp"
 #include "link/host_counts.hpp"
 #include "purview/server.hpp"
@@ -26,17 +27,6 @@ namespace purview {
 
 /// Test builds: ways to spoil the server (PURVIEW_BREAKABLE).
 enum class Spoil : std::uint8_t { none, leak, stale, field, order };
-
-/// Room to work in for ServerData::decide_audiences.
-struct AudienceScratch {
-    std::vector<std::uint64_t> again;  ///< lanes that are asked about, by mask
-    std::vector<LocalId> lanes;
-    std::vector<std::uint32_t> indices;  ///< [lanes] of their entities
-    std::vector<std::uint32_t> told;     ///< [lanes]
-    std::vector<std::uint32_t> asked;    ///< positions in lanes
-    std::vector<EntityId> entities;      ///< [asked]
-    std::vector<std::uint8_t> answer;    ///< [asked]
-};
 
 class ServerData {
   public:
@@ -61,13 +51,16 @@ class ServerData {
     Result<ObserverId> add_probe();
     ServerStats stats() const;
     Status set_rules(const InterestRules& rules);
+    void set_executor(const Executor& executor);
 
     Session* find_session(ObserverId observer) noexcept;
     void set_observer(Session& session, ObserverId observer);
     /// told[i]: the parts of the entity of indices[i] that the observer is told, if it is relevant
     /// to him, a bit each.
     void decide_told(ObserverId observer, std::span<const std::uint32_t> indices,
-                     std::span<std::uint32_t> told);
+                     std::span<std::uint32_t> told) {
+        decide_told(workers_.front()->audience, observer, indices, told);
+    }
     const FieldStore& fields() const noexcept { return fields_; }
     FieldStore& fields() noexcept { return fields_; }
     const SharedCells& shared() const noexcept { return shared_; }
@@ -99,21 +92,22 @@ class ServerData {
     void track();
     void decide_interest();
     void diff();
-    /// Few enough for the nearest caches, and enough that the clock is not what the stages wait
-    /// for.
-    static constexpr std::size_t sessions_at_a_time = 8;
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
+    template <class Stages>
+    void for_each_group(Stages&& stages);
+    void begin_packets(std::size_t chunks);
+    void end_packets();
     void prefetch_lanes(std::size_t first) const noexcept;
     /// Where all of them are gone through one after the other.
     static constexpr std::size_t sessions_ahead = 4;
     void prefetch_session(std::size_t number) const noexcept {
         if (number < sessions.size()) sessions[number]->prefetch_front();
     }
-    void gather(SessionGroup group);
+    void gather(TickWorker& worker, SessionGroup group);
     bool tells_what_is_relevant(const Session& session) const;
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
-    void prioritise(SessionGroup group);
-    void encode(SessionGroup group, Micros now);
+    void prioritise(TickWorker& worker, SessionGroup group);
+    void encode(TickWorker& worker, SessionGroup group, Micros now);
     void send();
 
     // calls.cpp: of the stages receive, interest and encode
@@ -137,8 +131,8 @@ class ServerData {
     void cull_late(CallId call, ObserverId observer, CullReason reason);
     void request_callees();
     std::uint64_t choose_calls(Session& session, std::uint64_t bits);
-    bool write_calls(Session& session, std::uint32_t sequence, BitWriter& out);
-    void drop_unreliable(Session& session);
+    bool write_calls(TickWorker& worker, Session& session, std::uint32_t sequence, BitWriter& out);
+    void drop_unreliable(TickWorker& worker, Session& session);
     void resolve_callees(Session& session);
 
     // inputs.cpp: of the stages receive and encode
@@ -181,7 +175,7 @@ class ServerData {
     void touch_references(Session& session, EntityId referrer, IsInOneOf&& is_in_one_of);
     void tell_references(Session& session);
     void tell_other_references(Session& session);
-    void set_paces(Session& session);
+    void set_paces(PaceScratch& room, Session& session);
     void note_settings();
     // sections.cpp: nodes in a shared mode
     void set_shared_nodes();
@@ -189,24 +183,27 @@ class ServerData {
     void plan_sections(Session& session);
     void give_up_sections(Session& session);
     void resolve_sections(Session& session, DeliveryNotice notice);
-    void decide_audiences(Session& session);
-    void list_audiences(Session& session);
-    void list_commanded(Session& session);
+    void decide_audiences(TickWorker& worker, Session& session);
+    void list_audiences(AudienceScratch& room, Session& session);
+    void list_commanded(AudienceScratch& room, Session& session);
+    void decide_told(AudienceScratch& room, ObserverId observer,
+                     std::span<const std::uint32_t> indices, std::span<std::uint32_t> told);
     /// Audiences that depend on the entity's owner or keys are asked again.
     void note_owner_or_key(std::uint32_t index);
     bool may_be_split(const Session& session, LocalId lane) const noexcept;
-    bool take_turns(Session& session, LocalId lane, std::uint32_t& told);
+    bool take_turns(TickWorker& worker, Session& session, LocalId lane, std::uint32_t& told);
     void spoil_leak(Session& session);
-    ReplicationInput replication_input() noexcept;
+    ReplicationInput replication_input(TickWorker& worker) noexcept;
     void note_passed_over(Session& session) const noexcept;
-    void encode_session(Session& session, Micros now);
-    void encode_probe(Session& session);
+    void encode_session(TickWorker& worker, Session& session, Micros now);
+    void encode_probe(TickWorker& worker, Session& session);
     struct Written {
         std::size_t bytes = 0;
         bool has_more = false;  ///< fragments of the stream, or calls
     };
     bool may_send(const Session& session) const noexcept;
-    Written write_packet(Session& session, std::span<std::byte> out, Micros now, bool must_send);
+    Written write_packet(TickWorker& worker, Session& session, std::span<std::byte> out, Micros now,
+                         bool must_send);
 
     void receive_hello(std::span<const std::byte> datagram, const Address& from, Micros now);
     void receive_answer(std::span<const std::byte> datagram, const Address& from, Micros now);
@@ -229,15 +226,15 @@ class ServerData {
     Tick longest_wait_ticks(const Session& session) const;
     void mark_closed(Session& session, CloseReason reason, bool tell, std::string_view text = {});
     void queue(const Address& to, std::span<const std::byte> bytes);
-    std::span<std::byte> datagram_room();
-    void queue_written(const Address& to, std::size_t bytes);
+    void clear_outboxes() noexcept;
     Session* session_by_connection(std::uint64_t connection_id) noexcept;
 
     Game* game_;
     CookieJar cookies_;
     FieldStore fields_;
-    EncodeCache cache_;
-    std::array<SnapshotPlan, sessions_at_a_time> plans_;
+    Executor executor_;
+    std::vector<std::unique_ptr<TickWorker>> workers_;  ///< one at least
+    std::vector<TickChunk> chunks_;                     ///< of the running tick
     SharedCells shared_;
     FlatMap<std::uint64_t, Session*> by_connection_;
     HostCounts host_counts_;
@@ -264,15 +261,8 @@ class ServerData {
     std::array<Key, Schema::keys_max> keys_{};  ///< scratch of interest_def_of
     std::array<float, Schema::values_max> values_{};
 
-    struct Queued {
-        Address to;
-        std::size_t offset;
-        std::size_t size;
-    };
-    LineVector<std::byte> out_bytes_;  ///< grows, never shrinks
-    std::size_t out_end_ = 0;
-    std::vector<Queued> out_;
-    std::size_t out_next_ = 0;
+    Outbox outbox_;  ///< of what no worker writes
+    OutboxOrder out_;
 
     std::uint64_t enters_ = 0;
     std::uint64_t leaves_ = 0;
@@ -283,7 +273,6 @@ class ServerData {
     Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended
     std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
     std::vector<EntityId> named_;                                               ///< scratch
-    AudienceScratch audience_;
     /// By entity index: its owner or a key is another one since the last tick.
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;
@@ -291,12 +280,6 @@ class ServerData {
     bool has_unpredicted_ = false;   ///< of these, parts that are unpredicted
     std::vector<bool> asks_always_;  ///< by KindId: an audience of its may answer anew by itself
     bool any_asks_always_ = false;
-    struct {
-        std::vector<LocalId> lanes;
-        std::vector<EntityId> entities;
-        std::vector<float> strength;
-        std::vector<NodeSettings> settings;
-    } pace_;                     ///< scratch
     bool has_rates_ = false;     ///< some kind has a curve
     bool has_limits_ = false;    ///< or a limit
     bool has_settings_ = false;  ///< some node says how often, how urgent or what becomes of copies

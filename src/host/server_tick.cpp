@@ -4,10 +4,12 @@
 // One tick of the server. This page is the map of the library: eight stages, in this order and
 // nowhere else, each in one room. From `decide_interest` on the world is only read, and from the
 // middle of `diff` on no session knows of another: the rest is done for a few of them at a time,
-// while what they hold is in the cache of the processor (docs/adr/0012).
+// while what they hold is in the cache of the processor (docs/adr/0012), and on as many threads as
+// there are, with the same datagrams (docs/adr/0021).
 #include <algorithm>
 
 #include "host/server_data.hpp"
+#include "interest/run_chunks.hpp"
 #include "replication/extrapolated_fields.hpp"
 
 namespace purview {
@@ -16,43 +18,56 @@ namespace {
 
 constexpr Tick tick_last = ~Tick{0} - (1U << 20);  ///< nothing that is kept until then is beyond
 
+/// What one thread takes at a time: enough that nobody waits for the counter of chunks.
+constexpr std::size_t sessions_in_chunk = 2 * sessions_at_a_time;
+
+/// Without a clock all takes no time.
+class StageClock {
+  public:
+    explicit StageClock(Micros (*clock)()) : clock_(clock), mark_(now()) {}
+    /// Since the last call.
+    std::uint32_t took() {
+        const Micros before = mark_;
+        mark_ = now();
+        return static_cast<std::uint32_t>(mark_ - before);
+    }
+
+  private:
+    Micros now() const { return clock_ != nullptr ? clock_() : 0; }
+    Micros (*clock_)();
+    Micros mark_;
+};
+
 }  // namespace
 
 void ServerData::tick(Server& server, Micros now) {
-    Micros mark = def.clock != nullptr ? def.clock() : 0;
-    const auto took = [&] {
-        const Micros before = mark;
-        mark = def.clock != nullptr ? def.clock() : 0;
-        return static_cast<std::uint32_t>(mark - before);
-    };
+    StageClock clock(def.clock);
     // Numbers of 32 bits end: better an end that is seen than a world that is wrong.
     if (++tick_number == tick_last) shut_down();
     in_tick_ = true;
 
     receive_stage(server, now);  // joins, good-byes, commands: what arrived since the last tick
-    profile.receive_us = took();
+    profile.receive_us = clock.took();
     simulate(server);  // the game edits the world
-    profile.simulate_us = took();
+    profile.simulate_us = clock.took();
     track();  // edits become facts and moves
-    profile.track_us = took();
+    profile.track_us = clock.took();
     decide_interest();  // who may know what: enters and leaves
-    profile.interest_us = took();
+    profile.interest_us = clock.took();
     diff();  // which fields changed
-    profile.diff_us = took();
-    profile.prioritise_us = profile.encode_us = 0;
-    for (std::size_t first = 0; first < sessions.size(); first += sessions_at_a_time) {
-        const SessionGroup group = std::span(sessions).subspan(
-            first, std::min(sessions_at_a_time, sessions.size() - first));
-        prefetch_lanes(first + group.size());
-        gather(group);  // and for whom that matters
-        profile.diff_us += took();
-        prioritise(group);  // an ordered list for every observer
-        profile.prioritise_us += took();
-        encode(group, now);  // packets within the budget
-        profile.encode_us += took();
-    }
+    profile.diff_us = clock.took();
+    for_each_group([&](TickWorker& worker, SessionGroup group) {
+        StageClock its(def.clock);
+        gather(worker, group);  // and for whom that matters
+        worker.gather_us += its.took();
+        prioritise(worker, group);  // an ordered list for every observer
+        worker.prioritise_us += its.took();
+        encode(worker, group, now);  // packets within the budget
+        worker.encode_us += its.took();
+    });
+    (void)clock.took();
     send();  // datagrams wait for their carrier
-    profile.send_us = took();
+    profile.send_us = clock.took();
     in_tick_ = false;
     if (tap != nullptr) tap->tick_done();
 }
@@ -83,14 +98,39 @@ void ServerData::diff() {
     fields_.diff(world.data(), tick_number);
     owner_or_key_changed_.resize(std::max(owner_or_key_changed_.size(), fields_.changed().size()));
     any_owner_or_key_changed_ = !owner_or_key_changed_.none();
-    cache_.clear();
+    for (const auto& worker : workers_) worker->cache.clear();
     fields_.changed().for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        cache_.prefetch(index);
+        workers_.front()->cache.prefetch(index);
         fields_.prefetch_ticks(index, world.data().kind_at(index));
     });
     shared_.update(world.data(), fields_, tick_number);
+    if (shared_.revision() != 0) {  // sections are written by whoever needs one first
+        for (const auto& session : sessions) plan_sections(*session);
+    }
     rewind.record();
+}
+
+/// A few sessions at a time, on one thread or several; what they write is put in the order of
+/// sessions, so that nobody can tell. On this thread alone while somebody listens to each packet.
+template <class Stages>
+void ServerData::for_each_group(Stages&& stages) {
+    const std::size_t workers =
+        tap != nullptr ? 1 : std::min<std::size_t>(executor_.workers, workers_.size());
+    begin_packets((sessions.size() + sessions_in_chunk - 1) / sessions_in_chunk);
+    run_chunks(executor_, workers, chunks_.size(), [&](std::size_t w, std::size_t c) {
+        TickWorker& worker = *workers_[w];
+        const std::size_t first_datagram = worker.out.size(), first_late = worker.late.size();
+        const std::size_t end = std::min((c + 1) * sessions_in_chunk, sessions.size());
+        for (std::size_t first = c * sessions_in_chunk; first < end; first += sessions_at_a_time) {
+            const SessionGroup group =
+                std::span(sessions).subspan(first, std::min(sessions_at_a_time, end - first));
+            prefetch_lanes(first + group.size());
+            stages(worker, group);
+        }
+        chunks_[c] = {&worker, first_datagram, worker.out.size(), first_late, worker.late.size()};
+    });
+    end_packets();
 }
 
 /// What gather looks through of the sessions that come next.
@@ -126,11 +166,10 @@ bool ServerData::tells_what_is_relevant(const Session& session) const {
     return live == interest.relevant_count(session.observer);
 }
 
-void ServerData::gather(SessionGroup group) {
-    const ReplicationInput input = replication_input();
+void ServerData::gather(TickWorker& worker, SessionGroup group) {
+    const ReplicationInput input = replication_input(worker);
     for (const auto& session : group) {
-        decide_audiences(*session);
-        plan_sections(*session);
+        decide_audiences(worker, *session);
         gather_changes(*session, session->shared.covered());
         tell_other_references(*session);
         PURVIEW_ASSERT(session->ghosts.is_sound());
@@ -140,39 +179,39 @@ void ServerData::gather(SessionGroup group) {
     }
 }
 
-ReplicationInput ServerData::replication_input() noexcept {
-    return {*def.schema,           world.data(), fields_,           cache_,     tick_number,
+ReplicationInput ServerData::replication_input(TickWorker& worker) noexcept {
+    return {*def.schema,           world.data(), fields_,           worker.cache, tick_number,
             spoil == Spoil::order, &shared_,     def.first_urgency, has_limits_};
 }
 
-void ServerData::prioritise(SessionGroup group) {
-    const ReplicationInput input = replication_input();
+void ServerData::prioritise(TickWorker& worker, SessionGroup group) {
+    const ReplicationInput input = replication_input(worker);
     for (std::size_t i = 0; i < group.size(); ++i) {
         const auto& session = group[i];
-        session->plan = &plans_[i];
+        session->plan = &worker.plans[i];
         session->plan->clear();
         if (session->observer == ObserverId::none) continue;
         const bool unlimited = session->state == Session::State::probe;
         const std::uint64_t budget_bits = std::uint64_t{session->budget_bytes} * 8;
-        if (!unlimited) set_paces(*session);
+        if (!unlimited) set_paces(worker.pace, *session);
         purview::prioritise(input, session->ghosts,
                             unlimited ? unlimited_bits
                                       : budget_bits - std::min(budget_bits, session->shared.bits()),
                             session->last_plan, *session->plan);
-        limited_updates_ += session->plan->limited;
+        worker.limited_updates += session->plan->limited;
     }
 }
 
-void ServerData::encode(SessionGroup group, Micros now) {
+void ServerData::encode(TickWorker& worker, SessionGroup group, Micros now) {
     for (const auto& session : group) {
         if (session->state == Session::State::closing) continue;
         if (session->state == Session::State::probe) {
-            encode_probe(*session);
+            encode_probe(worker, *session);
         } else {
             PURVIEW_ASSERT(session->ghosts.is_sound());
-            encode_session(*session, now);
+            encode_session(worker, *session, now);
             PURVIEW_ASSERT(session->ghosts.is_sound());
-            drop_unreliable(*session);
+            drop_unreliable(worker, *session);
         }
         session->ghosts.end_tick();
     }

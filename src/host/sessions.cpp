@@ -517,8 +517,10 @@ ServerStats ServerData::stats() const {
     stats.leaves = leaves_;
     stats.bytes_sent = bytes_sent_;
     stats.bytes_received = bytes_received_;
-    stats.encodings = cache_.encodings();
-    stats.encoding_uses = cache_.uses();
+    for (const auto& worker : workers_) {
+        stats.encodings += worker->cache.encodings();
+        stats.encoding_uses += worker->cache.uses();
+    }
     stats.bad_places = world.data().bad_places();
     stats.clamped_values = fields_.clamped().values;
     stats.clamped_entity = fields_.clamped().entity;

@@ -750,7 +750,6 @@ class InterestData {
     std::vector<CellId> cells_;
     Sight sight_;
 
-    static constexpr std::uint32_t workers_max = 64;
     /// Observers that are worked on together; results are joined by these.
     static constexpr std::size_t chunk_observers = 64;
     RegionGrid regions_;

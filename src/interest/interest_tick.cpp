@@ -4,12 +4,12 @@
 // The tick of the interest engine: moves, then windows, then what has changed for whom.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 
 #include "core/prefetch.hpp"
 #include "core/trim.hpp"
 #include "interest/interest_data.hpp"
+#include "interest/run_chunks.hpp"
 
 namespace purview {
 
@@ -366,34 +366,9 @@ void InterestData::update_windows() {
     }
     if (anything) woken_.clear_all();
     const std::size_t chunks = (active_.size() + chunk_observers - 1) / chunk_observers;
-    if (executor_.run == nullptr || workers_.size() == 1 || chunks < 2) {
-        for (std::size_t chunk = 0; chunk < chunks; ++chunk) update_chunk(workers_[0], chunk);
-    } else {
-        // Each worker has a part of the world of its own, and helps the others when it is done.
-        struct Job {
-            InterestData* data;
-            std::size_t chunks;
-            std::size_t parts;
-            struct alignas(2 * cache_line_bytes) Part {
-                std::atomic<std::size_t> next;
-            };
-            std::array<Part, workers_max> part{};
-            std::size_t begin_of(std::size_t i) const noexcept { return chunks * i / parts; }
-        } job{this, chunks, workers_.size(), {}};
-        for (std::size_t i = 0; i < job.parts; ++i) job.part[i].next = job.begin_of(i);
-        executor_.run(
-            executor_.context, static_cast<std::uint32_t>(workers_.size()),
-            [](void* context, std::uint32_t i) {
-                Job& all = *static_cast<Job*>(context);
-                for (std::size_t k = 0; k < all.parts; ++k) {
-                    const std::size_t part = (i + k) % all.parts, end = all.begin_of(part + 1);
-                    auto& next = all.part[part].next;
-                    for (std::size_t chunk = next++; chunk < end; chunk = next++)
-                        all.data->update_chunk(all.data->workers_[i], chunk);
-                }
-            },
-            &job);
-    }
+    run_chunks(executor_, workers_.size(), chunks, [&](std::size_t worker, std::size_t chunk) {
+        update_chunk(workers_[worker], chunk);
+    });
     any_needs_scan_ = false;
     for (Worker& worker : workers_) {
         moved_observers_ += worker.moved.size();
