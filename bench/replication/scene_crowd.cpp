@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "host/server_data.hpp"
+#include "net/thread_pool.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 
@@ -20,6 +21,8 @@ constexpr std::uint32_t people = 2'000, tick_hz = 10, budget_bytes = 8'000 / tic
 constexpr float side_m = 100, step_m = 0.3F;
 /// Observers whose ghosts' ages are looked at.
 constexpr std::uint32_t sampled = 40;
+/// That make packets, in the rows in turn behind all others.
+constexpr std::uint32_t threads = 2;
 
 struct Place {
     Vec3 at;
@@ -190,7 +193,22 @@ void scene_crowd(Report& report, const Options& options) {
         std::printf("    %-10s p50 %5.1f, p99 %5.1f, mean %5.2f\n", r.name, p50, p99, mean);
     }
     row.more["age_max"] = oldest;
-    add_rows(report, {row});
+    // And then in turn on one thread and on two, the same world going on.
+    ThreadPool pool(threads);
+    Meter one, several;
+    scene.stage->set_frozen(false);
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+        say_progress("crowd", "threads, round " + std::to_string(r + 1) + " of 3");
+        for (Meter* meter : {&one, &several}) {
+            scene.stage->server().set_executor(meter == &one ? Executor{} : pool.executor());
+            meter->begin_round();
+            for (std::uint32_t i = 0; i < ticks; ++i) meter->add(scene.stage->step());
+        }
+    }
+    scene.stage->server().set_executor({});
+    Row together = several.row("crowd, 2 threads", "purview", people);
+    together.checked = settle_and_check(*scene.stage);
+    add_rows(report, {row, one.row("crowd, 1 thread", "purview", people), together});
 }
 
 void figures_of_crowd(Report& report) {
@@ -205,6 +223,12 @@ void figures_of_crowd(Report& report) {
     report.count_at_most("crowd, most bytes of a tick/budget",
                          ours->more.at("largest_bytes") / ours->more.at("budget_bytes"), 1, 1);
     report.count_at_most("crowd, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
+    const Row* one = report.find("crowd, 1 thread", "purview");
+    const Row* together = report.find("crowd, 2 threads", "purview");
+    if (one == nullptr || together == nullptr) return;
+    report.aim_at_least("crowd, times as fast on 2 threads", one->ms_p50 / together->ms_p50, 1.6);
+    report.count_at_most("crowd, mismatches on 2 threads",
+                         static_cast<double>(together->checked.wrong), 0, 0);
 }
 
 }  // namespace purview::bench

@@ -154,7 +154,8 @@ struct ServerDef {
     std::array<std::byte, 32> secret{};
     /// Required. One that gives the same for other data is refused.
     MacFunction mac = nullptr;
-    /// Only for the stage times of TickProfile; null: they stay 0.
+    /// Only for the stage times of TickProfile; null: they stay 0. With an executor it is called on
+    /// any of its threads.
     Micros (*clock)() = nullptr;
 };
 
@@ -166,7 +167,7 @@ struct OutgoingDatagram {
 };
 
 /// Duration of each stage of the last tick, in microseconds, in the order of ARCHITECTURE.md, "One
-/// tick".
+/// tick". Of stages that several threads work on: what each of them took, on average.
 struct TickProfile {
     std::uint32_t receive_us = 0;
     std::uint32_t simulate_us = 0;

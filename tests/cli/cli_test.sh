@@ -510,7 +510,7 @@ PY
         in_err 'cannot write to standard output'
         ;;
     bots_and_serve)
-        "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
+        "$program" serve --threads 2 --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         run 0 bots --server "127.0.0.1:$port" --clients 60 --seconds 6 --loss 0.05 --jitter 20 --report -

@@ -56,6 +56,11 @@ class Stage final : public Game {
                 hash_to[to] = hash_bytes(out.bytes, hash_to[to]);
                 largest_datagram = std::max(largest_datagram, out.bytes.size());
                 ++datagrams_to[to];
+                if (keep_all != nullptr) {
+                    keep_all->push_back(static_cast<char>(to));
+                    keep_all->append(reinterpret_cast<const char*>(out.bytes.data()),
+                                     out.bytes.size());
+                }
                 if (loses_all_to != to && !(loss > 0 && random.chance(loss)))
                     clients[to]->receive(out.bytes, now);
             }
@@ -103,10 +108,11 @@ class Stage final : public Game {
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
     std::vector<ObserverId> observers;  ///< [clients]
-    std::uint64_t bytes_to[16] = {};
-    std::uint64_t hash_to[16] = {};  ///< of these bytes
-    std::uint64_t datagrams_to[16] = {};
+    std::uint64_t bytes_to[64] = {};
+    std::uint64_t hash_to[64] = {};  ///< of these bytes
+    std::uint64_t datagrams_to[64] = {};
     std::size_t largest_datagram = 0;
+    std::string* keep_all = nullptr;  ///< not null: whose number and what, of each datagram
     std::uint32_t loses_all_to = 99;  ///< this client hears nothing
     float loss = 0;                   ///< of what clients are sent
     std::uint32_t clients_every = 1;  ///< steps from what clients send to what they send next
