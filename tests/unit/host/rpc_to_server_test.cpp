@@ -340,7 +340,7 @@ TEST_CASE("rpc: a call about a ghost that has left is no offence when its entity
     const GhostId ghost = world.ghost_of(0, entity);
     REQUIRE(ghost != no_ghost);
     const auto move_to = [&](Vec3 at) {
-        world.in_next_tick([&world, entity, at](Server& server) {
+        world.in_next_tick([entity, at](Server& server) {
             CHECK(server.world().set_owner(entity, ObserverId::none) == Status::ok);
             CHECK(server.world().move(entity, at) == Status::ok);
         });
