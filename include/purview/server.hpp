@@ -210,7 +210,7 @@ struct ServerStats {
     std::uint64_t leaves = 0;
     std::uint64_t bytes_sent = 0;  ///< UDP or frame payload
     std::uint64_t bytes_received = 0;
-    std::uint64_t probe_bytes = 0;    ///< that probes would have been sent; in nothing else
+    std::uint64_t probe_bytes = 0;  ///< that probes would have been sent; in nothing else
     /// Entity bodies encoded; of several workers each encodes its own, so there are more of them.
     std::uint64_t encodings = 0;
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
