@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "rpc_support.hpp"
+#include "small_game.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
