@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""check_alone.py BUILD FOLDER...: whether each source of these folders compiles alone, without what
-the build has read before it in the same unit. BUILD is configured without unity (preset alone).
-Exit code 1: one does not."""
+"""check_alone.py ALONE BUILD FOLDER...: whether each source of these folders compiles alone, without
+what the build has read before it in the same unit. ALONE is configured without unity (preset alone);
+what BUILD compiles alone anyway is not asked. Exit code 1: one does not."""
 
 import concurrent.futures
 import json
@@ -19,14 +19,19 @@ def compile_alone(entry):
     return entry["file"], done.returncode, done.stderr
 
 
-def main():
-    build, *folders = sys.argv[1:]
+def entries_of(build):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        entries = {entry["file"]: entry for entry in json.load(file)}
+        return {entry["file"]: entry for entry in json.load(file)}
+
+
+def main():
+    alone, build, *folders = sys.argv[1:]
     roots = tuple(os.path.abspath(folder) + os.sep for folder in folders)
-    wanted = [entry for file, entry in sorted(entries.items()) if file.startswith(roots)]
+    compiled = entries_of(build)
+    wanted = [entry for file, entry in sorted(entries_of(alone).items())
+              if file.startswith(roots) and file not in compiled]
     if not wanted:
-        sys.exit(f"{build} has no source of {' '.join(folders)}")
+        sys.exit(f"{alone} has no source of {' '.join(folders)}")
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for file, code, errors in pool.map(compile_alone, wanted):
