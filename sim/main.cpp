@@ -91,11 +91,13 @@ int run(int argc, char** argv) {
         app.add_option("--record", def.record_path,
                        "what reaches and leaves the server (docs/recording.md); one seed");
     std::string replay_path;
-    app.add_option("--replay", replay_path, "live a recording again; exit code 3 if it differs")
-        ->excludes(record);
+    auto* replay = app.add_option("--replay", replay_path,
+                                  "live a recording again; exit code 3 if it differs");
+    replay->excludes(record);
     unsigned threads = 1;
     app.add_option("--threads", threads, "that make packets in a replay; they are the same")
-        ->check(CLI::Range(1, 64));
+        ->check(CLI::Range(1, 64))
+        ->needs(replay);
     CLI11_PARSE(app, argc, argv);
     if (!replay_path.empty()) return replay_sim(replay_path, threads);
     if (seeds > 1 && !def.record_path.empty()) {

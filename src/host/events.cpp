@@ -51,7 +51,7 @@ std::size_t ServerData::count_keeping(const Session& session) const {
         return lane != no_local_id && ghosts.is_held(lane) &&
                keeping_of(session, lane, event.reason).policy != LeavePolicy::despawn;
     });
-    return std::min<std::size_t>(static_cast<std::size_t>(count), GhostTable::lingering_max);
+    return static_cast<std::size_t>(count);
 }
 
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can

@@ -11,6 +11,7 @@
 
 #include "core/aligned.hpp"
 #include "purview/link.hpp"
+#include "purview/server.hpp"
 
 namespace purview {
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/aligned.hpp"
@@ -574,6 +575,8 @@ class GhostTable {
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::uint32_t lingering_count_ = 0;
     Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
+    std::vector<std::pair<Tick, LocalId>>
+        oldest_;  ///< scratch of drop_lingering: since when, which
     PacketRecords records_;
     std::vector<std::uint64_t> sectioned_;  ///< lanes of which this tick's sections tell
     /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does
@@ -596,22 +599,25 @@ void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
         set(&LaneWords::needs_leave, lane);
         visit(lane);
     };
-    std::vector<std::pair<Tick, LocalId>> rest;
+    const bool is_full = lingering_count_ + many > lingering_max;
+    oldest_.clear();
     lingering_until_ = ~Tick{0};
-    for (std::size_t w = 0; lingering_count_ > rest.size() && w < blocks_.size(); ++w) {
+    std::size_t rest = 0;
+    for (std::size_t w = 0; lingering_count_ > rest && w < blocks_.size(); ++w) {
         const LaneWords& of = blocks_[w].of;
         for_each_bit(of.used & ~of.live, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             if (!is_kept(lane)) return;
             if (special_[lane].keeping.until <= now) return drop(lane);
-            rest.emplace_back(special_[lane].kept, lane);
+            ++rest;
+            if (is_full) oldest_.emplace_back(special_[lane].kept, lane);
             lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
         });
     }
-    if (rest.size() + many <= lingering_max) return;
-    std::sort(rest.begin(), rest.end());
-    rest.resize(std::min(rest.size(), rest.size() + many - lingering_max));
-    for (const auto& [since, lane] : rest) drop(lane);
+    if (rest + many <= lingering_max) return;
+    std::sort(oldest_.begin(), oldest_.end());
+    oldest_.resize(std::min(rest, rest + many - lingering_max));
+    for (const auto& [since, lane] : oldest_) drop(lane);
 }
 
 template <class ChangedIn>
