@@ -226,7 +226,9 @@ void figures_of_crowd(Report& report) {
     const Row* one = report.find("crowd, 1 thread", "purview");
     const Row* together = report.find("crowd, 2 threads", "purview");
     if (one == nullptr || together == nullptr) return;
-    report.aim_at_least("crowd, times as fast on 2 threads", one->ms_p50 / together->ms_p50, 1.6);
+    report.aim_at_least("crowd, times as fast on 2 threads",
+                        std::min(one->ms_p50 / together->ms_p50, one->ms_p10 / together->ms_p10),
+                        1.6);
     report.count_at_most("crowd, mismatches on 2 threads",
                          static_cast<double>(together->checked.wrong), 0, 0);
 }
