@@ -37,9 +37,10 @@ target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
 target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
 purview_unity(vale_game)
 
-# The client module is built by a tree of its own, with another compiler.
+# The client module is built by a tree of its own, with another compiler; sanitizers change nothing in it.
 include(ExternalProject)
-set(wasm_dir "${PROJECT_BINARY_DIR}/wasm")
+set(PURVIEW_WASM_DIR "${PROJECT_BINARY_DIR}/wasm" CACHE PATH "Where the client module is built; trees may share it")
+set(wasm_dir "${PURVIEW_WASM_DIR}")
 ExternalProject_Add(purview_wasm
   SOURCE_DIR ${PROJECT_SOURCE_DIR}
   BINARY_DIR ${wasm_dir}

@@ -6,21 +6,24 @@ target_sources(purview_breakable_program PRIVATE $<TARGET_OBJECTS:purview_breaka
 # -- whole programs --------------------------------------------------------------------------------------
 set(program $<TARGET_FILE:purview_program>)
 set(cli ${CMAKE_CURRENT_SOURCE_DIR}/cli/cli_test.sh)
-# A build with sanitizers is not asked how fast it is.
+# A build with sanitizers is not asked how fast it is, so others may run beside it.
 set(pace "")
+set(serial RUN_SERIAL ON)
 if(PURVIEW_SANITIZE)
   set(pace --no-pace)
+  set(serial "")
 endif()
 foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_streams bots_and_serve bots_move bots_conditions explain rules generated_map generated_trace)
   add_test(NAME "cli: ${case}" COMMAND sh ${cli} ${case} ${program} ${pace})
-  set_tests_properties("cli: ${case}" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS threads)
+  set_tests_properties("cli: ${case}" PROPERTIES TIMEOUT 180 ${serial} LABELS threads)
 endforeach()
 # 160 clients for the proof in real time: more than the thread sanitizer keeps up with.
 set_tests_properties("cli: generated_map" PROPERTIES LABELS "")
 foreach(mode leak stale field order)
   add_test(NAME "check: --break ${mode} makes demo --check end with 3"
     COMMAND sh ${cli} break $<TARGET_FILE:purview_breakable_program> ${mode})
-  set_tests_properties("check: --break ${mode} makes demo --check end with 3" PROPERTIES TIMEOUT 180 RUN_SERIAL ON)
+  # The spoiled server is a server: sanitizers have looked at it.
+  set_tests_properties("check: --break ${mode} makes demo --check end with 3" PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS release-only)
 endforeach()
 add_test(NAME "cli: the released program has no --break" COMMAND sh ${cli} no_break ${program})
 
@@ -41,7 +44,7 @@ add_test(NAME "conformance: the decoder refuses calls that the paper does not al
 set_tests_properties(
   "conformance: every bit of a demo is as the paper says, and is sent again by a replay"
   "conformance: clients of a spoiled server hold what was sent, and the sound one sends other bytes"
-  PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
+  PROPERTIES TIMEOUT 300 ${serial})
 
 add_test(NAME "guards: what is shipped has no switch that takes one away, and each is in docs/guards.md"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/guards_test.sh ${CMAKE_CXX_COMPILER} ${program} $<TARGET_FILE:purview>)
@@ -78,15 +81,16 @@ foreach(case page rules why drive)
 endforeach()
 add_test(NAME "browser: the page of docs/your-page.md joins, draws, walks and comes back, from a site of its own"
   COMMAND node ${browser}/own_page_test.mjs ${program} ${PROJECT_SOURCE_DIR}/build/artifacts ${PROJECT_SOURCE_DIR}
-    ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)
+    ${PURVIEW_WASM_DIR}/purview_client.wasm)
 set_tests_properties("browser: the page of docs/your-page.md joins, draws, walks and comes back, from a site of its own"
   PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
+  set_tests_properties("page: ${case}" PROPERTIES LABELS browser)
 endforeach()
 add_test(NAME "web: a client called at odd moments, without timers, with failing listeners, in another world"
-  COMMAND node ${browser}/client_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm ${program})
+  COMMAND node ${browser}/client_test.mjs ${PROJECT_SOURCE_DIR}/web ${PURVIEW_WASM_DIR}/purview_client.wasm ${program})
 set_tests_properties("web: a client called at odd moments, without timers, with failing listeners, in another world"
   PROPERTIES TIMEOUT 120 LABELS browser)
 add_test(NAME "web: roots, relations and cells of the client in JavaScript (O42)"
-  COMMAND node ${browser}/client_groups_test.mjs ${PROJECT_SOURCE_DIR}/web ${PROJECT_BINARY_DIR}/wasm/purview_client.wasm)
+  COMMAND node ${browser}/client_groups_test.mjs ${PROJECT_SOURCE_DIR}/web ${PURVIEW_WASM_DIR}/purview_client.wasm)

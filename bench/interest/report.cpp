@@ -46,7 +46,7 @@ Plan plan_of(const std::string& name, const Options& options, std::uint32_t tick
     plan.name = name;
     plan.scene = scene_named(name);
     plan.ticks = ticks_of(options, ticks);
-    plan.rounds = options.quick ? 3 : 5;
+    plan.rounds = options.quick ? 2 : 5;
     return plan;
 }
 
