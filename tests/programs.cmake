@@ -19,6 +19,8 @@ foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_st
 endforeach()
 # 160 clients for the proof in real time: more than the thread sanitizer keeps up with.
 set_tests_properties("cli: generated_map" PROPERTIES LABELS "")
+# Nor has it much to spare beside others.
+set_tests_properties("cli: generated_map" "cli: generated_trace" PROPERTIES RUN_SERIAL ON)
 foreach(mode leak stale field order)
   add_test(NAME "check: --break ${mode} makes demo --check end with 3"
     COMMAND sh ${cli} break $<TARGET_FILE:purview_breakable_program> ${mode})
