@@ -96,5 +96,5 @@ purview_program(purview_program)
 set_target_properties(purview_program PROPERTIES OUTPUT_NAME purview)
 install(TARGETS purview_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # What a page needs: docs/your-page.md.
-install(FILES ${wasm_dir}/purview_client.wasm ${PROJECT_SOURCE_DIR}/web/client.mjs ${PROJECT_SOURCE_DIR}/web/client.d.ts
+install(FILES ${wasm_dir}/purview_client.wasm ${PROJECT_SOURCE_DIR}/web/client.mjs ${PROJECT_SOURCE_DIR}/web/client.d.mts
   DESTINATION ${CMAKE_INSTALL_DATADIR}/purview/web)

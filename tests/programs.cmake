@@ -86,6 +86,9 @@ add_test(NAME "browser: the page of docs/your-page.md joins, draws, walks and co
     ${PURVIEW_WASM_DIR}/purview_client.wasm)
 set_tests_properties("browser: the page of docs/your-page.md joins, draws, walks and comes back, from a site of its own"
   PROPERTIES TIMEOUT 180 RUN_SERIAL ON LABELS browser)
+add_test(NAME "web: types are found, hold, and name what is there"
+  COMMAND node ${browser}/types_test.mjs ${PROJECT_SOURCE_DIR}/web)
+set_tests_properties("web: types are found, hold, and name what is there" PROPERTIES LABELS browser)
 foreach(case step_text rule_draft)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
   set_tests_properties("page: ${case}" PROPERTIES LABELS browser)

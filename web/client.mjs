@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A client of a Purview server for browsers and Node: the C++ client core as WebAssembly, carried by
-// a WebSocket. One binary message is one datagram. No dependency, no build step. Types: client.d.ts.
+// a WebSocket. One binary message is one datagram. No dependency, no build step. Types: client.d.mts.
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
@@ -53,6 +53,23 @@ function bytesOf(data) {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : null;
 }
 
+/** The same, and of a text its UTF-8. */
+const bytesOrText = (data) => typeof data === "string" ? new TextEncoder().encode(data) : bytesOf(data);
+
+/** A number, or the bytes of a text, or four numbers of a rotation; null for one of those that is missing. */
+function argumentOf(type, value) {
+  if (type === "number") {
+    const number = Number(value ?? 0);
+    if (Number.isNaN(number)) throw new RangeError(`${String(value)} is no number`);
+    return number;
+  }
+  if (value === undefined || value === null) return null;
+  if (type === "text") return new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);
+  const turn = typeof value === "object" && Symbol.iterator in value ? Array.from(value, Number) : [];
+  if (turn.length !== 4 || turn.some(Number.isNaN)) throw new RangeError("a rotation is four numbers: x, y, z, w");
+  return turn;
+}
+
 /** What findIndex has not found is -1, and would be read as nothing. */
 function checkIndices(component, field) {
   const isIndex = (one) => Number.isInteger(one) && one >= 0;
@@ -78,13 +95,16 @@ export class PurviewClient {
   #names = null;
   #wasViewComplete = false;
 
-  /** See ClientOptions in client.d.ts. Nothing is opened before `connect()`. */
+  /** See ClientOptions in client.d.mts. Nothing is opened before `connect()`. */
   constructor(module, options) {
     this.#module = module;
-    const credential = options.credential ?? "";
-    this.#options = { role: "player", name: "", digestEvery: 0, turnMs: TURN_MS, WebSocket: globalThis.WebSocket, ...options };
-    this.#options.credential = typeof credential === "string" ? new TextEncoder().encode(credential) : credential;
-    if (this.#options.credential.length > CREDENTIAL_BYTES_MAX)
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+    this.#options = { role: "player", name: "", credential: "", digestEvery: 0, turnMs: TURN_MS,
+                      WebSocket: globalThis.WebSocket, ...given };
+    const credential = bytesOrText(this.#options.credential);
+    if (credential === null) throw new TypeError("a credential is bytes or a text");
+    this.#options.credential = credential.slice();
+    if (credential.length > CREDENTIAL_BYTES_MAX)
       throw new RangeError(`a credential has at most ${CREDENTIAL_BYTES_MAX} bytes`);
   }
 
@@ -111,7 +131,6 @@ export class PurviewClient {
     if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
                                                   this.#options.digestEvery);
-    this.#introduce();
     this.#names = null;
     this.#arrived = { tick: -1, at: 0 };
     this.#clock = { heard: -1, tick: 0, at: 0 };
@@ -119,6 +138,7 @@ export class PurviewClient {
     this.#closing = "none";
     let socket;
     try {
+      this.#introduce();
       socket = new this.#options.WebSocket(this.#options.url);
     } catch (error) {
       this.#lose();
@@ -325,7 +345,7 @@ export class PurviewClient {
    * now: we have not joined, or too much waits. A RangeError for what can never be: no bytes, or more than 65,534.
    */
   sendMessage(message) {
-    const bytes = typeof message === "string" ? new TextEncoder().encode(message) : bytesOf(message);
+    const bytes = bytesOrText(message);
     if (bytes === null) throw new RangeError("a message is a text, or bytes");
     if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`a message has ${MESSAGE_BYTES_MAX} bytes at most, and this one ${bytes.length}`);
     if (this.#state !== "joined") return false;
@@ -336,8 +356,9 @@ export class PurviewClient {
 
   /**
    * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned;
-   * numbers are clamped to the range of the schema, texts cut to 31 bytes), and the ghost that it is about, if it is about one. False when it cannot be made now: we have not joined, the
-   * ghost has gone or is not ours, or too many calls wait. A RangeError for what can never be.
+   * numbers are clamped to the range of the schema, texts cut to 31 bytes), and the ghost that it is about, if it is
+   * about one. False when it cannot be made now: we have not joined, the ghost has gone or is not ours, or too many
+   * calls wait. A RangeError for what can never be, and then nothing of it is kept.
    */
   call(name, values, ghost) {
     if (this.#state !== "joined") return false;
@@ -352,29 +373,26 @@ export class PurviewClient {
     if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players`);
     const unknown = Object.keys(values ?? {}).find((key) => values[key] !== undefined && !names.includes(key));
     if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
-    const numbers = names.map((argument, a) => this.#give(a, types[a], values?.[argument]));
+    // All are looked at before the first is given: what the module was given is the next call's.
+    const given = names.map((argument, a) => argumentOf(types[a], values?.[argument]));
+    given.forEach((value, a) => this.#give(a, types[a], value));
+    const numbers = given.map((value, a) => types[a] === "number" ? value : 0);
     const at = this.#exports.pv_client_input(this.#handle);
     new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);
     return this.#exports.pv_client_call(this.#handle, rpc, ghost ?? NO_GHOST, numbers.length) === 1;
   }
 
-  /** An argument of the next call that is no number goes ahead of it; the number, or 0. */
+  /** An argument of the next call that is no number goes ahead of it. */
   #give(argument, type, value) {
-    if (type === "number") {
-      if (Number.isNaN(Number(value ?? 0))) throw new RangeError(`${String(value)} is no number`);
-      return Number(value ?? 0);
-    }
-    if (value === undefined || value === null) return 0;
+    if (type === "number" || value === null) return;
     if (type === "text") {
-      const bytes = new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);
-      this.#input(bytes);
-      this.#exports.pv_client_give_text(this.#handle, argument, bytes.length);
+      this.#input(value);
+      this.#exports.pv_client_give_text(this.#handle, argument, value.length);
     } else {
       const at = this.#exports.pv_client_input(this.#handle);
-      new Float64Array(this.#exports.memory.buffer, at, 4).set(Array.from(value).slice(0, 4));
+      new Float64Array(this.#exports.memory.buffer, at, 4).set(value);
       this.#exports.pv_client_give_rotation(this.#handle, argument);
     }
-    return 0;
   }
 
   get stats() {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The operator channel (docs/operator.md): questions to the server that no player may ask, and rules
-// that no player may set. A connection of its own, opened only with a token. Types: operator.d.ts.
+// that no player may set. A connection of its own, opened only with a token. Types: operator.d.mts.
 
 /** What answers a request, where that is not the request's own name. */
 const ANSWERS = { find: "found", set_rules: "rules" };

@@ -9,7 +9,7 @@ const LAG_M = 3;  // how far anything gets between what is drawn and what the se
 
 const distance = (a, b) => Math.hypot(a.x - b.x, a.y - b.y);
 
-/** All entities around a place, nearest first: EntityAt[] of operator.d.ts. */
+/** All entities around a place, nearest first: EntityAt[] of operator.d.mts. */
 export async function entitiesAt(channel, place, radius) {
   const answer = await channel.ask({ op: "at", x: place.x, y: place.y, radius_m: radius });
   if (answer.op !== "at") throw new Error(answer.text ?? "the server does not say what is there");

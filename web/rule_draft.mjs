@@ -4,7 +4,7 @@
 // The rules as one operator edits them, beside those that run. Knows the operator channel and no
 // page. Sliders and switches go to the server as they move, a few times a second; texts wait for
 // apply(). Whoever sets rules, the newest revision is what runs, and what is shown. Types:
-// rule_draft.d.ts.
+// rule_draft.d.mts.
 
 const APPLY_EVERY_MS = 250;   // often enough to follow a slider, seldom enough for a thousand observers
 const TRY_AFTER_MS = 350;     // a pause in typing

@@ -3,7 +3,7 @@
 //
 // The numbers in the text of a step, each with a name and a way to write the text with another
 // number. Knows the words of docs/world-file.md; a number behind an option that it does not know
-// bears its name. The server alone says whether a text is sound. Types: step_text.d.ts.
+// bears its name. The server alone says whether a text is sound. Types: step_text.d.mts.
 
 const METRES = { unit: "m", whole: false, least: 0.01 };
 const COUNT = { unit: "", whole: true, least: 0 };

@@ -15,7 +15,7 @@ export class WhyQuestion {
   /** Who looks, and at what; null: not chosen yet. */
   first = null;
   second = null;
-  /** The server's Explanation (operator.d.ts), or null. */
+  /** The server's Explanation (operator.d.mts), or null. */
   answer = null;
   /** Why there is none. */
   problem = "";

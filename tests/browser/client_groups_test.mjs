@@ -98,6 +98,14 @@ assert.ok(client.call("say", null, NO_GHOST) && client.call("say", { txet: undef
 given.length = 0;
 assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet', but: text, loud, turn$/);
 assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
+// Of a call that is thrown nothing is left for the next one, and what is no rotation is none.
+assert.throws(() => client.call("say", { text: "bob", loud: NaN }), /RangeError: NaN is no number/);
+assert.throws(() => client.call("say", { text: "bob", loud: 1, turn: { x: 0, y: 0, z: 0, w: 1 } }), /RangeError: a rotation is/);
+for (const turn of [[], [0, 0, 1], [0, 0, 0, 0, 1], 5, "0001x", [0, 0, "e", 1], { x: 1 }])
+  assert.throws(() => client.call("say", { text: "bob", turn }), /RangeError: a rotation is four numbers/);
+assert.deepEqual(given, []);
+assert.ok(client.call("say", { loud: 5, turn: new Float32Array([1, 0, 0, 0]) }));
+assert.deepEqual(given.splice(0), [[2, 1, 0, 0, 0], [0, NO_GHOST, 0, 5, 0]]);
 
 // A call about a ghost names one; of one that has gone it is *not now*, for a spectator's role *never*.
 Object.assign(answers, { pv_client_rpc_about_ghost: () => 1, pv_client_rpc_callers: () => 2 });

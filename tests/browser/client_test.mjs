@@ -203,6 +203,42 @@ const cases = {
     assert.ok(said.includes("x".repeat(31)) && !said.includes(`${"x".repeat(31)}\xc3`, "latin1"));
     long.leave();
     assert.equal(long.closeReason, "left");
+    // Bytes of any kind, as they were when they were given.
+    const key = credential.subarray(2).slice();
+    const buffer = key.buffer.slice(key.byteOffset, key.byteOffset + key.length);
+    const keyed = named("Zoë", buffer);
+    new Uint8Array(buffer).fill(0);
+    await keyed.connect();
+    await joined(keyed);
+    assert.ok(tells("Zoë"));
+    keyed.leave();
+    assert.throws(() => named("", 5), TypeError);
+  },
+
+  async "an option that is undefined is as one that is not given"() {
+    const open = globalThis.WebSocket;
+    globalThis.WebSocket = WebSocket;
+    try {
+      const undefinedOptions = { role: undefined, name: undefined, credential: undefined, digestEvery: undefined, turnMs: undefined };
+      const client = new PurviewClient(module, { url, ...undefinedOptions, WebSocket: undefined });
+      let turns = 0;
+      client.on("turn", () => { ++turns; });
+      await client.connect();
+      await joined(client);
+      turns = 0;
+      await sleep(500);
+      assert.ok(turns < 50, `${turns} turns in half a second`);
+      assert.notEqual([...new Array(client.ghostCount * 4).keys()].findIndex((ghost) => client.isOwned(ghost)), -1, "a player has somebody");
+      client.leave();
+    } finally {
+      globalThis.WebSocket = open;
+    }
+  },
+
+  async "where nothing can be told of us, connect fails and the client is closed"() {
+    const client = new PurviewClient(module, { url, name: 5, WebSocket });
+    await assert.rejects(client.connect());
+    assert.deepEqual([client.state, client.closeReason], ["closed", "lost"]);
   },
 
   async "refusals that may pass are tried again, ever later, the others not"() {

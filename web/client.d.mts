@@ -33,7 +33,7 @@ export interface ClientOptions {
   /** What the game is told of us when we ask to join (JoinRequest::name): 32 bytes of UTF-8, the rest is cut. */
   name?: string;
   /** What the game may let us in for (JoinRequest::credential): 512 bytes, a RangeError beyond. A text goes as UTF-8. */
-  credential?: string | Uint8Array;
+  credential?: string | ArrayBufferView | ArrayBuffer;
   /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
   digestEvery?: number;
   /**
@@ -110,8 +110,8 @@ export interface ClientStats {
 
 export class PurviewClient {
   constructor(module: WebAssembly.Module, options: ClientOptions);
-  /** Random name of the connection, 16 hexadecimal digits; set by `connect`. */
-  nonce: string;
+  /** Random name of the connection, 16 hexadecimal digits; of the last `connect`, undefined before it. */
+  nonce: string | undefined;
   /** A listener that throws keeps nothing from the others; its error is reported as an uncaught one. */
   on(name: "state", listener: (state: ClientState) => void): () => void;
   /** "drop": a copy that was kept ends. What has left can be read as it was last while this is told. */
@@ -129,14 +129,18 @@ export class PurviewClient {
   on(name: "turn", listener: () => void): () => void;
   /**
    * A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts.
+   * It is done when the socket begins to open, also towards a server that is not there: wait for the state "joined".
    * Rejects where the module or the socket cannot be made; then the state is "closed".
    */
   connect(): Promise<void>;
-  /** Ends the connection, or a `connect` that is under way. Nothing that came is told any more. */
+  /**
+   * Ends the connection, or a `connect` that is under way. Nothing that came is told any more, and what was sent or called
+   * since the last turn or so may be lost: where it matters, let the game answer it, and leave then.
+   */
   leave(): void;
   readonly state: ClientState;
-  /** For a module with functions of its own beside those of purview.h. */
-  readonly native: { exports: WebAssembly.Exports; handle: number };
+  /** For a module with functions of its own beside those of purview.h. `exports`: undefined before the first `connect`. */
+  readonly native: { exports: WebAssembly.Exports | undefined; handle: number };
   readonly refuseReason: RefuseReason;
   /** "lost": the socket could not be made, or ended without a word of the server. */
   readonly closeReason: CloseReason;
@@ -208,7 +212,7 @@ export class PurviewClient {
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
    * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
    * argument that this world does not have, no ghost for a call about one, a call for players by a spectator, no number
-   * where one belongs. Numbers are clamped to the range of the schema, texts cut at the size of their field, 31 bytes at most.
+   * where one belongs, no four in a rotation; nothing of it is kept then. Numbers are clamped to the range of the schema, texts cut at the size of their field, 31 bytes at most.
    */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
 }
