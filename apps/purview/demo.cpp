@@ -387,6 +387,8 @@ double settle_seconds(const DemoOptions& options) {
 }
 
 int run_serve(const ServeOptions& options, const std::string& json_path) {
+    net::stop_on_signals(&stop_requested);  // also while the world is read
+    ServerApp::watch_reload();
     std::string problem;
     auto app = ServerApp::open(options, problem);
     if (app == nullptr) {
@@ -396,8 +398,6 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     announce(*app);
     fmt::print("{}\n", app->page_address());
     std::fflush(stdout);
-    net::stop_on_signals(&stop_requested);
-    ServerApp::watch_reload();
     ServerStats stats;
     app->loop->set_ending([&] { stats = app->server->stats(); });
     app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
@@ -449,6 +449,8 @@ int run_bots(const BotOptions& options, double seconds, const std::string& repor
 }
 
 int run_demo(DemoOptions options) {
+    net::stop_on_signals(&stop_requested);  // also while the world is read
+    ServerApp::watch_reload();
     options.serve.sessions_max = options.bots.clients + 256;
     options.serve.sessions_per_host_max = options.bots.clients + 64;
     std::string problem;
@@ -460,8 +462,6 @@ int run_demo(DemoOptions options) {
     announce(*app);
     spoil(*app->server, options.break_mode);
     fmt::print(stderr, "\n  Open  {}\n  Ctrl-C stops.\n\n", app->page_address());
-    net::stop_on_signals(&stop_requested);
-    ServerApp::watch_reload();
 
     // A crowd that replays needs some of its people before anybody can ride them.
     options.bots.host = options.serve.host;

@@ -9,7 +9,8 @@
 
 namespace purview {
 
-/// The client behind a handle; lives as long as the handle. Null for null.
+/// The client behind a handle; lives as long as the handle, as what holds it (Prediction) asks.
+/// Null for null.
 Client* client_of(pv_client* handle) noexcept;
 
 }  // namespace purview

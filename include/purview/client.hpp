@@ -162,7 +162,8 @@ class Client {
     /// A message to the game (Game::message), reliable and in order: at most
     /// game_message_bytes_max, copied. It goes with the packets of ticks, up to a kilobyte each,
     /// beside calls and commands, which may overtake it. too_large; not_ready: not joined.
-    /// capacity: 262,144 bytes wait. What has not arrived when the client leaves is given up.
+    /// capacity: 262,144 bytes wait. What the game has not been given before the good-bye came is
+    /// given up.
     Status send_message(std::span<const std::byte> message);
     /// A message of the server's game (Server::send_message), in order; false when there is none.
     /// The bytes are valid until the next call of this.

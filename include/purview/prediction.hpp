@@ -73,7 +73,8 @@ class PredictionData;  // src/host
 /// For one client. One thread, the client's.
 class Prediction {
   public:
-    /// bad_configuration: no schema, or not sound. The client must outlive it.
+    /// bad_configuration: no schema, or not sound. The client must outlive it, and not be
+    /// assigned to.
     static Result<Prediction> create(Client& client, const PredictionDef& def);
     Prediction(Prediction&&) noexcept;
     Prediction& operator=(Prediction&&) noexcept;

@@ -67,8 +67,8 @@ class Game {
     virtual ~Game() = default;
     /// May it come in? Asked before `joined`, and while the answer is `wait` again in every tick,
     /// for join_timeout_ms after the proof of its address at most: then it is closed
-    /// (never_joined). Who is not asked about in a tick in which fewer than joins_per_tick_max came
-    /// in has gone, or is in.
+    /// (never_joined). Who is not asked about in a tick in which fewer than joins_per_tick_max were
+    /// accepted has gone, or is in.
     virtual Admission admit(Server& server, const JoinRequest& request) {
         (void)server, (void)request;
         return Admission::accept;
@@ -94,7 +94,9 @@ class Game {
     /// of members that the client owns, in ranges; a `real` may be infinite or NaN. The game steps
     /// the group with it, as the client did: see GroupStep. Edits of `group` are edits of the
     /// world; when this returns, the predicted components of the owned members are what the wire
-    /// can say.
+    /// can say. Of a member whose place is relative to its parent the component with the place is a
+    /// copy, written when this returns, and not at all if the game has moved, attached or detached
+    /// the member meanwhile: do that in `simulate`.
     virtual void input(Server& server, ObserverId observer, GroupState& group,
                        const GroupCommand& command) {
         (void)server, (void)observer, (void)group, (void)command;
@@ -324,7 +326,8 @@ class Server {
     /// session.
     Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
     /// A message to one client, reliable and in order: at most game_message_bytes_max, copied.
-    /// stale_id: no such session. too_large. capacity: too much waits for it already.
+    /// stale_id: no such session, or it ends; a probe and a HostView have none. too_large.
+    /// capacity: too much waits for it already, as for whoever reads nothing.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
     /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages

@@ -158,8 +158,8 @@ void OperatorChannel::find(std::uint32_t connection, const json& request) {
 
 void OperatorChannel::watch_truth(std::uint32_t connection, const json& request) {
     Subscription& subscription = subscriptions_[connection];
-    subscription.truth =
-        request.value("on", json(false)).is_boolean() && request.value("on", false);
+    const auto on = request.find("on");  // not copied: a stranger nests it as deep as he likes
+    subscription.truth = on != request.end() && on->is_boolean() && on->get<bool>();
     if (!subscription.truth) return;
     const auto rect = request.find("rect");
     bool good = rect != request.end() && rect->is_array() && rect->size() == 4;

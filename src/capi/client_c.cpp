@@ -123,13 +123,13 @@ void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
 void pv_client_set_name(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
     client->def.name.assign(reinterpret_cast<const char*>(client->input.data()), size);
-    client->client = Client(client->def);
+    client->client.data().def.name = client->def.name;
 }
 
 void pv_client_set_credential(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
     client->def.credential.assign(client->input.begin(), client->input.begin() + size);
-    client->client = Client(client->def);
+    client->client.data().def.credential = client->def.credential;
 }
 
 void pv_client_tick(pv_client* client, double now_ms) {

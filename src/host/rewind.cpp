@@ -81,11 +81,15 @@ bool RewindData::is_own(ObserverId observer, EntityId entity) const noexcept {
 
 bool RewindData::sees(ObserverId observer, EntityId entity, double tick) const noexcept {
     if (!server_->world.is_alive(entity)) return false;
-    const bool is_relevant = server_->interest.is_relevant(observer, entity);
-    if (is_own(observer, entity)) return is_relevant;
+    if (is_own(observer, entity)) return server_->interest.is_relevant(observer, entity);
     const RelevanceLog* log = log_of(observer);
-    return log != nullptr &&
-           PURVIEW_GUARD(rewound_relevance,
+    const Session* session = server_->find_session(observer);
+    if (log == nullptr || session == nullptr) return false;
+    // What has been said by hand since the last tick is not what was seen: ghosts are as the log
+    // is.
+    const LocalId lane = session->ghosts.find(entity);
+    const bool is_relevant = lane != no_local_id && session->ghosts.is_live(lane);
+    return PURVIEW_GUARD(rewound_relevance,
                          log->was_relevant(entity, static_cast<Tick>(tick), is_relevant));
 }
 

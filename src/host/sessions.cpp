@@ -308,7 +308,9 @@ void ServerData::address_closed(const Address& address) {
 
 Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
     Session* session = find_session(observer);
-    if (session == nullptr) return Status::stale_id;
+    if (session == nullptr || session->state == Session::State::closing ||
+        session->state == Session::State::probe)
+        return Status::stale_id;
     if (message.size() > game_message_bytes_max) return Status::too_large;
     if (message.size() + stream_bytes_kept > session->stream_out.room()) return Status::capacity;
     const std::byte type{static_cast<std::uint8_t>(ServerMessage::game)};

@@ -51,7 +51,9 @@ void ServerData::track_op(const WorldOp& op) {
             break;
         case WorldOp::Type::owner: {
             const ObserverId owner = data.owner_at(index);
-            (void)interest.set_owner(op.entity, owner);
+            // Who is not there any more owns it in the world alone; nobody else does.
+            if (interest.set_owner(op.entity, owner) == Status::stale_id)
+                (void)interest.set_owner(op.entity, ObserverId::none);
             note_owner_or_key(index);
             for (const ObserverId its : {op.owner_before, owner}) {
                 if (Session* session = find_session(its); session != nullptr)

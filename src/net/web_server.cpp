@@ -180,7 +180,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void send(std::string_view bytes, bool binary) {
         const std::size_t limit =
             kind_ == Kind::play ? play_queue_bytes_max : operator_queue_bytes_max;
-        if (queued_bytes_ + bytes.size() > limit) {
+        // One that is longer than all goes when nothing else waits.
+        if (!queue_.empty() && queued_bytes_ + bytes.size() > limit) {
             ++server_.counters.dropped_frames;
             return;
         }
@@ -282,7 +283,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         ws_->read_message_max(kind_ == Kind::play ? datagram_bytes_max
                                                   : operator_message_bytes_max);
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
-            if (error) return self->end();
+            if (error || self->ended_) return self->end();
             self->buffer_ = {};  // messages have a bound of their own
             if (self->kind_ == Kind::play) self->wait_for_session();
             self->read_frame();
@@ -308,6 +309,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
                     ++self->server_.counters.oversized_frames;
                 return self->end();
             }
+            // What was read when a write failed: nobody hears of a connection that has ended.
+            if (self->ended_) return;
             self->deliver();
             self->buffer_.consume(self->buffer_.size());
             self->read_frame();

@@ -353,6 +353,9 @@ TEST_CASE("operator: whatever is sent, one answer or none comes back, and the se
           R"({"op":"find","nonce":3})", R"({"op":"truth","on":true,"rect":[1,2,3]})"}) {
         CHECK(desk.ask_text(bad)["op"] == "error");
     }
+    constexpr std::size_t deep = 500'000;
+    desk.channel->message(
+        1, R"({"op":"truth","on":)" + std::string(deep, '[') + std::string(deep, ']') + "}");
     const std::uint64_t seed = 6;
     INFO("seed ", seed);
     SplitMix random(seed);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "purview.h"
+#include "purview/c_client.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -217,6 +218,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     def.secret = test_secret;
     Server server = std::move(Server::create(def, game)).value();
     pv_client* client = pv_client_create(1, 2, 1, 0);
+    const ClientData* const before = &client_of(client)->data();  // a Prediction may hold it
     constexpr std::string_view name = "Ada, who has a name of more than 32 bytes";
     std::memcpy(pv_client_input(client), name.data(), name.size());
     pv_client_set_name(client, static_cast<std::uint32_t>(name.size()));
@@ -226,6 +228,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     pv_client_set_credential(nullptr, 1);
     pv_client_set_name(client, 4'000);  // no such room: ignored
     pv_client_set_name(nullptr, 1);
+    CHECK(&client_of(client)->data() == before);
     OnePlayer player(server, client);
     const auto step = [&] { player.step(); };
     for (int i = 0; i < 30; ++i) step();

@@ -235,6 +235,41 @@ TEST_CASE(
     CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::stale_id);
 }
 
+TEST_CASE("promises: what is given to somebody who has gone is nobody's, and hidden if it is") {
+    const FieldSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId crate = stage.spawn(is.walker);
+    const ObserverId gone = stage.observers[1];
+    CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
+    CHECK(stage.interest().force_hide(crate, true) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, crate) != no_ghost);  // only its owner sees it
+    CHECK(stage.server->close(gone, CloseReason::kicked) == Status::ok);
+    SUBCASE("in the tick in which he goes") {}
+    SUBCASE("later") {
+        stage.step(3);
+    }
+    CHECK(stage.world().set_owner(crate, gone) == Status::ok);
+    stage.step(3);
+    CHECK(stage.world().owner_of(crate) == gone);
+    CHECK(stage.ghost(0, crate) == no_ghost);
+    CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, crate) != no_ghost);
+}
+
+TEST_CASE("promises: a message to a session that ends, or to a probe, is refused") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const std::array<std::byte, 3> message{};
+    const auto probe = stage.server->add_probe();
+    REQUIRE(probe);
+    CHECK(stage.server->send_message(*probe, message) == Status::stale_id);
+    CHECK(stage.server->send_message(stage.observers[0], message) == Status::ok);
+    CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
+    CHECK(stage.server->send_message(stage.observers[0], message) == Status::stale_id);
+}
+
 TEST_CASE("promises: who is closed has left everything that he had entered") {
     const FieldSchema is;
     Stage stage(is.schema, 2, is.def);

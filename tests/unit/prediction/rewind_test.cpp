@@ -302,6 +302,28 @@ TEST_CASE(
     CHECK(world.server->rewind(observer, change)->get(gone, s.place) == nullptr);
 }
 
+TEST_CASE("rewind: what is said by hand in this tick is not what was seen in the past (O19)") {
+    DriveWorld world(1);
+    const auto& s = world.schema;
+    const ObserverId observer = world.player().observer;
+    const EntityId revealed = world.spawn(s.vehicle, {1, 0, 0});
+    const EntityId cloaked = world.spawn(s.vehicle, {2, 0, 0});
+    InterestManager& interest = world.server->interest();
+    REQUIRE(interest.deny(observer, revealed, true) == Status::ok);
+    world.run(30);
+    REQUIRE(interest.deny(observer, revealed, false) == Status::ok);
+    REQUIRE(interest.force_hide(cloaked, true) == Status::ok);
+    const auto view = world.server->rewind(observer, world.server->current_tick() - 5.0);
+    REQUIRE(view);
+    std::vector<RewoundHit> found;
+    REQUIRE(view->find_within({1.5F, 0, 0}, 0.7F, found) == Status::ok);
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().entity == cloaked);
+    CHECK(view->sees(cloaked));
+    CHECK(!view->sees(revealed));
+    CHECK(view->get(revealed, s.place) == nullptr);
+}
+
 TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every tick rate (O19)") {
     DriveWorld world(1, {}, 5);
     const auto& s = world.schema;
