@@ -4,14 +4,13 @@
 // The operator channel (docs/operator.md): questions to the server that no player may ask, and rules
 // that no player may set. A connection of its own, opened only with a token. Types: operator.d.mts.
 
-/** What answers a request, where that is not the request's own name. */
-const ANSWERS = { find: "found", set_rules: "rules" };
 const ANSWER_WITHIN_MS = 15_000;  // the server drops what a slow reader does not take
 
 export class OperatorChannel {
   #url;
   #socket = null;
   #waiting = [];
+  #asked = 0;  // a number for each question, which its answer bears
   #opening = null;
   #listeners = new Map();
 
@@ -62,9 +61,9 @@ export class OperatorChannel {
   ask(request) {
     if (!this.isOpen) return Promise.reject(new Error("the operator channel is closed"));
     return new Promise((resolve, reject) => {
-      const entry = { op: request.op, answer: ANSWERS[request.op] ?? request.op, resolve, reject };
+      const entry = { id: ++this.#asked, resolve, reject };
       this.#waiting.push(entry);
-      this.#socket.send(JSON.stringify(request));
+      this.#socket.send(JSON.stringify({ ...request, id: entry.id }));
       setTimeout(() => {
         const at = this.#waiting.indexOf(entry);
         if (at < 0) return;
@@ -83,9 +82,7 @@ export class OperatorChannel {
     if (message.op === "held") return this.#emit("held", message);
     // Rules come unasked as well, whenever somebody sets them.
     if (message.op === "rules") this.#emit("rules", message);
-    // Answers come in the order of the questions, an error that does not say about what included.
-    const at = this.#waiting.findIndex(({ op, answer }) =>
-      message.op === "error" ? (message.about ?? op) === op : message.op === answer);
+    const at = this.#waiting.findIndex(({ id }) => id === message.id);
     if (at >= 0) this.#waiting.splice(at, 1)[0].resolve(message);
   }
 

@@ -107,7 +107,9 @@ OperatorChannel::OperatorChannel(Server& server, Send send, OperatorDef def)
       def_(std::move(def)),
       desk_(server, def_.names, def_.rules_read_only) {}
 
-void OperatorChannel::answer(std::uint32_t connection, const json& value) {
+void OperatorChannel::answer(std::uint32_t connection, json value) {
+    // What others are told because of it is no answer.
+    if (connection == asker_ && !asked_.is_null()) value["id"] = asked_;
     // Names are bytes of the host's choice; what is no UTF-8 must not end the server.
     send_(connection, value.dump(-1, ' ', false, json::error_handler_t::replace), false);
 }
@@ -121,6 +123,14 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
     if (!request.is_object() || !request.contains("op") || !request["op"].is_string()) {
         return refuse(connection, "a request is a table with 'op'");
     }
+    const auto id = request.find("id");
+    if (id != request.end() && id->is_number_unsigned()) asked_ = *id;
+    asker_ = connection;
+    run(connection, request);
+    asked_ = json();
+}
+
+void OperatorChannel::run(std::uint32_t connection, const json& request) {
     const std::string op = request["op"];
     Subscription& subscription = subscriptions_[connection];
     if (op == "find") return find(connection, request);

@@ -50,7 +50,8 @@ class OperatorChannel {
         std::uint32_t truth_every_ticks = 4;
         std::uint32_t rules_told = 0;  ///< revision; 0: he never asked
     };
-    void answer(std::uint32_t connection, const json& value);
+    void run(std::uint32_t connection, const json& request);
+    void answer(std::uint32_t connection, json value);
     void refuse(std::uint32_t connection, const std::string& why);
     void find(std::uint32_t connection, const json& request);
     void watch_truth(std::uint32_t connection, const json& request);
@@ -75,6 +76,8 @@ class OperatorChannel {
     RuleDesk desk_;
     std::map<std::uint32_t, Subscription> subscriptions_;
     std::string frame_;
+    std::uint32_t asker_ = 0;
+    json asked_;  ///< the id of the request that is being answered, or null
 };
 
 }  // namespace purview::admin

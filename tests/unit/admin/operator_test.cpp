@@ -346,6 +346,26 @@ TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a
     CHECK(said["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
 }
 
+TEST_CASE("operator: an answer bears the id of its question, and what comes unasked bears none") {
+    Desk desk;
+    CHECK(desk.ask({{"op", "stats"}, {"id", 7}})["id"] == 7);
+    CHECK(!desk.ask({{"op", "stats"}}).contains("id"));
+    CHECK(!desk.ask({{"op", "stats"}, {"id", {1, 2}}}).contains("id"));
+    CHECK(desk.ask({{"op", "dance"}, {"id", 8}})["id"] == 8);
+    CHECK(desk.ask({{"op", "set_rules"}, {"nodes", 5}, {"id", 9}})["id"] == 9);
+    CHECK(desk.ask({{"op", "rules"}, {"id", 10}})["id"] == 10);
+    desk.channel->message(2, json({{"op", "rules"}, {"id", 11}}).dump());
+    desk.said.clear();
+    desk.channel->message(
+        2, json({{"op", "set_rules"}, {"nodes", one_node({"add within 30 leave 33"})}, {"id", 12}})
+               .dump());
+    REQUIRE(desk.said.size() == 2);
+    for (const auto& [connection, message] : desk.said) {
+        CHECK(message["op"] == "rules");
+        CHECK(message.contains("id") == (connection == 2));
+    }
+}
+
 TEST_CASE("operator: whatever is sent, one answer or none comes back, and the server goes on") {
     Desk desk;
     for (const char* bad :

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Each question of operator.mjs gets its own answer, whatever else comes meanwhile:
+//   node operator_channel_test.mjs WEB_DIRECTORY
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+let socket = null;
+globalThis.WebSocket = class {
+  readyState = 0;
+  sent = [];
+  constructor() {
+    socket = this;
+    queueMicrotask(() => { this.readyState = 1; this.onopen(); });
+  }
+  send(text) { this.sent.push(JSON.parse(text)); }
+  close() { this.readyState = 3; this.onclose?.(); }
+};
+const tell = (message) => socket.onmessage({ data: JSON.stringify(message) });
+
+const { OperatorChannel } = await import(pathToFileURL(join(process.argv[2], "operator.mjs")));
+const channel = new OperatorChannel("ws://127.0.0.1/operator");
+const rules = [];
+channel.on("rules", ({ revision }) => rules.push(revision));
+await channel.open();
+
+// Somebody else sets rules while ours are on their way, and ours are refused; an error about what was told.
+const set = channel.ask({ op: "set_rules", nodes: [] });
+const stats = channel.ask({ op: "stats" });
+channel.tell({ op: "truth", on: true });
+const [first, second] = socket.sent.map(({ id }) => id);
+assert.ok(Number.isInteger(first) && Number.isInteger(second) && first !== second);
+tell({ op: "rules", revision: 8, nodes: [] });
+tell({ op: "error", text: "truth needs 'rect'" });
+tell({ op: "error", about: "set_rules", text: "no such step", id: first });
+tell({ op: "stats", entities: 5, id: second });
+assert.deepEqual(await set, { op: "error", about: "set_rules", text: "no such step", id: first });
+assert.equal((await stats).entities, 5);
+assert.deepEqual(rules, [8]);
+
+// An answer that comes after its question was given up is nobody's.
+const { setTimeout } = globalThis;
+globalThis.setTimeout = (run) => queueMicrotask(run);
+await assert.rejects(channel.ask({ op: "at" }), /does not answer: at/);
+globalThis.setTimeout = setTimeout;
+const next = channel.ask({ op: "at" });
+tell({ op: "at", entities: ["late"], id: socket.sent.at(-2).id });
+tell({ op: "at", entities: ["now"], id: socket.sent.at(-1).id });
+assert.deepEqual((await next).entities, ["now"]);
+
+const last = channel.ask({ op: "stats" });
+channel.close();
+await assert.rejects(last, /closed/);
+await assert.rejects(channel.ask({ op: "stats" }), /closed/);
+console.log("passed");
