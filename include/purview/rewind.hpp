@@ -25,7 +25,8 @@ struct RewindSettings {
     /// second, or the radius of a typical query.
     float cell_m = 8;
     /// How far behind the newest snapshot that a client has acknowledged its view may be; what it
-    /// says beyond that is cut.
+    /// says beyond that is cut. One who acknowledges late on purpose is believed, as one with a
+    /// long round trip: `ticks` bounds him.
     std::uint32_t behind_ticks_max = 12;
 };
 

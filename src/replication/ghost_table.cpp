@@ -79,6 +79,7 @@ void GhostTable::end_tick() noexcept {
 /// that was not so, whatever there was to tell was sent in its tick, and what was lost is sent
 /// again: of what he holds he has all up to the last known fate, of the rest what its enter says.
 void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
+    if (lanes == 0) return;  // of all that is under way nothing is asked
     LaneBlock& block = blocks_[word];
     const Tick known = resolved_tick();
     for_each_bit(lanes, 0, [&](std::size_t i) {
@@ -421,7 +422,24 @@ void GhostTable::report(const PacketRecord& record) noexcept {
     }
 }
 
+/// Lanes that are told one by one fall behind together: each time all that is under way is looked
+/// through, and a client may say in one packet that hundreds are lost.
+void GhostTable::fall_behind_items(const PacketRecord& record) {
+    lost_items_.resize(blocks_.size());
+    records_.for_each_item(record, [&](SentItem item) {
+        if (item.as != SentAs::update || !is_live(item.lane)) return;
+        lost_items_[item.lane / bits_per_word] |= std::uint64_t{1} << (item.lane % bits_per_word);
+    });
+    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+        const std::uint64_t lanes = std::exchange(lost_items_[w], 0);
+        const LaneWords& of = blocks_[w].of;
+        if ((lanes & of.fresh) != 0) write_waits(w);
+        fall_behind(w, lanes & ~of.behind);
+    }
+}
+
 void GhostTable::lost(const PacketRecord& record) {
+    fall_behind_items(record);
     records_.for_each_item(record, [&](SentItem item) { lost_item(record, item); });
     for (std::size_t w = 0; w < record.words; ++w) {
         const LaneWords& of = blocks_[w].of;
@@ -481,7 +499,7 @@ bool GhostTable::is_sound() const noexcept {
 std::size_t GhostTable::memory_bytes() const noexcept {
     const std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
                               lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
-                              lane_of_.memory_bytes();
+                              lane_of_.memory_bytes() + lost_items_.size() * sizeof(std::uint64_t);
     return bytes + records_.memory_bytes() + motions_.memory_bytes();
 }
 

@@ -499,6 +499,7 @@ class GhostTable {
         exceptions_ |= std::uint64_t{1} << (word % bits_per_word);
     }
     void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
+    void fall_behind_items(const PacketRecord& record);
     void write_waits(std::size_t word) noexcept;
     /// The lane, which is behind and not fresh any more.
     LaneTimes& written(LocalId lane) noexcept {
@@ -578,7 +579,8 @@ class GhostTable {
     std::vector<std::pair<Tick, LocalId>>
         oldest_;  ///< scratch of drop_lingering: since when, which
     PacketRecords records_;
-    std::vector<std::uint64_t> sectioned_;  ///< lanes of which this tick's sections tell
+    std::vector<std::uint64_t> sectioned_;   ///< lanes of which this tick's sections tell
+    std::vector<std::uint64_t> lost_items_;  ///< all 0 but within fall_behind_items
     /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does
     /// not have to be looked at.
     std::uint64_t exceptions_ = 0;
