@@ -3,6 +3,7 @@
 //
 // Bounds of groups, brought up to date with what settled: whoever was moved within its group is
 // measured again, and nobody whom the root carries along. A relation that changed is an op.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -34,9 +35,9 @@ void WorldData::measure(std::uint32_t index) {
     const double dx = double{a.x} - b.x;
     const double dy = double{a.y} - b.y, dz = double{a.z} - b.z;
     // Rounded up: it is within.
-    bounds_.set(index, root,
-                std::nextafter(static_cast<float>(std::sqrt(dx * dx + dy * dy + dz * dz)),
-                               std::numeric_limits<float>::infinity()));
+    constexpr float most = std::numeric_limits<float>::max();
+    const double distance = std::min(std::sqrt(dx * dx + dy * dy + dz * dz), double{most});
+    bounds_.set(index, root, std::min(std::nextafter(static_cast<float>(distance), most), most));
 }
 
 void WorldData::settle_bounds() {

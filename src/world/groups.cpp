@@ -158,16 +158,19 @@ Status WorldData::set_group_enabled(EntityId entity, bool enabled) {
     const std::uint16_t members_before = its.members;
     its.enabled = enabled;
     if (!kind_def_at(index).in_groups) return Status::ok;
-    its.members = 1;
+    std::size_t members = 1;
     for (const EntityId child : children_[index]) {
-        if (is_linked(index_of(child)))
-            its.members = static_cast<std::uint16_t>(its.members + members_at(index_of(child)));
+        if (is_linked(index_of(child))) members += members_at(index_of(child));
     }
+    if (members > def_.group_members_max) {
+        its.enabled = !enabled;
+        return Status::too_large;
+    }
+    its.members = static_cast<std::uint16_t>(members);
     const bool links = is_linked(index);
-    const Status status = links ? check_group(index, its.members, its.parent)
-                          : its.members > def_.group_members_max ? Status::too_large
-                          : is_too_deep(index, 0)                ? Status::too_deep
-                                                                 : Status::ok;
+    const Status status = links                   ? check_group(index, its.members, its.parent)
+                          : is_too_deep(index, 0) ? Status::too_deep
+                                                  : Status::ok;
     if (status != Status::ok) {
         its.enabled = !enabled;
         its.members = members_before;

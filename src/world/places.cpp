@@ -26,10 +26,9 @@ Vec3 difference(Vec3 a, Vec3 b) noexcept {
 void WorldData::settle_places(WordRange among) {
     const ComponentId place = schema().place();
     if (place == ComponentId::none) return;
-    among.for_each(columns_[index_of(place)].dirty, [&](std::size_t i) {
-        const auto index = static_cast<std::uint32_t>(i);
-        if (pool_.is_live(index)) settle_place(index);
-    });
+    // Also of who has gone: his values rest until the tick ends, and what he was is tracked.
+    among.for_each(columns_[index_of(place)].dirty,
+                   [&](std::size_t i) { settle_place(static_cast<std::uint32_t>(i)); });
 }
 
 void WorldData::settle_place(std::uint32_t index) {
@@ -80,7 +79,7 @@ void WorldData::bring_along(std::uint32_t index) {
     if (!frames_.empty()) frames_[index] = orientation_at(index);
     if (!goes_along) return;
     const Vec3 there = from_parent(index, locals_[index]);
-    std::memcpy(component_at(index, schema().place()), &there, sizeof there);
+    if (is_finite(there)) std::memcpy(component_at(index, schema().place()), &there, sizeof there);
 }
 
 /// After that: it stays where it is, and goes where its parent goes from now on. It is told

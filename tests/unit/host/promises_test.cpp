@@ -258,6 +258,32 @@ TEST_CASE("promises: what is given to somebody who has gone is nobody's, and hid
     CHECK(stage.ghost(0, crate) != no_ghost);
 }
 
+TEST_CASE(
+    "promises: a group that goes in one tick leaves, whatever was written into it, and who comes "
+    "in "
+    "its stead is hidden if he is") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    World& world = stage.world();
+    const EntityId root = stage.spawn(is.walker), member = stage.spawn(is.walker);
+    CHECK(world.attach(member, root) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, root) != no_ghost);
+    world.edit(member, is.place)->at.x = NAN;
+    CHECK(world.despawn(root) == Status::ok);
+    CHECK(world.despawn(member) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, root) == no_ghost);
+    CHECK(stage.ghost(0, member) == no_ghost);
+    for (int i = 0; i < 2; ++i) {
+        const EntityId next = stage.spawn(is.walker);
+        CHECK((index_of(next) == index_of(root) || index_of(next) == index_of(member)));
+        CHECK(stage.interest().force_hide(next, true) == Status::ok);
+        stage.step(3);
+        CHECK(stage.ghost(0, next) == no_ghost);
+    }
+}
+
 TEST_CASE("promises: a message to a session that ends, or to a probe, is refused") {
     const FieldSchema is;
     Stage stage(is.schema, 1, is.def);

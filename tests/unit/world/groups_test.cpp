@@ -303,6 +303,20 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("world: groups that come together at once are counted whole (O6)") {
+    Grove grove(40'000, 2);
+    World& world = grove.world();
+    const EntityId top = grove.crate();
+    CHECK(world.set_group_enabled(top, false) == Status::ok);
+    for (int group = 0; group < 2; ++group) {
+        const EntityId root = grove.crate();
+        for (int i = 1; i < 33'000; ++i) REQUIRE(world.attach(grove.crate(), root) == Status::ok);
+        CHECK(world.attach(root, top) == Status::ok);
+    }
+    CHECK(world.set_group_enabled(top, true) == Status::too_large);  // 66,001, or 465 in 16 bits
+    CHECK(!world.is_group_enabled(top));
+}
+
 TEST_CASE("world: whatever cannot be attached is refused with its own status (O6)") {
     Grove grove(4, 2);
     World& world = grove.world();
