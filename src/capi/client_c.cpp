@@ -17,8 +17,7 @@
 using namespace purview;
 
 struct pv_client {
-    explicit pv_client(const ClientDef& its) : def(its), client(its) {}
-    ClientDef def;
+    explicit pv_client(const ClientDef& def) : client(def) {}
     Client client;
     alignas(double) std::array<std::byte, 2048> input{};
     std::vector<std::byte> output;
@@ -122,14 +121,14 @@ void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
 
 void pv_client_set_name(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
-    client->def.name.assign(reinterpret_cast<const char*>(client->input.data()), size);
-    client->client.data().def.name = client->def.name;
+    client->client.data().def.name.assign(reinterpret_cast<const char*>(client->input.data()),
+                                          size);
 }
 
 void pv_client_set_credential(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
-    client->def.credential.assign(client->input.begin(), client->input.begin() + size);
-    client->client.data().def.credential = client->def.credential;
+    client->client.data().def.credential.assign(client->input.begin(),
+                                                client->input.begin() + size);
 }
 
 void pv_client_tick(pv_client* client, double now_ms) {

@@ -430,7 +430,7 @@ void GhostTable::fall_behind_items(const PacketRecord& record) {
         if (item.as != SentAs::update || !is_live(item.lane)) return;
         lost_items_[item.lane / bits_per_word] |= std::uint64_t{1} << (item.lane % bits_per_word);
     });
-    for (std::size_t w = 0; w < blocks_.size(); ++w) {
+    for (std::size_t w = 0; w < record.words; ++w) {
         const std::uint64_t lanes = std::exchange(lost_items_[w], 0);
         const LaneWords& of = blocks_[w].of;
         if ((lanes & of.fresh) != 0) write_waits(w);
