@@ -14,6 +14,7 @@
 
 #include "core/hash.hpp"
 #include "purview/ids.hpp"
+#include "purview/link.hpp"
 
 namespace purview::test {
 
@@ -41,7 +42,7 @@ class FaultyNetwork {
   public:
     FaultyNetwork(std::uint64_t seed, Faults with) : random_(seed), faults(with) {}
 
-    void send(std::span<const std::byte> bytes, Micros now) {
+    void send(std::span<const std::byte> bytes, Micros now, const Address& from = {}) {
         ++counts.sent;
         if (burst_left_ == 0 && faults.burst > 0 && random_.chance(faults.burst))
             burst_left_ = faults.burst_length;
@@ -59,6 +60,7 @@ class FaultyNetwork {
                 static_cast<Micros>(random_.unit() * static_cast<float>(faults.jitter_us));
             flight.order = next_order_++;
             flight.bytes.assign(bytes.begin(), bytes.end());
+            flight.from = from;
             if (random_.chance(faults.corrupt)) {
                 ++counts.damaged;
                 auto& byte =
@@ -73,9 +75,11 @@ class FaultyNetwork {
             flights_.push(std::move(flight));
         }
     }
-    bool receive(std::vector<std::byte>& bytes, Micros now) {
+    /// `from`, if it is not null: where the sender was when he sent it.
+    bool receive(std::vector<std::byte>& bytes, Micros now, Address* from = nullptr) {
         if (flights_.empty() || flights_.top().arrives > now) return false;
         bytes = flights_.top().bytes;
+        if (from != nullptr) *from = flights_.top().from;
         if (flights_.top().order < newest_) ++counts.reordered;
         newest_ = std::max(newest_, flights_.top().order);
         flights_.pop();
@@ -87,6 +91,7 @@ class FaultyNetwork {
         Micros arrives = 0;
         std::uint64_t order = 0;
         std::vector<std::byte> bytes;
+        Address from;
         bool operator<(const Flight& other) const {
             return arrives != other.arrives ? arrives > other.arrives : order > other.order;
         }

@@ -8,8 +8,11 @@
 
 namespace purview::test {
 
-RpcLedger::RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied)
-    : server_(&server), inner_(inner), is_denied_(std::move(is_denied)) {
+RpcLedger::RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied, Covers covers)
+    : server_(&server),
+      inner_(inner),
+      is_denied_(std::move(is_denied)),
+      covers_(std::move(covers)) {
     server_->data().tap = this;
 }
 
@@ -25,9 +28,9 @@ const RpcDesc& RpcLedger::desc(RpcId rpc) const {
 
 // -- to observers -------------------------------------------------------------------------------
 
-void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args) {
+void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 place) {
     ++counts_.made;
-    calls_[static_cast<std::uint32_t>(call)] = {call, rpc, target, args};
+    calls_[static_cast<std::uint32_t>(call)] = {call, rpc, target, args, place};
     by_number_[args.number] = static_cast<std::uint32_t>(call);
 }
 
@@ -57,8 +60,15 @@ void RpcLedger::check_report(const RpcReport& report) {
         const bool must_get =
             about_entity ? relevant || (desc(call.rpc).policy != RpcPolicy::cull && !is_denied)
                          : desc(call.rpc).target == RpcTarget::nobody;
+        std::optional<bool> covers;
+        if (desc(call.rpc).target == RpcTarget::place && covers_)
+            covers = covers_(observer, call.place);
+        counts_.covered += covers == true ? 1 : 0;
+        counts_.uncovered += covers == false ? 1 : 0;
         if (culled != report.culled.end()) {
             ++counts_.culled;
+            if (covers == true && culled->reason == CullReason::out_of_reach)
+                fail("a call does not reach an observer who covers its place");
             if ((culled->reason == CullReason::denied) != is_denied)
                 fail("call " + std::to_string(call.args.number) + " is not culled as it should be");
             if (must_get && culled->reason != CullReason::capacity) {
@@ -69,6 +79,7 @@ void RpcLedger::check_report(const RpcReport& report) {
             continue;
         }
         if (about_entity && !must_get) fail("a call about what is not relevant is promised");
+        if (covers == false) fail("a call reaches an observer who does not cover its place");
         ++promised;
         const bool held = about_entity && !relevant && desc(call.rpc).policy == RpcPolicy::hold;
         counts_.held += held ? 1 : 0;
@@ -81,16 +92,41 @@ void RpcLedger::check_report(const RpcReport& report) {
 
 void RpcLedger::check_tick() {
     for (const RpcReport& report : server_->rpc_reports()) check_report(report);
-    for (const RpcLateCull& late : server_->rpc_late_culls()) {
-        ++counts_.late;
-        auto& promises = promises_[static_cast<std::uint32_t>(late.culled.observer)];
-        const auto promise = promises.find(static_cast<std::uint32_t>(late.call));
-        if (promise == promises.end()) {
-            fail("a call is culled late that was not promised");
-        } else if (promise->second != Promise::delivered) {
-            promise->second = Promise::late;
-        }
+    for (const RpcLateCull& late : server_->rpc_late_culls()) check_late(late);
+}
+
+/// A promise may be broken, but not without a cause that is there.
+void RpcLedger::check_late(const RpcLateCull& late) {
+    ++counts_.late;
+    auto& promises = promises_[static_cast<std::uint32_t>(late.culled.observer)];
+    const auto promise = promises.find(static_cast<std::uint32_t>(late.call));
+    if (promise == promises.end()) return fail("a call is culled late that was not promised");
+    const Call& call = calls_.at(promise->first);
+    const RpcDesc& type = desc(call.rpc);
+    const bool was_held = promise->second == Promise::held;
+    bool has_cause = false;
+    switch (late.culled.reason) {
+        case CullReason::left:
+            has_cause = type.target == RpcTarget::entity && type.policy != RpcPolicy::force &&
+                        !server_->interest().is_relevant(late.culled.observer, call.target);
+            break;
+        case CullReason::expired:
+            has_cause = type.policy == RpcPolicy::hold;
+            break;
+        case CullReason::capacity:
+            has_cause = was_held;
+            break;
+        case CullReason::no_room:
+            has_cause = type.delivery == RpcDelivery::unreliable;
+            break;
+        default:
+            break;
     }
+    if (!has_cause) {
+        fail("call " + std::to_string(call.args.number) + " is culled late as " +
+             std::string(to_string(late.culled.reason)));
+    }
+    if (promise->second != Promise::delivered) promise->second = Promise::late;
 }
 
 void RpcLedger::call_written(const Session& session, std::uint32_t sequence,

@@ -30,8 +30,10 @@ struct LedgerCounts {
     std::uint64_t held = 0;
     std::uint64_t late = 0;
     std::uint64_t delivered = 0;
-    std::uint64_t waited = 0;    ///< at a client, for their ghosts
-    std::uint64_t repeated = 0;  ///< written into a packet once more
+    std::uint64_t waited = 0;     ///< at a client, for their ghosts
+    std::uint64_t covered = 0;    ///< observers whom a call at its place must reach
+    std::uint64_t uncovered = 0;  ///< whom it must not
+    std::uint64_t repeated = 0;   ///< written into a packet once more
     std::uint64_t to_server = 0;
 };
 
@@ -39,11 +41,14 @@ class RpcLedger final : public ReplicationTap {
   public:
     /// What the game says of a pair by hand, or of the entity's root.
     using IsDenied = std::function<bool(ObserverId, EntityId)>;
+    /// Whether a call at this place reaches him; nothing where that is not for certain.
+    using Covers = std::function<std::optional<bool>(ObserverId, Vec3)>;
     /// Hears what `inner` hears, and passes it on. Without `is_denied` nobody is denied anything.
-    RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied = {});
+    RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied = {}, Covers covers = {});
 
     // -- to observers ---------------------------------------------------------------------------
-    void made(CallId call, RpcId rpc, EntityId target, Ping args);
+    /// `place`: of a call at one.
+    void made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 place = {});
     /// After every tick of the server, before anything else happens to it.
     void check_tick();
     /// Takes and checks what has arrived. `tag_of(ghost)`: what the client has as its entity's tag.
@@ -78,6 +83,7 @@ class RpcLedger final : public ReplicationTap {
         RpcId rpc;
         EntityId target;
         Ping args;
+        Vec3 place;
     };
     enum class Promise : std::uint8_t { sent, held, late, delivered };
     struct FromClient {
@@ -86,11 +92,13 @@ class RpcLedger final : public ReplicationTap {
     };
     const RpcDesc& desc(RpcId rpc) const;
     void check_report(const RpcReport& report);
+    void check_late(const RpcLateCull& late);
     void fail(const std::string& what);
 
     Server* server_;
     ReplicationTap* inner_;
     IsDenied is_denied_;
+    Covers covers_;
     std::map<std::uint32_t, Call> calls_;               ///< by CallId
     std::map<std::uint32_t, std::uint32_t> by_number_;  ///< Ping::number -> CallId
     /// [observer][call]

@@ -42,9 +42,15 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     blackouts += more.blackouts;
     rejoins += more.rejoins;
     address_changes += more.address_changes;
+    stale_addresses += more.stale_addresses;
+    one_way_blackouts += more.one_way_blackouts;
+    good_byes += more.good_byes;
     add_counts(calls, more.calls);
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
+    most_rounds = std::max(most_rounds, more.most_rounds);
+    most_limited_rounds = std::max(most_limited_rounds, more.most_limited_rounds);
+    bounds_within_reach += more.bounds_within_reach;
     most_turns = std::max(most_turns, more.most_turns);
     rule_changes += more.rule_changes;
     budget_changes += more.budget_changes;
@@ -90,9 +96,11 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     const LedgerCounts& c = counts.calls;
     std::printf(
         "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
-        "%llu arrived, %llu sent again, %llu before their ghosts; %llu to the server\n",
+        "%llu arrived, %llu sent again, %llu before their ghosts; %llu to the server; of places "
+        "%llu surely reached somebody, %llu surely did not\n",
         Count{c.made}, Count{c.promised}, Count{c.held}, Count{c.culled}, Count{c.late},
-        Count{c.delivered}, Count{c.repeated}, Count{c.waited}, Count{c.to_server});
+        Count{c.delivered}, Count{c.repeated}, Count{c.waited}, Count{c.to_server},
+        Count{c.covered}, Count{c.uncovered});
     const MailCounts& mail = counts.mail;
     std::printf(
         "  of %llu messages to clients %llu arrived, of %llu to the game %llu, of %llu commands "
@@ -113,13 +121,19 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{f.sent}, Count{f.lost}, Count{f.doubled}, Count{f.reordered}, Count{f.damaged},
         Count{f.cut_short});
     std::printf(
-        "  %llu lines cut for 2 s, %llu new addresses, %llu clients replaced, other rules %llu "
-        "times, other budgets %llu; the budget bound in %llu seeds, nothing waited longer than %u "
-        "ticks, no page for "
-        "more than %u packets with others\n",
-        Count{counts.blackouts}, Count{counts.address_changes}, Count{counts.rejoins},
-        Count{counts.rule_changes}, Count{counts.budget_changes}, Count{counts.budget_bound},
-        counts.oldest_ticks, counts.most_turns);
+        "  %llu lines cut for 2 s (%llu one way only), %llu new addresses (%llu datagrams came "
+        "late "
+        "from those before), %llu clients replaced (%llu said good-bye), other rules %llu times, "
+        "other budgets %llu\n",
+        Count{counts.blackouts}, Count{counts.one_way_blackouts}, Count{counts.address_changes},
+        Count{counts.stale_addresses}, Count{counts.rejoins}, Count{counts.good_byes},
+        Count{counts.rule_changes}, Count{counts.budget_changes});
+    std::printf(
+        "  the budget bound in %llu seeds, nothing waited longer than %u ticks, nor than %.2f "
+        "rounds (with a limit %.2f; %llu times a tick later than the bound), no page for more than "
+        "%u packets with others\n",
+        Count{counts.budget_bound}, counts.oldest_ticks, counts.most_rounds,
+        counts.most_limited_rounds, Count{counts.bounds_within_reach}, counts.most_turns);
 }
 
 std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {
@@ -193,7 +207,12 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"datagrams cut short", f.cut_short, 1},
         {"lines cut", counts.blackouts, 1},
         {"new addresses", counts.address_changes, 1},
+        {"lines cut one way", counts.one_way_blackouts, 1},
+        {"datagrams from addresses that were left", counts.stale_addresses, 1},
         {"clients replaced", counts.rejoins, 1},
+        {"good-byes", counts.good_byes, 1},
+        {"calls at places that reach for certain", c.covered, ticks / 4},
+        {"calls at places that do not reach for certain", c.uncovered, ticks / 4},
         {"changes of rules", counts.rule_changes, 1},
     };
     for (const auto& [what, count, least] : all) {

@@ -85,10 +85,17 @@ struct SimCounts {
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;
+    std::uint64_t stale_addresses = 0;  ///< datagrams that came from an address that was left
+    std::uint64_t one_way_blackouts = 0;
+    std::uint64_t good_byes = 0;  ///< of those that went
     LedgerCounts calls;
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
-    std::uint32_t most_turns = 0;    ///< packets with other pages that a page waited for
+    double most_rounds = 0;          ///< the same, in rounds of all that the observer has
+    double most_limited_rounds = 0;  ///< of kinds with a limit
+    std::uint64_t bounds_within_reach =
+        0;                         ///< ticks of observers in which the bound could be missed
+    std::uint32_t most_turns = 0;  ///< packets with other pages that a page waited for
     std::uint64_t rule_changes = 0;
     std::uint64_t budget_changes = 0;
     FaultCounts faults;

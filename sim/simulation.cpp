@@ -49,6 +49,7 @@ void Simulation::run() {
     add_counts(counts.calls, world_.ledger->counts());
     counts.rule_changes += world_.game.rule_changes;
     add_counts(counts.mail, world_.mail->counts());
+    counts.stale_addresses += world_.stale_addresses;
     counts.owner_changes += world_.game.owner_changes;
     counts.owners_asked += world_.game.owners_asked;
     counts.budget_changes += world_.game.budget_changes;
@@ -92,7 +93,10 @@ void Simulation::disturb() {
     std::erase_if(dark_, [&](const auto& entry) { return entry.second <= tick_; });
     if (random_.chance(0.02F)) {
         SmallClient& client = any_client();
-        client.up->blackout = client.down->blackout = true;
+        const std::uint32_t ways = random_.below(4);  // half of them cut one way only
+        client.up->blackout = ways != 0;
+        client.down->blackout = ways != 1;
+        counts.one_way_blackouts += ways < 2 ? 1 : 0;
         dark_.emplace_back(&client, tick_ + blackout_ticks);
         ++counts.blackouts;
     }
@@ -107,7 +111,12 @@ void Simulation::disturb() {
         held_.erase(gone);
         watched_.erase(gone);
         lies_.erase(gone);
+        joined_.erase(gone);
         count_client(*gone);
+        if (random_.chance(0.5F)) {
+            world_.say_good_bye(*gone);
+            ++counts.good_byes;
+        }
         world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
         add_client();
         ++counts.rejoins;
@@ -129,6 +138,8 @@ void Simulation::step() {
     const RpcCounters& calls = world_.server->rpc_counters();
     if (calls.refused_ghost + calls.refused_caller > 0)
         fail("a call of an honest client was refused");
+    if (world_.server->drops().malformed_packet > 0)
+        fail("the server could not read a packet of an honest client");
     if (world_.went_over_budget) fail("a client was sent more than its budget in one tick");
     for (auto& client : world_.clients) check_client(*client);
     check_waiting();

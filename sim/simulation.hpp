@@ -118,6 +118,7 @@ class Simulation {
     std::unique_ptr<record::Writer> writer_;
     std::uint32_t tick_ = 0;
     std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
+    std::set<const SmallClient*> joined_;                       ///< once
     std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
     std::vector<SessionStats> sessions_;                        ///< scratch
     std::map<ObserverId, Most> most_;

@@ -176,6 +176,10 @@ void Simulation::check_waiting() {
         const double all_bits = most.relevant * item_bits + most.books * book_bits;
         const double round = std::ceil(2.0 * all_bits / room);  // as many may leave
         const double turn = round * (1 + urgencies * strengths * rest);
+        if (turn + slowest_rate < tick_) ++counts.bounds_within_reach;
+        counts.most_rounds = std::max(counts.most_rounds, waiting.oldest_ticks / round);
+        counts.most_limited_rounds =
+            std::max(counts.most_limited_rounds, waiting.oldest_limited_ticks / round);
         if (waiting.oldest_ticks > turn + slowest_rate)
             fail("something has waited for " + std::to_string(waiting.oldest_ticks) + " ticks");
         if (waiting.oldest_limited_ticks > parts * turn + slowest_rate) {
@@ -203,6 +207,13 @@ void Simulation::check_client(SmallClient& c) {
     c.client.clear_events();
     if (held.size() != c.client.ghost_count()) fail("events and ghosts of a client differ");
     if (c.client.stats().order_violations != 0) fail("a child came before its parent");
+    if (c.client.state() == ClientState::joined) joined_.insert(&c);
+    // Nobody stays in the dark for so long that it would be given up.
+    if (c.client.state() == ClientState::closed && joined_.contains(&c))
+        fail("a client that had joined was closed: " +
+             std::string(to_string(c.client.close_reason())));
+    if (c.client.stats().packets_malformed > c.down->counts.damaged)
+        fail("a client could not read a packet of the server");
     if (c.client.state() != ClientState::joined) return;
     ++counts.client_ticks;
     look_at(c);

@@ -50,7 +50,7 @@ std::string Simulation::what_is_missing() {
         const auto its = std::find_if(sessions.begin(), sessions.end(), [&](const auto& one) {
             return one.address == client->address;
         });
-        if (client->client.state() == ClientState::closed) continue;  // timed out in the dark
+        if (client->client.state() == ClientState::closed) continue;  // it never joined
         if (client->client.state() != ClientState::joined || its == sessions.end())
             return "a client has not joined";
         if (its->backlog > 0 || client->client.ghost_count() != its->relevant) {

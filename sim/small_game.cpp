@@ -464,12 +464,13 @@ void SmallGame::make_calls(Server& server) {
     for (std::uint32_t i = 0; i < calls_per_tick; ++i) {
         Ping args{0, next_call_++};
         EntityId target = EntityId::none;
+        Vec3 place;
         Rpc<Ping> rpc;
         CallId made = CallId::none;
         const std::uint32_t what = call_random_.below(10);
         if (what == 0) {
             rpc = any(schema_->booms);
-            const Vec3 place{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
+            place = Vec3{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
             made = server.call_at(place, rpc, args).value();
         } else if (what == 1) {
             rpc = any(schema_->news);
@@ -485,7 +486,7 @@ void SmallGame::make_calls(Server& server) {
             args.tag = server.world().get(target, schema_->body)->tag;
             made = server.call(target, rpc, args).value();
         }
-        ledger->made(made, rpc.id, target, args);
+        ledger->made(made, rpc.id, target, args, place);
     }
 }
 
@@ -495,6 +496,24 @@ void SmallGame::rpc(Server& server, ObserverId observer, RpcId rpc, EntityId tar
     if (ledger == nullptr || !read_args(Rpc<Ping>{rpc}, rpc, args, ping)) return;
     const Body* body = server.world().get(target, schema_->body);
     ledger->server_got(client_of(observer), rpc, target, body == nullptr ? 0 : body->tag, ping);
+}
+
+std::optional<bool> SmallGame::covers(const World& world, ObserverId observer, Vec3 place) const {
+    // docs of the rules: rules_of() and change_rules(). The herds' cells reach two of their sides.
+    constexpr float surely_m = 12, at_most_m = 51, across_m = 60, along_m = 50;
+    const auto number = static_cast<std::uint32_t>(observer);
+    Vec3 here;
+    if (const auto player = players.find(number); player != players.end()) {
+        here = world.place_of(player->second);
+    } else if (const auto camera = cameras.find(number); camera != cameras.end()) {
+        here = camera->second;
+    } else {
+        return std::nullopt;
+    }
+    const float x = std::abs(place.x - here.x), y = std::abs(place.y - here.y);
+    if (std::hypot(x, y) < surely_m && scale_.node_settings) return true;
+    if (std::hypot(x, y) > at_most_m && (x > across_m || y > along_m)) return false;
+    return std::nullopt;
 }
 
 check::TruthObserver SmallGame::describe(ObserverId observer) const {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -190,6 +191,9 @@ class SmallGame final : public Game {
     bool is_marked(const Mark& mark) const { return marked_.contains(mark); }
     /// By hand, as what it is or as its group's root.
     bool is_denied(const World& world, ObserverId observer, EntityId entity) const;
+    /// Whether a call at this place reaches him, by where he looks from; nothing where it depends
+    /// on rules that change.
+    std::optional<bool> covers(const World& world, ObserverId observer, Vec3 place) const;
     const std::vector<EntityId>& wagons() const noexcept { return wagons_; }
 
     static constexpr float side_m = 300;
@@ -301,6 +305,8 @@ class SmallWorld {
     SmallClient& add_client(Role role = Role::player, std::uint64_t schema_hash = 0);
     /// From now on it speaks from another address.
     void change_address(SmallClient& client);
+    /// It leaves, and the server hears it.
+    void say_good_bye(SmallClient& client);
     /// One tick of the server, and as much of everything else.
     void step();
     void run(std::uint32_t ticks) {
@@ -329,6 +335,7 @@ class SmallWorld {
     Faults faults;
     std::uint64_t largest_tick_bytes = 0;  ///< to one client in one tick
     bool went_over_budget = false;         ///< somebody was sent more than he may be
+    std::uint64_t stale_addresses = 0;     ///< datagrams from where a client was before
 
   private:
     Address next_address();

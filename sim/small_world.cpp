@@ -70,6 +70,12 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     return *clients.back();
 }
 
+void SmallWorld::say_good_bye(SmallClient& client) {
+    client.client.leave();
+    std::span<const std::byte> out;
+    while (client.client.next_datagram(out)) border->receive(out, client.address, now);
+}
+
 void SmallWorld::step() {
     const Micros tick_us = 1'000'000 / def.tick_hz;
     now += tick_us;
@@ -80,8 +86,11 @@ void SmallWorld::step() {
         if (c->driver != nullptr) c->driver->tick(now, game.frozen);
         c->client.tick(now);
         std::span<const std::byte> out;
-        while (c->client.next_datagram(out)) c->up->send(out, now);
-        while (c->up->receive(bytes, now)) border->receive(bytes, c->address, now);
+        while (c->client.next_datagram(out)) c->up->send(out, now, c->address);
+        for (Address from; c->up->receive(bytes, now, &from);) {
+            stale_addresses += from == c->address ? 0 : 1;
+            border->receive(bytes, from, now);
+        }
     }
     border->tick(now);
     proof->check_tick();
@@ -127,8 +136,12 @@ void SmallWorld::find_observers() {
 void SmallWorld::make_calls(std::uint32_t per_tick) {
     call_random_ = SplitMix(mix64(def.budget_bytes_per_tick + per_tick));
     ledger = std::make_unique<RpcLedger>(
-        *server, proof.get(), [this](ObserverId observer, EntityId entity) {
+        *server, proof.get(),
+        [this](ObserverId observer, EntityId entity) {
             return game.is_denied(server->world(), observer, entity);
+        },
+        [this](ObserverId observer, Vec3 place) {
+            return game.covers(server->world(), observer, place);
         });
     game.ledger = ledger.get();
     game.calls_per_tick = per_tick;

@@ -78,14 +78,32 @@ export interface Explanation {
   entity_text: string;
   index: number;
   relevant: boolean;
+  /** Index of the root that was judged for the entity. */
+  unit: number;
+  /** No node says yes any more: the minimum stay is not over. */
+  held: boolean;
   /** What decided, such as "owned" or "a node says yes". */
   stage: string;
+  /** Index of the member of its group that is hidden by hand, and hides it. */
+  hidden_member: number | null;
+  /** Index of the split member below it that nodes show; stage is "promoted". */
+  promoted_by: number | null;
   nodes: {
     name: string;
+    /** False: the node is not about this entity, and its result is false. */
+    member: boolean;
+    /** With what the nodes before it say. */
+    combine: "add" | "subtract" | "require";
     result: boolean;
     /** `answer` null: it cannot say. `so_far`: the node's result behind this step. */
     steps: { op: "add" | "subtract" | "require"; what: string; answer: boolean | null; so_far: boolean }[];
   }[];
+  /** Of the nodes that want the pair the most generous, and the name of the first node that has each. */
+  settings: {
+    every_ticks: number; every_ticks_by: string; urgency: number; urgency_by: string; leave: string; leave_by: string;
+  };
+  /** False: nothing is known of what would turn the answer. */
+  knows_changes: boolean;
   /** Each of them alone would turn the answer. */
   single: string[];
   /** Or these two together. */
@@ -106,6 +124,7 @@ export interface ServerStats {
   sessions: {
     observer: number; role: "player" | "spectator"; carrier: "udp" | "websocket"; relevant: number; backlog: number;
     bytes_sent: number; bytes_received: number; packets_lost: number; rtt_us: number; enters: number; leaves: number;
+    budget_bytes_per_tick: number;
   }[];
 }
 

@@ -8,7 +8,7 @@ import { OperatorChannel } from "./operator.mjs";
 import { entitiesAt, pick } from "./pick.mjs";
 import { RuleDraft } from "./rule_draft.mjs";
 import { RulesPanel } from "./rules_panel.mjs";
-import { numbersOf, opOf } from "./step_text.mjs";
+import { circleOf } from "./step_text.mjs";
 import { WhyMap } from "./why_map.mjs";
 import { WhyPanel } from "./why_panel.mjs";
 import { WhyQuestion, endOf } from "./why_question.mjs";
@@ -86,9 +86,7 @@ export class OperatorPage {
   radii() {
     if (this.rules.running === null) return null;
     const texts = this.rules.running.nodes.filter((node) => node.enabled !== false).flatMap((node) => node.steps);
-    return texts.filter((text) => opOf(text) === "add").map((text) => numbersOf(text))
-      .filter(([radius]) => radius?.label === "radius")
-      .map(([radius, margin]) => ({ enter: radius.value, leave: radius.value + margin.value }));
+    return texts.map((text) => circleOf(text)).filter((circle) => circle !== null);
   }
 
   draw(now) {

@@ -53,7 +53,6 @@ export class RuleDraft {
   #listeners = new Set();
   #before = null;      // nodes before the first edit
   #typed = false;      // there are texts that only apply() sends
-  #sent = [];
   #sending = false;
   #again = false;
   #sentAt = -Infinity;
@@ -188,10 +187,10 @@ export class RuleDraft {
     if (this.#sending) { this.#again = true; return; }
     this.#sending = true;
     this.#sentAt = performance.now();
-    this.#sent = wireOf(this.nodes);
+    const nodes = wireOf(this.nodes);
     const edits = this.#edits;
     this.#changed();
-    const answer = await this.#ask({ op: "set_rules", nodes: this.#sent });
+    const answer = await this.#ask({ op: "set_rules", nodes });
     this.#sending = false;
     if (answer.op === "error") {
       if (edits === this.#edits) this.error = this.#located(answer);
@@ -228,7 +227,7 @@ export class RuleDraft {
     if (known === null) {
       this.nodes = [];
       this.#adopt(rules.nodes);
-    } else if (rules.revision !== known.revision && !this.#sending && !isSame(rules.nodes, this.#sent)) {
+    } else if (rules.revision !== known.revision && !this.#sending) {
       this.trial = null;
       if (this.#typed) {
         this.elsewhere = "waiting";

@@ -19,5 +19,7 @@ export function opOf(text: string): "add" | "subtract" | "require" | "";
 /** A number without digits that say nothing. */
 export function written(value: number, digits?: number): string;
 export function numbersOf(text: string): StepNumber[];
+/** The radii of a step that adds what is near; null for others. */
+export function circleOf(text: string): { enter: number; leave: number } | null;
 /** A slider for it. */
 export function rangeFor(number: Pick<StepNumber, "value" | "whole" | "least">): { min: number; max: number; step: number };

@@ -79,6 +79,17 @@ export function numbersOf(text) {
   }
 }
 
+/**
+ * Of a step that adds what is near: {enter, leave}, the radii between which it keeps what came in;
+ * null for others. Sight has one radius.
+ */
+export function circleOf(text) {
+  if (opOf(text) !== "add") return null;
+  const [radius, margin] = numbersOf(text);
+  if (radius?.label !== "radius") return null;
+  return { enter: radius.value, leave: radius.value + (margin?.label === "margin" ? margin.value : 0) };
+}
+
 /** A comfortable slider for a number that is now `value`: {min, max, step}. */
 export function rangeFor({ value, whole, least }) {
   if (whole) return { min: Math.max(0, least), max: Math.max(8, 2 * value), step: 1 };

@@ -5,14 +5,16 @@
 // decided, each node with its steps and their numbers, and what would turn the answer.
 import { byId, make, put } from "./dom.mjs";
 import { pickable } from "./pick.mjs";
-import { decidingStep, distanceIn } from "./why_question.mjs";
+import { decidingNode, decidingStep, distanceIn } from "./why_question.mjs";
 
 /** What is asked before any rule, in order, and the answer that goes on to the next; then the nodes. */
 const STAGES = [
   { name: "observer not ready", words: "ready", passed: "yes" }, { name: "denied", passed: "no" }, { name: "owned", passed: "no" },
   { name: "force hidden", passed: "no" }, { name: "shown to all", passed: "no" }, { name: "allowed", passed: "no" },
-  { name: "sees everything", passed: "no" }, { name: "no node says yes", also: "a node says yes", words: "nodes" },
+  { name: "sees everything", passed: "no" }, { name: "explicit only", passed: "no" },
+  { name: "no node says yes", also: ["a node says yes", "promoted"], words: "nodes" },
 ];
+const stageOf = (answer) => STAGES.findIndex(({ name, also = [] }) => name === answer.stage || also.includes(answer.stage));
 const LISTED = 12;
 
 export class WhyPanel {
@@ -125,10 +127,10 @@ export class WhyPanel {
   }
 }
 
-const isDecidedByNodes = (answer) => STAGES.at(-1).name === answer.stage || STAGES.at(-1).also === answer.stage;
+const isDecidedByNodes = (answer) => stageOf(answer) === STAGES.length - 1;
 
 function stages(answer) {
-  const decided = STAGES.findIndex((stage) => stage.name === answer.stage || stage.also === answer.stage);
+  const decided = stageOf(answer);
   return STAGES.map(({ name, words, passed }, i) => {
     if (i < decided) return make("li", {}, words ?? name, make("b", {}, passed));
     const item = make("li", { className: i === decided ? "decides" : "unasked", title: i === decided ? "this decides" : "not asked any more" },
@@ -139,13 +141,19 @@ function stages(answer) {
 }
 
 /** What made the answer what it is, in one line. */
-function decision(answer) {
+export function decision(answer) {
+  if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden with all below it: ${answer.stage}`;
   if (!isDecidedByNodes(answer)) return `before any rule: ${answer.stage}`;
-  const said = answer.nodes.map((node) => ({ node, step: decidingStep(node) })).filter(({ step }) => step >= 0);
-  const { node, step } = said.find((entry) => entry.node.result === answer.relevant) ?? { step: -1 };
-  const where = answer.nodes.length > 1 && node ? ` of “${node.name}”` : "";
-  if (step >= 0) return `step ${step + 1}${where} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
-  return answer.relevant ? "a node without steps says yes" : answer.nodes.length > 0 ? "no step adds it" : "there are no nodes";
+  if (answer.promoted_by !== null) return `no node says yes, but one does of entity ${answer.promoted_by} below it`;
+  if (answer.held) return "no node says yes any more; it stays for the rest of its time";
+  const asked = answer.nodes.filter((node) => node.member);
+  const node = answer.nodes[decidingNode(answer.nodes)] ?? asked.find((node) => node.combine === "add" && decidingStep(node) >= 0);
+  if (node === undefined) return asked.length > 0 ? "no step adds it" : answer.nodes.length > 0 ? "no node is about it" : "there are no nodes";
+  const whose = answer.nodes.length > 1 ? ` “${node.name}”` : "";
+  if (node.combine !== "add") return `node${whose} ${node.combine === "subtract" ? "takes it away" : "is required, and says no"}`;
+  const step = decidingStep(node);
+  if (step < 0) return `${whose === "" ? "a node" : `node${whose}`} without steps says yes`;
+  return `step ${step + 1}${whose === "" ? "" : ` of${whose}`} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
 }
 
 function nodeOf(node, counts) {
@@ -157,9 +165,11 @@ function nodeOf(node, counts) {
                       meterOf(step), make("small", {}, `${does} · so far ${step.so_far ? "yes" : "no"}${i === decided ? " · decides" : ""}`));
     return item;
   });
-  const none = node.steps.length === 0 ? "no steps: all of its entities" : decided < 0 ? "no step adds it" : "";
-  return make("section", { className: `card${counts ? "" : " off"}` },
-              make("div", { className: "node-title" }, make("b", {}, node.name), make("span", { className: node.result ? "tag yes" : "tag no" }, node.result ? "yes" : "no")),
+  const none = !node.member ? "it is not about this entity" : node.steps.length === 0 ? "no steps: all of its entities" : decided < 0 ? "no step adds it" : "";
+  const joins = { add: "", subtract: ", subtracted", require: ", required" }[node.combine];
+  return make("section", { className: `card${counts && node.member ? "" : " off"}` },
+              make("div", { className: "node-title" }, make("span", {}, make("b", {}, node.name), joins),
+                   make("span", { className: node.result ? "tag yes" : "tag no" }, node.member ? (node.result ? "yes" : "no") : "not its entity")),
               make("ol", { className: "explained" }, ...steps), none === "" ? null : make("p", { className: "note" }, none));
 }
 
@@ -177,8 +187,8 @@ function meterOf(step) {
   return meter;
 }
 
-function changes({ single, pair }) {
+function changes({ single, pair, knows_changes: isKnown }) {
   if (single.length > 0) return single.map((text) => make("li", {}, text));
   if (pair.length > 0) return [make("li", {}, `no single change; but these two: ${pair.join(", and ")}`)];
-  return [make("li", { className: "none" }, "no single change and no two together")];
+  return [make("li", { className: "none" }, isKnown ? "no single change and no two together" : "nothing is known of what would")];
 }

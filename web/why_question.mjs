@@ -97,6 +97,18 @@ export function decidingStep(node) {
   return decided;
 }
 
+/** The index of the node that made the answer of all nodes what it is; -1: none did, nothing was added. */
+export function decidingNode(nodes) {
+  let decided = -1;
+  let soFar = false;
+  nodes.forEach(({ combine = "add", result }, i) => {
+    const then = combine === "add" ? soFar || result : combine === "require" ? soFar && result : soFar && !result;
+    if (then !== soFar) decided = i;
+    soFar = then;
+  });
+  return decided;
+}
+
 /** Of "distance 41.2 of 60.0, once in of 66.0 (it was in)": {distance, enter, leave, wasIn}; null for others. */
 export function distanceIn(what) {
   const match = /distance (\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)(?:, once in of (\d+(?:\.\d+)?) \((it was in|it was not)\))?/.exec(what);

@@ -61,6 +61,10 @@ bool read_finite(const json& request, const char* name, double& out) {
     return std::isfinite(out);
 }
 
+json index_or_null(EntityId entity) {
+    return entity == EntityId::none ? json() : json(index_of(entity));
+}
+
 json describe(EntityId entity, const Explanation& why) {
     constexpr const char* ops[] = {"add", "subtract", "require"};
     json out = {{"op", "explain"},
@@ -70,6 +74,9 @@ json describe(EntityId entity, const Explanation& why) {
                 {"unit", index_of(why.unit)},
                 {"relevant", why.relevant},
                 {"held", why.held},
+                {"hidden_member", index_or_null(why.hidden_member)},
+                {"promoted_by", index_or_null(why.promoted_by)},
+                {"knows_changes", why.knows_changes},
                 {"stage", to_string(why.stage)},
                 {"nodes", json::array()},
                 {"single", json::array()},

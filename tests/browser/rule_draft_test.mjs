@@ -156,6 +156,25 @@ const tests = {
     await draft.revert();
     assert.deepEqual(channel.nodes, [named("near", NEAR)]);
   },
+  async "what was set here once and others set again is theirs"() {
+    const { channel, draft, texts } = await begin(named("near", NEAR));
+    draft.slide(draft.nodes[0].steps[0], "add within 80");
+    await sleep(20);
+    channel.set([named("near", ["add within 100", NEAR[1], NEAR[2]])]);
+    channel.set([named("near", ["add within 80", NEAR[1], NEAR[2]])]);
+    assert.deepEqual(texts(), [["add within 80", NEAR[1], NEAR[2]]]);
+    assert.equal(draft.elsewhere, "shown");
+  },
+  async "what others set beside the steps is not undone by the next slider"() {
+    const { channel, draft } = await begin(named("near", NEAR, { every_ticks: 1 }));
+    draft.slide(draft.nodes[0].steps[0], "add within 80");
+    await sleep(20);
+    channel.set([named("near", ["add within 80", NEAR[1], NEAR[2]], { every_ticks: 10 })]);
+    assert.equal(draft.elsewhere, "shown");
+    draft.slide(draft.nodes[0].steps[0], "add within 70");
+    await sleep(300);
+    assert.deepEqual(channel.nodes, [named("near", ["add within 70", NEAR[1], NEAR[2]], { every_ticks: 10 })]);
+  },
   async "what others set does not take a text away; one may take theirs"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.setText(draft.nodes[0].steps[0], "add within 7");

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { numbersOf, opOf, rangeFor } = await import(pathToFileURL(join(process.argv[2], "step_text.mjs")));
+const { circleOf, numbersOf, opOf, rangeFor } = await import(pathToFileURL(join(process.argv[2], "step_text.mjs")));
 
 /** Names and values of the numbers in a text. */
 const named = (text) => numbersOf(text).map(({ label, value }) => `${label} ${value}`).join(", ");
@@ -37,6 +37,15 @@ for (const text of ["", "add", "add within", "add same team", "subtract flag clo
 }
 assert.equal(opOf("  subtract flag cloaked"), "subtract");
 assert.equal(opOf("addition"), "");
+
+// Circles of what adds by distance, and of nothing else.
+assert.deepEqual(circleOf("add within 60 leave 66"), { enter: 60, leave: 66 });
+assert.deepEqual(circleOf("add within 60"), { enter: 60, leave: 60 });
+assert.deepEqual(circleOf("add sight within 60"), { enter: 60, leave: 60 });
+assert.deepEqual(circleOf("add sight within 60 tests 5 grace 20"), { enter: 60, leave: 60 });
+for (const text of ["", "require within 60", "add same team", "add neighbourhood 50x50 rings 1", "add area leave 4"]) {
+  assert.equal(circleOf(text), null, text);
+}
 
 // A slider begins near its number, and never offers what makes no sense.
 for (const text of ["add within 60 leave 66", "add within 1.5", "add neighbourhood 50x30 rings 2", "require value level from -3 to 10", "add within 0.02"]) {
