@@ -211,7 +211,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"datagrams from addresses that were left", counts.stale_addresses, 1},
         {"clients replaced", counts.rejoins, 1},
         {"good-byes", counts.good_byes, 1},
-        {"calls at places that reach for certain", c.covered, ticks / 4},
+        {"calls at places that reach for certain", c.covered, ticks / 40},
         {"calls at places that do not reach for certain", c.uncovered, ticks / 4},
         {"changes of rules", counts.rule_changes, 1},
     };

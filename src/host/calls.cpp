@@ -302,7 +302,9 @@ void ServerData::drop_left_calls(Session& session) {
         [&](const OutgoingRpc& call) {
             const RpcPolicy policy = schema.rpcs()[index_of(call.rpc)].desc.policy;
             const bool never_written = !call.under_way && call.sequence == 0;
-            if (policy == RpcPolicy::hold && never_written && world.is_alive(call.target) &&
+            const bool may_be_held = policy == RpcPolicy::hold && world.is_alive(call.target) &&
+                                     !interest.is_denied(session.observer, call.target);
+            if (may_be_held && never_written &&
                 hold({.call = call.call,
                       .rpc = call.rpc,
                       .about = RpcTarget::entity,
@@ -333,6 +335,14 @@ namespace {
 /// The client is not known to have what its ghost is by now.
 bool is_waiting(const Session& session, const OutgoingRpc& call) {
     return call.ghost != no_local_id && session.ghosts.is_pending(call.ghost);
+}
+
+/// Of a ghost that is told in turn this packet tells as much as fits, as it is by now: the rest
+/// waits for its turn, calls do not.
+bool goes_in_turn(const Session& session, const OutgoingRpc& call) {
+    if (call.ghost == no_local_id || !session.ghosts.is_awaited(call.ghost)) return false;
+    const SnapshotItem* item = session.plan->item_of(call.ghost);
+    return item != nullptr && item->packet != 0 && item->packet == session.plan->packet;
 }
 
 }  // namespace
@@ -369,7 +379,7 @@ bool ServerData::write_calls(TickWorker& worker, Session& session, std::uint32_t
         return false;
     }
     const auto may_go = [&](const OutgoingRpc& call) {
-        const bool goes = !is_waiting(session, call);
+        const bool goes = !is_waiting(session, call) || goes_in_turn(session, call);
         PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
                        session.ghosts.find(call.target) == call.ghost);
         if (goes && tap != nullptr) tap->call_written(session, sequence, call);

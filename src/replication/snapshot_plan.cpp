@@ -52,8 +52,11 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
 
 bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
     const Tick sent = ghosts.sent_tick(lane);
-    return input.fields.parent_tick(ghosts.entity_index(lane)) > sent ||
-           ghosts.meta_tick(lane) > sent || ghosts.resumed_tick(lane) > sent;
+    // What has waited since before it was sent last is lost: that did not tell it.
+    const bool is_lost = ghosts.waiting_since(lane) <= sent;
+    const Tick told = is_lost ? std::min(sent, ghosts.baseline(lane)) : sent;
+    return input.fields.parent_tick(ghosts.entity_index(lane)) > told ||
+           ghosts.meta_tick(lane) > told || ghosts.resumed_tick(lane) > told;
 }
 
 namespace {
@@ -335,7 +338,10 @@ class Planner {
     /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
     /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
-        if (!ghosts_.needs_enter(lane)) return add_one(lane, priority);
+        const auto is_new = [this](LocalId one) {
+            return ghosts_.needs_enter(one) || (ghosts_.is_special(one) && ghosts_.is_away(one));
+        };
+        if (!is_new(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
         const WorldData& world = input_.world;
         if (world.is_alone(ghosts_.entity_index(lane))) return true;
@@ -343,7 +349,7 @@ class Planner {
         if (world.members_at(root) == 1) return true;
         world.for_each_in_group(root, [&](EntityId member) {
             const LocalId its = ghosts_.find(member);
-            if (its != no_local_id && ghosts_.is_pending(its) && ghosts_.needs_enter(its))
+            if (its != no_local_id && ghosts_.is_pending(its) && is_new(its))
                 (void)add_one(its, priority);
         });
         return true;

@@ -177,8 +177,8 @@ class Filling {
     std::array<std::uint64_t, item_types> sections_{};
 };
 
-/// With room for shared sections, unless they alone keep out what has waited longest: what they say
-/// can be said otherwise, in every tick.
+/// With room for shared sections, unless they alone keep out what has waited longest, or whom calls
+/// of this packet are about: what sections say can be said otherwise, in every tick.
 Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
                    std::uint64_t section_bits, std::uint32_t lanes) {
     const Filling beside(capacity_bits, section_bits, lanes);
@@ -186,7 +186,14 @@ Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
     const Filling alone(capacity_bits, 0, lanes);
     const SnapshotItem* first = plan.item_of(plan.kept_for);
     if (first == nullptr || first->packet != 0) first = &plan.items[plan.next];
-    const auto fits = [&](Filling filling) { return filling.add(*first); };
+    const auto fits = [&](Filling filling) {
+        return filling.add(*first) &&
+               std::all_of(plan.first.begin(), plan.first.end(), [&](LocalId lane) {
+                   const SnapshotItem* item = plan.item_of(lane);
+                   return item == nullptr || item == first || item->packet != 0 ||
+                          filling.add(*item);
+               });
+    };
     return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
 }
 
@@ -225,7 +232,7 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
             std::size_t at, Filling& filling) {
     const SnapshotItem& item = plan.items[at];
     const WorldData& world = input.world;
-    const bool is_new = item.packet == 0 && item.type == ItemType::enter;
+    const bool is_new = item.packet == 0 && makes_present(ghosts, item);
     const std::uint32_t index = ghosts.entity_index(item.lane);
     if (!is_new || world.is_alone(index) || input.break_order)
         return choose_one(input, ghosts, plan, at, filling);

@@ -59,7 +59,7 @@ bool is_told(Stage& stage, std::uint32_t client, EntityId entity, const Audience
 
 }  // namespace
 
-TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 F23 M27)") {
+TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 F23 M27 O34)") {
     for (const AudienceType type :
          {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
         const AudienceSchema is(type);

@@ -329,7 +329,7 @@ TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M
     CHECK(stage.client().ghost_count() == 51);
 }
 
-TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23 F18)") {
+TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23)") {
     const LampSchema is;
     Stage stage(is.schema, 3, is.def);
     std::vector<EntityId> lamps;
@@ -366,8 +366,7 @@ TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M
 }
 
 TEST_CASE(
-    "lines: a host's own player is shown what a remote one is told, changes wait hidden (M25 "
-    "F24)") {
+    "lines: a host's own player is shown what a remote one is told, changes wait hidden (M25)") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);
     struct Presented final : HostPresentation {

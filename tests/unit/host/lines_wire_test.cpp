@@ -415,9 +415,7 @@ TEST_CASE(
     CHECK(kept_count() == 0);
 }
 
-TEST_CASE(
-    "lines: one filter of the game's own for every candidate of everybody, as fast as a look (O23 "
-    "X4)") {
+TEST_CASE("lines: one filter of the game's own for every candidate of everybody (O23 X4)") {
     WireCells is;
     // Hides what has an odd index, whoever asks; a filter that is switched off hides nothing.
     StepDesc hide;

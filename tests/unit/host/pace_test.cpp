@@ -54,7 +54,8 @@ int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
 
 }  // namespace
 
-TEST_CASE("pace: a curve says how often, by strength, what comes to rest is told at once (X7 X2)") {
+TEST_CASE(
+    "pace: a curve says how often, by strength, what comes to rest is told at once (P24 X7 X2)") {
     PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
     is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
     Stage stage(is.schema, 1, is.def);
@@ -274,6 +275,37 @@ TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve
     CHECK(stage.world().attach(other, me) == Status::ok);
     step(2);
     CHECK(stage.client().parent_of(ghost) == stage.ghost(0, me));
+}
+
+TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
+    PaceSchema is({{0, 40}});
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    std::uint32_t updates = 0;
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            const Tick before = stage.client().updated_of(stage.ghost(0, other));
+            stage.step();
+            updates += stage.client().updated_of(stage.ghost(0, other)) != before ? 1 : 0;
+        }
+        return stage.ghost(0, other);
+    };
+    const GhostId ghost = step(50);
+    REQUIRE(ghost != no_ghost);
+    CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
+    stage.loses_all_to = 0;
+    step(1);
+    stage.loses_all_to = 99;
+    CHECK_FALSE(stage.client().is_owned(ghost));
+    step(4);
+    CHECK(stage.client().is_owned(ghost));
+    updates = 0;
+    step(30);  // and then it is told as seldom as before
+    CHECK(updates <= 1);
 }
 
 TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eight (X2)") {

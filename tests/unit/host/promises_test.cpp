@@ -571,7 +571,8 @@ TEST_CASE("promises: the first view is complete, whatever comes and goes meanwhi
     CHECK(party.clients[0]->is_view_complete());
 }
 
-TEST_CASE("promises: a server's own player hears of no component that is for others (M25 F22)") {
+TEST_CASE(
+    "promises: a server's own player hears of no component that is for others (M25 F22 F24)") {
     const FieldSchema is;
     Stage stage(is.schema, 1, is.def);
     struct Presented final : HostPresentation {

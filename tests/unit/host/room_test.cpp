@@ -182,6 +182,59 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
     }
 }
 
+TEST_CASE("budget: a call that found no room is not held once the pair is denied") {
+    ScrollSchema is;
+    RpcDesc desc;
+    desc.policy = RpcPolicy::hold;
+    desc.hold_ticks = 100;
+    const Rpc<ShelfLine> read =
+        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(is.schema, 1, is.def);
+    std::array<EntityId, 2> scrolls{};
+    for (EntityId& scroll : scrolls) {
+        scroll = stage.spawn(is.kind);
+        fill(stage, is, scroll);
+        CHECK(stage.server->call(scroll, read, ShelfLine{}));
+    }
+    stage.step();  // with one of them, whose enter leaves no room for the other
+    CHECK(take_said(stage.client()) == 1);
+    const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == no_ghost ? 0 : 1];
+    REQUIRE(stage.ghost(0, other) == no_ghost);
+    CHECK(stage.interest().deny(stage.observers[0], other, true) == Status::ok);
+    stage.step();
+    REQUIRE(stage.server->rpc_late_culls().size() == 1);
+    CHECK(stage.server->data().calls.held.empty());
+    CHECK(stage.interest().deny(stage.observers[0], other, false) == Status::ok);
+    stage.step(20);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(take_said(stage.client()) == 0);
+}
+
+TEST_CASE("budget: a call about what is told in turn comes, though there is always more to tell") {
+    ScrollSchema is(true);
+    RpcDesc desc;
+    const Rpc<ShelfLine> read =
+        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(is.schema, 1, is.def);
+    const EntityId scroll = stage.spawn(is.kind);
+    std::uint32_t tick = 0;
+    const auto step = [&] {
+        fill(stage, is, scroll, tick++);
+        stage.step();
+    };
+    for (int i = 0; i < 40; ++i) step();
+    REQUIRE(stage.ghost(0, scroll) != no_ghost);
+    constexpr std::uint32_t calls = 5;
+    for (std::uint32_t i = 0; i < calls; ++i) CHECK(stage.server->call(scroll, read, ShelfLine{}));
+    CHECK(stage.server->call_all(is.say, ShelfLine{}));
+    std::uint32_t said = 0;
+    for (int i = 0; i < 40; ++i) {
+        step();
+        said += take_said(stage.client());
+    }
+    CHECK(said == calls + 1);
+}
+
 TEST_CASE("budget: messages come though a call waits for more than a packet holds") {
     struct Four {
         char lines[4][31] = {};

@@ -477,11 +477,23 @@ TEST_CASE(
         CHECK(ticked(manager, observer) == (i % 2 == 0 ? Set{0, 1} : Set{0}));
     }
     slow.settings.every_ticks = 1;
-    slow.refresh = {RefreshType::every, 6, 0, false};
+    slow.refresh = {RefreshType::every, 6, 0, true};
     InterestDef def = def_of({slow});
     CHECK(manager.set_rules(def.rules) == Status::ok);
     manager.tick();
     CHECK(manager.settings(observer, id(0)).every_ticks == 1);
+    // Now it is looked every sixth tick, however often something changes.
+    put(manager, 1, 90);
+    Set seen = ticked(manager, observer);
+    std::vector<int> changed;
+    for (int i = 0; i < 30; ++i) {
+        put(manager, 1, i / 6 % 2 == 0 ? 55 : 90);
+        Set now = ticked(manager, observer);
+        if (now != seen) changed.push_back(i);
+        seen = std::move(now);
+    }
+    REQUIRE(changed.size() >= 4);
+    for (std::size_t i = 1; i < changed.size(); ++i) CHECK(changed[i] - changed[i - 1] == 6);
 }
 
 TEST_CASE("interest: leaving cell 0 is a crossing like any other (P26)") {
