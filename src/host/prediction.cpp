@@ -129,7 +129,7 @@ Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
     const PredictedFrame* const frame = past.frame(past.newest() - 1);
     const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
     Vec3 place = newest;
-    if (member != nullptr && then != nullptr && then->frame == member->frame)
+    if (member != nullptr && then != nullptr && then->has_frame_of(*member))
         (void)predicted_place(past.newest() - 1, ghost, place);
     return place;
 }
@@ -278,14 +278,16 @@ void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const no
     }
 }
 
-/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told.
+/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told,
+/// also where it was predicted as seen from who has gone.
 Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                              unsigned below) const noexcept {
     const ClientGhosts& ghosts = *client->ghosts;
     if (!ghosts.is_held(ghost) || below == ClientGhosts::depth_max) return {};
     Pose pose = ghosts.told_pose_at(ghost, client->newest_tick);
     LocalId above = ghosts.frame_of(ghost);
-    if (const PredictedMember* member = member_of(frame, ghost); member != nullptr) {
+    const PredictedMember* member = member_of(frame, ghost);
+    if (member != nullptr && has_frame(*member)) {
         above = member->frame;
         (void)predicted_place(frame.tick, ghost, pose.place);
         (void)predicted_turn(frame.tick, ghost, pose.turn);
@@ -295,7 +297,7 @@ Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                                                 ghosts.has_orientation(ghost));
 }
 
-/// It has another parent than in the frame before: it stands where it stood.
+/// It has another parent than in the frame before: it stands where it stood, as pose_in has it.
 void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
                                   std::byte* data) const noexcept {
     for (const PredictedPart& part : past.layout().parts(member.kind)) {
@@ -328,6 +330,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             }
             member.data_at = frame.before.add(past.layout().bytes(member.kind));
             const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
+            if (member.frame != no_local_id) member.frame_since = ghosts.since(member.frame);
             if (before != nullptr && (before->kind != member.kind || before->since != member.since))
                 before = nullptr;  // another, which had its id
             member.first = before == nullptr ? frame.tick : before->first;
@@ -335,7 +338,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
                 std::byte* data = frame.before.at(member.data_at);
                 std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
                             data);
-                if (member.frame != before->frame) change_frame(*last, member, data);
+                if (!member.has_frame_of(*before)) change_frame(*last, member, data);
             } else {
                 sample(ghost, member.kind, frame.before.at(member.data_at));
             }
@@ -459,7 +462,7 @@ Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noe
     const PredictedMember* const member = newest_member(ghost);
     Pose pose = viewed_pose(ghost, at);
     LocalId frame = ghosts.frame_of(ghost);
-    if (member != nullptr) {
+    if (member != nullptr && has_frame(*member)) {
         const auto part = static_cast<float>(commands.part(at));
         Rotation turn;
         if (predicted_turn(past.newest(), ghost, turn)) {

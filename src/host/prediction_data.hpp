@@ -90,6 +90,12 @@ class PredictionData {
     void change_frame(const PredictedFrame& before, const PredictedMember& member,
                       std::byte* data) const noexcept;
     bool predicted_turn(CommandTick tick, GhostId member, Rotation& out) const noexcept;
+    bool is_it(LocalId ghost, Tick since) const noexcept {
+        return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;
+    }
+    bool has_frame(const PredictedMember& member) const noexcept {
+        return member.frame == no_local_id || is_it(member.frame, member.frame_since);
+    }
     Pose viewed_pose(GhostId ghost, Micros now) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;
     void fill(PredictedFrame& frame, const InputFrame& input);

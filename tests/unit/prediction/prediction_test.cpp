@@ -254,6 +254,58 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
+    for (const bool is_silent : {false, true}) {
+        CAPTURE(is_silent);
+        DriveWorld world(1);
+        DriveWorld::Player& player = world.player();
+        const EntityId ship = world.spawn(world.schema.vehicle, {500, 500, 0});
+        const EntityId rider =
+            world.spawn_under(ship, world.schema.walker, player.observer, {503, 501, 0});
+        world.run(60);
+        REQUIRE(player.prediction->is_predicted(world.ghost(0, rider)));
+        double farthest = 0;
+        world.after_client = [&](auto&, Micros at) {
+            player.client.clear_events();
+            const Vec3 drawn = player.prediction->place_of(world.ghost(0, rider), at);
+            farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+        };
+        player.is_silent = is_silent;  // no tick is due
+        REQUIRE(world.world().despawn(ship) == Status::ok);
+        world.run(20);
+        CHECK(farthest < 0.05);
+        player.is_silent = false;
+        world.run(60);
+        CHECK(farthest < 0.05);
+    }
+}
+
+TEST_CASE("prediction: who sits on another carrier with the id of the last stands where he stood") {
+    DriveWorld world(1);
+    DriveWorld::Player& player = world.player();
+    const EntityId first = world.spawn(world.schema.vehicle, {500, 500, 0});
+    const EntityId rider =
+        world.spawn_under(first, world.schema.walker, player.observer, {503, 501, 0});
+    world.run(60);
+    const GhostId id = world.ghost(0, first), ghost = world.ghost(0, rider);
+    player.is_silent = true;  // all of it between two of its ticks
+    REQUIRE(world.world().despawn(first) == Status::ok);
+    world.run(20);
+    const EntityId second = world.spawn(world.schema.vehicle, {520, 500, 0});
+    REQUIRE(world.world().attach(rider, second, OwnerPolicy::keep) == Status::ok);
+    world.run(20);
+    REQUIRE(world.ghost(0, second) == id);
+    double farthest = 0;
+    world.after_client = [&](auto&, Micros at) {
+        const Vec3 drawn = player.prediction->place_of(ghost, at);
+        farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+    };
+    world.run(1);
+    player.is_silent = false;
+    world.run(60);
+    CHECK(farthest < 0.05);
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
