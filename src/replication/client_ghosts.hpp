@@ -240,7 +240,7 @@ class ClientGhosts {
     void find_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
-    void remove(LocalId ghost, Reason reason, LeavePolicy policy);
+    void remove(const Edit& edit, Tick tick);
     void resume(const Edit& edit, Tick tick);
     void arrive(LocalId ghost, bool whole, Tick tick);
     void show(LocalId ghost);
