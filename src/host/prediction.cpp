@@ -448,10 +448,8 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     // Only what moved until the silence began moves on in it.
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
     if (ghosts.did_jump(ghost)) return pose;
-    const Vec3 last = pose.place;
-    const Vec3 before = ghosts.told_pose_at(ghost, static_cast<double>(updated) - 1).place;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
-    pose.place = plus(plus(last, last, static_cast<float>(on)), before, -static_cast<float>(on));
+    pose.place = plus(pose.place, ghosts.told_velocity(ghost), static_cast<float>(on));
     return pose;
 }
 

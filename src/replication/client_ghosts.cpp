@@ -566,6 +566,16 @@ bool ClientGhosts::did_jump(LocalId ghost, std::size_t to) const noexcept {
     return is_jump(sample(ghost, to + 1).place, sample(ghost, to).place, teleport_m * ticks);
 }
 
+Vec3 ClientGhosts::told_velocity(LocalId ghost) const noexcept {
+    const ClientGhost& g = ghosts_[ghost];
+    if (g.samples < 2 || g.sample[0].tick < g.updated) return {};
+    std::size_t i = 1;
+    const Vec3 to = g.sample[0].place, from = g.sample[i].place;
+    while (i + 1U < g.samples && g.sample[i + 1].place == from) ++i;
+    const auto ticks = static_cast<float>(g.sample[0].tick - g.sample[i].tick);
+    return {(to.x - from.x) / ticks, (to.y - from.y) / ticks, (to.z - from.z) / ticks};
+}
+
 Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
     const ClientGhost& g = ghosts_[ghost];
     if (g.samples == 0) return {};
