@@ -731,6 +731,36 @@ TEST_CASE("prediction: a correction that comes too late is not taken for another
     CHECK(world.player().prediction->stats().too_late > too_late);
 }
 
+TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
+    DriveWorld world(1, {}, 60, {.error_half_life_ms = 60'000});
+    DriveWorld::Player& player = world.player();
+    Prediction& prediction = *player.prediction;
+    const auto& s = world.schema;
+    const EntityId before = world.spawn(s.vehicle, {-500, 0, 0}, player.observer);
+    world.run(60);
+    const GhostId id = world.ghost(0, before);
+    player.step->bias = 3;  // predicted wrongly: it glides to where the server has it
+    world.run(20);
+    REQUIRE(world.server->set_in_input(before, false) == Status::ok);
+    world.run(20);
+    CHECK(prediction.error_of(id).x == doctest::Approx(3).epsilon(0.1));
+    CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::refused);
+    player.is_silent = true;  // all of it between two of its ticks
+    REQUIRE(world.world().despawn(before) == Status::ok);
+    world.run(20);
+    const EntityId after = world.spawn(s.vehicle, {300, 0, 0}, player.observer);
+    world.run(20);
+    REQUIRE(world.ghost(0, after) == id);
+    CHECK(prediction.error_of(id) == Vec3{});
+    CHECK(prediction.get(id, s.place) == nullptr);
+    CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::ok);
+    player.is_silent = false;
+    world.run(1);
+    CHECK(prediction.place_of(id, world.now).x == doctest::Approx(300));
+    REQUIRE(prediction.get(id, s.place) != nullptr);
+    CHECK(prediction.get(id, s.place)->at.x == doctest::Approx(300));
+}
+
 TEST_CASE("prediction: a member that waits for its enter makes no correction before it was sent") {
     Crowded crowded;
     DriveWorld& world = crowded.world;
