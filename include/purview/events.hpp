@@ -115,7 +115,9 @@ class Listeners {
     }
     bool concerns(const Entry& entry, const Event& event) const noexcept {
         if (entry.is_named) return entry.name == name_of(event);
-        const auto& components = schema_->kinds()[index_of(event.kind)].components;
+        const auto kinds = schema_->kinds();
+        if (index_of(event.kind) >= kinds.size()) return false;  // a server may have others
+        const auto& components = kinds[index_of(event.kind)].components;
         return std::find(components.begin(), components.end(), entry.component) != components.end();
     }
 

@@ -110,7 +110,7 @@ class Prediction {
         return static_cast<const T*>(read(member, component.id, newest_command()));
     }
     /// After a command that is still remembered: the last 96, which are 1.6 s at
-    /// 60 Hz (O41).
+    /// 60 Hz (O41). Null also: it has come since.
     template <class T>
     const T* state_at(GhostId member, Component<T> component, CommandTick tick) const noexcept {
         return static_cast<const T*>(read(member, component.id, tick));

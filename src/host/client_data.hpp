@@ -27,7 +27,7 @@ class ClientData {
     void receive(std::span<const std::byte> datagram, Micros now);
     void tick(Micros now);
     bool next_datagram(std::span<const std::byte>& out);
-    void leave();
+    void leave(CloseReason reason = CloseReason::left);
     Status send_command(std::span<const std::byte> data);
     Status send_message(std::span<const std::byte> message);
     bool next_message(std::span<const std::byte>& out);

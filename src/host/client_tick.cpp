@@ -298,9 +298,7 @@ void ClientData::read_messages() {
         if (good && state == ClientState::refused) return;
         if (!good) {  // a server that we cannot understand
             ++stats.packets_malformed;
-            state = ClientState::closed;
-            close_reason = CloseReason::malformed;
-            return;
+            return leave(CloseReason::malformed);
         }
     }
 }
@@ -373,9 +371,8 @@ void ClientData::tick(Micros now) {
     }
     if (state != ClientState::joining && state != ClientState::joined) return;
     if (is_over(last_heard_, now, def.session_timeout_ms)) {
-        leave();  // a server that stood still need not keep room for whom it will not hear again
-        close_reason = CloseReason::timeout;
-        return;
+        // A server that stood still need not keep room for whom it will not hear again.
+        return leave(CloseReason::timeout);
     }
     release_calls(now);
     send_data(now);
@@ -471,16 +468,16 @@ Status ClientData::send_command(std::span<const std::byte> data) {
     return Status::ok;
 }
 
-void ClientData::leave() {
+void ClientData::leave(CloseReason reason) {
     // Why it ended stays as it was heard.
     if (state == ClientState::refused || state == ClientState::closed) return;
     if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
         std::array<std::byte, close_bytes_max> bytes;
-        const std::size_t size = write(Close{connection_id_, CloseReason::left, {}}, bytes);
+        const std::size_t size = write(Close{connection_id_, reason, {}}, bytes);
         queue(std::span<const std::byte>(bytes).first(size));
     }
     state = ClientState::closed;
-    close_reason = CloseReason::left;
+    close_reason = reason;
 }
 
 }  // namespace purview

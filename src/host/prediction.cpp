@@ -91,8 +91,11 @@ void PredictionData::know_groups() {
     if (revision_known_ == ghosts.revision() && !order_changed_) return;
     revision_known_ = ghosts.revision();
     order_changed_ = false;
-    for (auto& [ghost, order] : orders_)
-        order.is_off = order.is_off && ghosts.is_held(ghost);  // the next one is another
+    for (auto& [ghost, order] : orders_) {
+        const bool is_another =
+            !ghosts.is_held(ghost) || (order.since != 0 && order.since != ghosts.since(ghost));
+        order.is_off = order.is_off && !is_another;
+    }
     children_.clear();
     child_ids_.clear();
     ghosts.for_each_held([&](LocalId ghost) {
@@ -129,7 +132,7 @@ Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
     const PredictedFrame* const frame = past.frame(past.newest() - 1);
     const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
     Vec3 place = newest;
-    if (member != nullptr && then != nullptr && then->frame == member->frame)
+    if (member != nullptr && then != nullptr && then->has_frame_of(*member))
         (void)predicted_place(past.newest() - 1, ghost, place);
     return place;
 }
@@ -141,7 +144,8 @@ void PredictionData::learn_orders() {
     for (const CorrectedMember& member : correction_.members) {
         Order& order = orders_[member.ghost];
         order_changed_ |= order.place != place;
-        order = {place++, !member.is_in_input};
+        const bool is_here = client->ghosts->is_held(member.ghost);
+        order = {place++, !member.is_in_input, is_here ? client->ghosts->since(member.ghost) : 0};
     }
 }
 
@@ -182,7 +186,10 @@ void PredictionData::apply_correction() {
             std::max(stats.last_error_m, length_of(plus(before.newest, newest, -1)));
         const Vec3 error = plus(before.at, shown_place(before.member), -1);
         std::erase_if(glides_, [&](const Glide& g) { return g.member == before.member; });
-        if (length_of(error) <= def.error_max_m) glides_.push_back({before.member, error, now});
+        if (length_of(error) <= def.error_max_m) {
+            const Tick since = client->ghosts->since(before.member);
+            glides_.push_back({before.member, since, error, now});
+        }
     }
     stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
     if (stats.last_error_m <= def.tolerance_m) ++stats.invisible;
@@ -230,10 +237,10 @@ Status PredictionData::set_part(GhostId member, InputId input, std::span<const s
         part.size() != def.schema->inputs()[index_of(input)].size_bytes)
         return Status::bad_argument;
     if (!client->ghosts->is_held(member)) return Status::not_found;
+    know_groups();
     if (!client->ghosts->owned(member) || is_off(member)) return Status::refused;
     const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
     if (kind.input != input) return Status::bad_argument;
-    know_groups();
     if (std::find(members_.begin(), members_.end(), member) == members_.end())
         return Status::capacity;
     auto found = std::find_if(parts_.begin(), parts_.end(),
@@ -278,14 +285,16 @@ void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const no
     }
 }
 
-/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told.
+/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told,
+/// also where it was predicted as seen from who has gone.
 Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                              unsigned below) const noexcept {
     const ClientGhosts& ghosts = *client->ghosts;
     if (!ghosts.is_held(ghost) || below == ClientGhosts::depth_max) return {};
     Pose pose = ghosts.told_pose_at(ghost, client->newest_tick);
     LocalId above = ghosts.frame_of(ghost);
-    if (const PredictedMember* member = member_of(frame, ghost); member != nullptr) {
+    const PredictedMember* member = member_of(frame, ghost);
+    if (member != nullptr && has_frame(*member)) {
         above = member->frame;
         (void)predicted_place(frame.tick, ghost, pose.place);
         (void)predicted_turn(frame.tick, ghost, pose.turn);
@@ -295,7 +304,7 @@ Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                                                 ghosts.has_orientation(ghost));
 }
 
-/// It has another parent than in the frame before: it stands where it stood.
+/// It has another parent than in the frame before: it stands where it stood, as pose_in has it.
 void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
                                   std::byte* data) const noexcept {
     for (const PredictedPart& part : past.layout().parts(member.kind)) {
@@ -321,6 +330,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.kind = ghosts.kind(ghost);
             member.is_owned = ghosts.owned(ghost);
             member.frame = ghosts.frame_of(ghost);
+            if (member.frame != no_local_id) member.frame_since = ghosts.since(member.frame);
             member.since = ghosts.since(ghost);
             for (std::uint32_t p = 0; p < m; ++p) {
                 if (members_[group.first + p] == ghosts.parent(ghost))
@@ -335,7 +345,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
                 std::byte* data = frame.before.at(member.data_at);
                 std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
                             data);
-                if (member.frame != before->frame) change_frame(*last, member, data);
+                if (!member.has_frame_of(*before)) change_frame(*last, member, data);
             } else {
                 sample(ghost, member.kind, frame.before.at(member.data_at));
             }
@@ -384,14 +394,17 @@ const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexce
     return frame == nullptr || def.step == nullptr ? nullptr : member_of(*frame, ghost);
 }
 
-/// The ghost that has this id now, if it was his own in that frame.
+const PredictedMember* PredictionData::find_in(const PredictedFrame& frame,
+                                               GhostId ghost) const noexcept {
+    const PredictedMember* member = frame.find(ghost);
+    return member != nullptr && is_it(ghost, member->since) ? member : nullptr;
+}
+
+/// Also: if it was his own.
 const PredictedMember* PredictionData::member_of(const PredictedFrame& frame,
                                                  GhostId ghost) const noexcept {
-    const PredictedMember* member = frame.find(ghost);
-    const ClientGhosts& ghosts = *client->ghosts;
-    const bool is_it = member != nullptr && member->is_owned && ghosts.is_held(ghost) &&
-                       ghosts.since(ghost) == member->since;
-    return is_it ? member : nullptr;
+    const PredictedMember* member = find_in(frame, ghost);
+    return member != nullptr && member->is_owned ? member : nullptr;
 }
 
 const std::byte* PredictionData::component_at(const PredictedFrame& frame,
@@ -416,7 +429,8 @@ bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out)
 Vec3 PredictionData::error_of(GhostId member, Micros at) const noexcept {
     for (const Glide& glide : glides_) {
         if (glide.member != member || def.error_half_life_ms == 0) continue;
-        const double lives = static_cast<double>(at > glide.since ? at - glide.since : 0) /
+        if (!is_it(member, glide.since)) continue;
+        const double lives = static_cast<double>(at > glide.from ? at - glide.from : 0) /
                              (def.error_half_life_ms * 1000.0);
         return plus({}, glide.error, static_cast<float>(std::exp2(-lives)));
     }
@@ -445,10 +459,8 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     // Only what moved until the silence began moves on in it.
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
     if (ghosts.did_jump(ghost)) return pose;
-    const Vec3 last = pose.place;
-    const Vec3 before = ghosts.told_pose_at(ghost, static_cast<double>(updated) - 1).place;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
-    pose.place = plus(plus(last, last, static_cast<float>(on)), before, -static_cast<float>(on));
+    pose.place = plus(pose.place, ghosts.told_velocity(ghost), static_cast<float>(on));
     return pose;
 }
 
@@ -459,7 +471,7 @@ Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noe
     const PredictedMember* const member = newest_member(ghost);
     Pose pose = viewed_pose(ghost, at);
     LocalId frame = ghosts.frame_of(ghost);
-    if (member != nullptr) {
+    if (member != nullptr && has_frame(*member)) {
         const auto part = static_cast<float>(commands.part(at));
         Rotation turn;
         if (predicted_turn(past.newest(), ghost, turn)) {
@@ -508,7 +520,7 @@ bool Prediction::is_predicted(GhostId member) const noexcept {
 const void* Prediction::read(GhostId member, ComponentId component,
                              CommandTick tick) const noexcept {
     const PredictedFrame* frame = data_->past.frame(tick);
-    const PredictedMember* its = frame == nullptr ? nullptr : frame->find(member);
+    const PredictedMember* its = frame == nullptr ? nullptr : data_->find_in(*frame, member);
     return its == nullptr ? nullptr : data_->component_at(*frame, *its, component);
 }
 GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {

@@ -27,6 +27,8 @@ class PredictionData {
     Status run_tick();
     bool is_in_world() const;  ///< joined, and in the world of the schema
     bool is_ready() const;     ///< and takes input
+    /// The ghost that has this id now, if it was of our groups in that frame.
+    const PredictedMember* find_in(const PredictedFrame& frame, GhostId ghost) const noexcept;
     /// Null: not predicted.
     const PredictedMember* newest_member(GhostId member) const noexcept;
     const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;
@@ -58,14 +60,16 @@ class PredictionData {
     };
     struct Glide {
         GhostId member = no_ghost;
+        Tick since = 0;  ///< the member came: another ghost may have its id later
         Vec3 error;
-        Micros since = 0;
+        Micros from = 0;
     };
 
     /// Of a member, as the server last had it.
     struct Order {
         std::uint32_t place = ~0U;  ///< in the order of input
         bool is_off = false;        ///< takes no input now
+        Tick since = 0;             ///< it came; 0: it was not here yet
     };
     struct Child {
         LocalId parent = no_local_id;
@@ -86,6 +90,12 @@ class PredictionData {
     void apply_correction();
     Vec3 shown_place(GhostId member) const noexcept;
     Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
+    bool is_it(LocalId ghost, Tick since) const noexcept {
+        return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;
+    }
+    bool has_frame(const PredictedMember& member) const noexcept {
+        return member.frame == no_local_id || is_it(member.frame, member.frame_since);
+    }
     Pose pose_in(const PredictedFrame& frame, LocalId ghost, unsigned below = 0) const noexcept;
     void change_frame(const PredictedFrame& before, const PredictedMember& member,
                       std::byte* data) const noexcept;

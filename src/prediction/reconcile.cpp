@@ -138,7 +138,7 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
             if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
                 start = present.data() + newest->find(member.ghost)->data_at;
             for (const PredictedPart& part : layout_.parts(member.kind)) {
-                if (part.is_place && then->frame != member.frame) continue;  // as it was then
+                if (part.is_place && !then->has_frame_of(member)) continue;  // as it was then
                 std::copy_n(start + part.offset, part.def->size_bytes,
                             next.before.at(member.data_at) + part.offset);
             }

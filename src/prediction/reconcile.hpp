@@ -25,12 +25,17 @@ struct PredictedMember {
     KindId kind{};
     std::uint16_t parent = GroupMember::none;  ///< index in its group
     LocalId frame = no_local_id;               ///< its place is as seen from there
+    Tick frame_since = 0;                      ///< as `since`, of that
     bool is_owned = false;
     Tick since = 0;             ///< it came: another ghost may have its id later
     CommandTick first = 0;      ///< of its ticks, without a gap up to this one
     std::uint32_t data_at = 0;  ///< in before and after
     InputId part = InputId::none;
     std::uint32_t part_at = 0;  ///< in parts
+
+    bool has_frame_of(const PredictedMember& other) const noexcept {
+        return frame == other.frame && frame_since == other.frame_since;
+    }
 };
 
 struct PredictedGroup {

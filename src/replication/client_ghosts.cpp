@@ -278,11 +278,12 @@ void ClientGhosts::find_orphans() {
     std::sort(orphans_.begin(), orphans_.end());
 }
 
-void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
+void ClientGhosts::remove(const Edit& edit, Tick tick) {
+    const LocalId ghost = edit.ghost;
     ClientGhost& its = ghosts_[ghost];
-    const bool is_kept = policy != LeavePolicy::despawn;
+    const bool is_kept = edit.policy != LeavePolicy::despawn;
     if (!its.held && is_kept) {  // already; its return was lost, and perhaps another policy counts
-        its.kept = policy;
+        its.kept = edit.policy;
         return;
     }
     const bool was_shown = is_shown(ghost);
@@ -291,7 +292,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
         for (auto orphan =
                  std::lower_bound(orphans_.begin(), orphans_.end(), std::pair{ghost, LocalId{0}});
              orphan != orphans_.end() && orphan->first == ghost; ++orphan) {
-            set_parent(orphan->second, no_local_id, ghosts_[orphan->second].updated);
+            set_parent(orphan->second, no_local_id, tick);
             are_links_new_ = true;
         }
         if (was_shown) --count_;
@@ -299,7 +300,7 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
         if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
             relations_.push_back({ghost, its.told_root, no_local_id, its.told_parent, no_local_id});
         }
-        set_parent(ghost, no_local_id, its.updated);
+        set_parent(ghost, no_local_id, tick);
     }
     const CopyChange change = is_kept     ? CopyChange::kept
                               : was_shown ? CopyChange::removed
@@ -309,8 +310,9 @@ void ClientGhosts::remove(LocalId ghost, Reason reason, LeavePolicy policy) {
     end_motions(ghost);  // a copy stays as it was shown last
     its.held = its.waits = false;
     // The server counts on a copy, also of what waited for its group and was never shown.
-    its.kept = policy;
-    if (its.known && !(was_kept && is_kept)) events_.push_back({ghost, its.kind, reason, change});
+    its.kept = edit.policy;
+    if (its.known && !(was_kept && is_kept))
+        events_.push_back({ghost, its.kind, edit.reason, change});
     its.has_left = its.known && !is_kept;
     its.known = its.known && is_kept;
 }
@@ -442,8 +444,7 @@ void ClientGhosts::apply(Tick tick) {
     });
     if (known != edits_.begin()) {
         find_orphans();
-        for (auto edit = edits_.begin(); edit != known; ++edit)
-            remove(edit->ghost, edit->reason, edit->policy);
+        for (auto edit = edits_.begin(); edit != known; ++edit) remove(*edit, tick);
         std::erase_if(waiting_, [&](LocalId ghost) { return is_leaving(ghost); });
     }
     for (auto edit = edits_.begin(); edit != leaves_end; ++edit) leaving_.reset(edit->ghost);
@@ -563,6 +564,16 @@ bool ClientGhosts::did_jump(LocalId ghost, std::size_t to) const noexcept {
     if (teleport_m == 0 || to + 1U >= g.samples) return false;
     const double ticks = g.sample[to].tick - g.sample[to + 1].tick;
     return is_jump(sample(ghost, to + 1).place, sample(ghost, to).place, teleport_m * ticks);
+}
+
+Vec3 ClientGhosts::told_velocity(LocalId ghost) const noexcept {
+    const ClientGhost& g = ghosts_[ghost];
+    if (g.samples < 2 || g.sample[0].tick < g.updated) return {};
+    std::size_t i = 1;
+    const Vec3 to = g.sample[0].place, from = g.sample[i].place;
+    while (i + 1U < g.samples && g.sample[i + 1].place == from) ++i;
+    const auto ticks = static_cast<float>(g.sample[0].tick - g.sample[i].tick);
+    return {(to.x - from.x) / ticks, (to.y - from.y) / ticks, (to.z - from.z) / ticks};
 }
 
 Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {

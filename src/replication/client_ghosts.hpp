@@ -144,6 +144,9 @@ class ClientGhosts {
     /// Its newest move, as it is told, was a jump (KindDef::teleport_m); or that to an older
     /// sample.
     bool did_jump(LocalId ghost, std::size_t to_sample = 0) const noexcept;
+    /// Metres a tick of the way that its newest update told of, as it is told. A rest before it
+    /// counts as a part of the way: perhaps it was only told of seldom.
+    Vec3 told_velocity(LocalId ghost) const noexcept;
     /// Where it is told relative to: its parent, or nobody (no_local_id).
     LocalId frame_of(LocalId ghost) const noexcept;
     bool has_place(LocalId ghost) const noexcept;
@@ -240,7 +243,7 @@ class ClientGhosts {
     void find_orphans();
     bool known_kind(BitReader& in, Edit& edit);
     void apply(Tick tick);
-    void remove(LocalId ghost, Reason reason, LeavePolicy policy);
+    void remove(const Edit& edit, Tick tick);
     void resume(const Edit& edit, Tick tick);
     void arrive(LocalId ghost, bool whole, Tick tick);
     void show(LocalId ghost);

@@ -272,6 +272,39 @@ TEST_CASE("replication: roots and parents of ghosts are told once for each chang
     CHECK(stage.client().digest() != 0);
 }
 
+TEST_CASE("replication: who leaves a moving parent, or is left by it, is where it was last") {
+    const PartSchema is;
+    for (const bool goes : {true, false}) {
+        for (const bool ship_goes : {true, false}) {
+            if (!goes && !ship_goes) continue;
+            CAPTURE(goes);
+            CAPTURE(ship_goes);
+            Stage stage(is.schema, 1);
+            const Client& client = stage.client();
+            const EntityId ship = stage.spawn(is.ship, {100, 500, 0});
+            const EntityId sailor = stage.spawn(is.sailor, {103, 501, 0});
+            REQUIRE(stage.world().attach(sailor, ship) == Status::ok);
+            stage.step(3);
+            const GhostId on_ship = stage.ghost(0, sailor), its = stage.ghost(0, ship);
+            for (int tick = 1; tick <= 100; ++tick) {  // he sits still, and is told no more
+                REQUIRE(stage.world().move(ship, {100 + static_cast<float>(tick), 500, 0}) ==
+                        Status::ok);
+                stage.step();
+            }
+            if (goes) REQUIRE(stage.world().despawn(sailor) == Status::ok);
+            if (ship_goes) REQUIRE(stage.world().despawn(ship) == Status::ok);
+            stage.step();
+            CHECK(client.is_held(on_ship) == !goes);
+            for (const double back : {0.0, 0.5, 1.0}) {
+                const Vec3 at = client.place_of(on_ship, client.newest_tick() - back);
+                CHECK(at.x == doctest::Approx(203).epsilon(0.001));
+                CHECK(at.y == doctest::Approx(501).epsilon(0.001));
+            }
+            CHECK(client.place_of(its, client.newest_tick()).x == doctest::Approx(200));
+        }
+    }
+}
+
 TEST_CASE(
     "replication: a group costs the parent link and one bit, and nothing while it rests (O37)") {
     PartSchema is;

@@ -274,6 +274,25 @@ TEST_CASE("host: a client takes no welcome to another schema than it wants") {
     }
 }
 
+TEST_CASE("host: a client that cannot read a message says so, and the server has room again") {
+    Parley house;
+    house.join();
+    const HandedBytes unknown{std::byte{99}};
+    REQUIRE(house.session().stream_out.send(unknown) == Status::ok);
+    house.step();
+    CHECK(house.client.state() == ClientState::closed);
+    CHECK(house.client.close_reason() == CloseReason::malformed);
+    const std::vector<HandedBytes> said = house.asked();
+    REQUIRE(said.size() == 1);
+    const auto close = read_close(said.front());
+    REQUIRE(close);
+    CHECK(close->connection_id == house.session().connection_id);
+    CHECK(close->reason == CloseReason::malformed);
+    house.ask(said);
+    house.server->tick(house.now);
+    CHECK(house.server->data().sessions.empty());
+}
+
 TEST_CASE("host: whose hello came before a shutdown does not come in after it") {
     Parley house;
     house.ask(house.asked());

@@ -261,6 +261,20 @@ TEST_CASE(
     CHECK(seen.in == 1);
 }
 
+TEST_CASE("lines: of a kind that the program does not know hears who listens to the ghost") {
+    const LampSchema is;
+    Listeners<ClientEvent> listeners(is.schema);
+    Heard<ClientEvent> lamps, one;
+    listeners.add(is.lamp.id, lamps);
+    listeners.add_for(GhostId{7}, one);
+    for (const std::uint16_t kind : {std::uint16_t{2}, std::uint16_t{65'535}}) {
+        const ClientEvent event{7, KindId{kind}, Reason::entered, CopyChange::made};
+        listeners.tell({&event, 1});
+    }
+    CHECK(lamps.in == 0);
+    CHECK(one.in == 2);
+}
+
 TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrived (M21 M22)") {
     LampSchema is;
     is.def.budget_bytes_per_tick = 140;

@@ -146,4 +146,31 @@ TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
     }
 }
 
+TEST_CASE("prediction: who is told every fourth tick goes on as fast as he went") {
+    JumpSchema is;
+    is.schema.edit_kind(is.ball).rates = {{0, 4}};
+    Stage stage(is.schema, 1);
+    const EntityId clock = stage.spawn(is.wizard);  // in every tick there is a packet
+    const EntityId entity = stage.spawn(is.ball, {100, 500, 0});
+    Prediction prediction =
+        std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
+    float x = 100;
+    Tick told = 0;
+    for (int tick = 0; tick < 60 || told < stage.client().newest_tick(); ++tick) {
+        REQUIRE(tick < 70);
+        x += 1;
+        REQUIRE(stage.world().move(entity, {x, 500, 0}) == Status::ok);
+        REQUIRE(stage.world().move(clock, {static_cast<float>(tick) / 2, 0, 0}) == Status::ok);
+        stage.step();
+        (void)prediction.ticks_due(stage.now);
+        told = stage.client().updated_of(stage.ghost(0, entity));
+    }
+    float farthest = 0;  // of what is drawn while nothing arrives
+    for (int i = 0; i < 100; ++i) {
+        const Vec3 drawn = prediction.place_of(stage.ghost(0, entity), stage.now + i * 10'000);
+        farthest = std::max(farthest, drawn.x - x);
+    }
+    CHECK(farthest == doctest::Approx(3).epsilon(0.05));  // three ticks on
+}
+
 }  // namespace purview::test

@@ -254,6 +254,58 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
+    for (const bool is_silent : {false, true}) {
+        CAPTURE(is_silent);
+        DriveWorld world(1);
+        DriveWorld::Player& player = world.player();
+        const EntityId ship = world.spawn(world.schema.vehicle, {500, 500, 0});
+        const EntityId rider =
+            world.spawn_under(ship, world.schema.walker, player.observer, {503, 501, 0});
+        world.run(60);
+        REQUIRE(player.prediction->is_predicted(world.ghost(0, rider)));
+        double farthest = 0;
+        world.after_client = [&](auto&, Micros at) {
+            player.client.clear_events();
+            const Vec3 drawn = player.prediction->place_of(world.ghost(0, rider), at);
+            farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+        };
+        player.is_silent = is_silent;  // no tick is due
+        REQUIRE(world.world().despawn(ship) == Status::ok);
+        world.run(20);
+        CHECK(farthest < 0.05);
+        player.is_silent = false;
+        world.run(60);
+        CHECK(farthest < 0.05);
+    }
+}
+
+TEST_CASE("prediction: who sits on another carrier with the id of the last stands where he stood") {
+    DriveWorld world(1);
+    DriveWorld::Player& player = world.player();
+    const EntityId first = world.spawn(world.schema.vehicle, {500, 500, 0});
+    const EntityId rider =
+        world.spawn_under(first, world.schema.walker, player.observer, {503, 501, 0});
+    world.run(60);
+    const GhostId id = world.ghost(0, first), ghost = world.ghost(0, rider);
+    player.is_silent = true;  // all of it between two of its ticks
+    REQUIRE(world.world().despawn(first) == Status::ok);
+    world.run(20);
+    const EntityId second = world.spawn(world.schema.vehicle, {520, 500, 0});
+    REQUIRE(world.world().attach(rider, second, OwnerPolicy::keep) == Status::ok);
+    world.run(20);
+    REQUIRE(world.ghost(0, second) == id);
+    double farthest = 0;
+    world.after_client = [&](auto&, Micros at) {
+        const Vec3 drawn = player.prediction->place_of(ghost, at);
+        farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+    };
+    world.run(1);
+    player.is_silent = false;
+    world.run(60);
+    CHECK(farthest < 0.05);
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
@@ -677,6 +729,36 @@ TEST_CASE("prediction: a correction that comes too late is not taken for another
         CHECK(world.player().prediction->place_of(id, world.now).x == doctest::Approx(300));
     }
     CHECK(world.player().prediction->stats().too_late > too_late);
+}
+
+TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
+    DriveWorld world(1, {}, 60, {.error_half_life_ms = 60'000});
+    DriveWorld::Player& player = world.player();
+    Prediction& prediction = *player.prediction;
+    const auto& s = world.schema;
+    const EntityId before = world.spawn(s.vehicle, {-500, 0, 0}, player.observer);
+    world.run(60);
+    const GhostId id = world.ghost(0, before);
+    player.step->bias = 3;  // predicted wrongly: it glides to where the server has it
+    world.run(20);
+    REQUIRE(world.server->set_in_input(before, false) == Status::ok);
+    world.run(20);
+    CHECK(prediction.error_of(id).x == doctest::Approx(3).epsilon(0.1));
+    CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::refused);
+    player.is_silent = true;  // all of it between two of its ticks
+    REQUIRE(world.world().despawn(before) == Status::ok);
+    world.run(20);
+    const EntityId after = world.spawn(s.vehicle, {300, 0, 0}, player.observer);
+    world.run(20);
+    REQUIRE(world.ghost(0, after) == id);
+    CHECK(prediction.error_of(id) == Vec3{});
+    CHECK(prediction.get(id, s.place) == nullptr);
+    CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::ok);
+    player.is_silent = false;
+    world.run(1);
+    CHECK(prediction.place_of(id, world.now).x == doctest::Approx(300));
+    REQUIRE(prediction.get(id, s.place) != nullptr);
+    CHECK(prediction.get(id, s.place)->at.x == doctest::Approx(300));
 }
 
 TEST_CASE("prediction: a member that waits for its enter makes no correction before it was sent") {
