@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "interest/line_support.hpp"
+#include "purview/sight.hpp"
 
 namespace purview::test::lines {
 
@@ -33,6 +34,16 @@ class Planes final : public InterestKernel {
   private:
     unsigned planes_;
     float reach_m_;
+};
+
+/// Nothing is in the way, until it stands.
+class LateWall final : public SightTest {
+  public:
+    void test(ObserverId, std::span<const SightQuery>,
+              std::span<std::uint8_t> visible) const noexcept override {
+        std::fill(visible.begin(), visible.end(), static_cast<std::uint8_t>(stands ? 0 : 1));
+    }
+    bool stands = false;
 };
 
 }  // namespace
@@ -123,6 +134,23 @@ TEST_CASE("interest: where leaves wait, what is taken away and given again stays
         CHECK(manager.set_key(id(4), KeyDomain{0}, Key{7}) == Status::ok);
         CHECK(tick_news(manager, observer) == News{{}, {4}});
     }
+}
+
+TEST_CASE(
+    "interest: where leaves wait, no answer of a line of sight outlives its grace time (N22)") {
+    const auto wall = std::make_shared<LateWall>();
+    NodeDesc near = node("near", {within(StepOp::add, 40), require(in_sight(wall))});
+    near.steps.back().kernel.sight_def = {.tests_per_tick = 1, .grace_ticks = 20};
+    near.refresh = {RefreshType::every, 10, 0, true};
+    InterestManager manager = make({near});
+    for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 50.0F + static_cast<float>(i));
+    std::vector<ObserverId> observers;  // each has its own ticks
+    for (int i = 0; i < 10; ++i) observers.push_back(watch(manager, id(0)));
+    for (int tick = 0; tick < 40; ++tick) manager.tick();
+    for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{0, 1, 2});
+    wall->stands = true;
+    for (int tick = 0; tick < 20; ++tick) manager.tick();
+    for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{});
 }
 
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
