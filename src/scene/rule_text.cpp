@@ -304,9 +304,14 @@ class StepReader {
     }
     void read_hexagons() {
         step_.kernel.type = KernelType::hexagons;
-        const Word& side = word("hexagons", "their side");
-        if (side.quoted || !read_side(side.text, step_.kernel.cells.width_m))
-            fail(side.column, "'" + side.text + "' is not a side in " + side_range());
+        CellShape& cells = step_.kernel.cells;
+        const Word& size = word("hexagons", "their side");
+        const std::string_view text = size.text;
+        const std::size_t at = text.find('x');
+        const bool good = read_side(text.substr(0, at), cells.width_m) &&
+                          (at == text.npos || read_side(text.substr(at + 1), cells.depth_m));
+        if (!good || size.quoted)
+            fail(size.column, "'" + size.text + "' is not SIDE or SIDExDEPTH in " + side_range());
         read_rings();
     }
     void read_rings() {
@@ -459,9 +464,11 @@ std::string print_kernel(const KernelDesc& kernel, const RuleNames& names) {
             if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
             return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
         }
-        case KernelType::hexagons:
-            return "hexagons " + text_of(kernel.cells.width_m) + " rings " +
-                   std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        case KernelType::hexagons: {
+            std::string text = "hexagons " + text_of(kernel.cells.width_m);
+            if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
+            return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        }
         case KernelType::line_of_sight: {
             const SightDef& def = kernel.sight_def;
             const SightDef& usual = names.sight_def;
