@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "scene/rule_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -566,6 +567,20 @@ void read_type(const NodeText& text, NodeDesc& node) {
     if (node.type != NodeType::custom) node.custom = nullptr;
 }
 
+/// Texts do not say what is asked about lines of sight: the n-th step that looks along them asks
+/// whom the n-th of before asked.
+void keep_sights(const NodeDesc& before, NodeDesc& node) {
+    const auto looks = [](const StepDesc& step) {
+        return step.kernel.type == KernelType::line_of_sight;
+    };
+    auto was = std::find_if(before.steps.begin(), before.steps.end(), looks);
+    for (StepDesc& step : node.steps) {
+        if (!looks(step) || was == before.steps.end()) continue;
+        step.kernel.sight = was->kernel.sight;
+        was = std::find_if(was + 1, before.steps.end(), looks);
+    }
+}
+
 NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc* before) {
     NodeDesc node;
     node.type = NodeType::grid;
@@ -610,6 +625,7 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
         }
         node.steps.push_back(std::move(*step));
     }
+    if (before != nullptr) keep_sights(*before, node);
     return node;
 }
 

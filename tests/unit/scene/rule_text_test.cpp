@@ -549,6 +549,28 @@ TEST_CASE("rule text: of many nodes the wrong one is named, also when only the e
     CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));
 }
 
+TEST_CASE(
+    "rule text: steps of a node that is kept ask whom they asked about lines of sight (N31)") {
+    const RuleNames names = make_names();
+    const auto own = std::make_shared<NoSight>();
+    NodeDesc before;
+    before.name = "seen";
+    before.type = NodeType::grid;
+    before.steps = {add(within(60)), require(in_sight(own)), subtract(in_sight(names.sight))};
+    NodeText text = scene::print_node(before, names);
+    auto node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->steps == before.steps);
+    text.steps = {"add within 60", "add owner", "require sight tests 5", "subtract sight",
+                  "subtract sight within 9"};
+    node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->steps[2].kernel.sight == own);
+    CHECK(node->steps[2].kernel.sight_def.tests_per_tick == 5);
+    CHECK(node->steps[3].kernel.sight == names.sight);
+    CHECK(node->steps[4].kernel.sight == names.sight);
+}
+
 TEST_CASE("rule text: a node of the host's code stays itself as long as its type is kept (N31)") {
     const RuleNames names = make_names();
     NodeDesc before;
