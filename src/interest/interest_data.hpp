@@ -338,6 +338,7 @@ class InterestData {
     bool x_holds(std::uint32_t observer, EntityId unit, Slot slot, const PairEntry* pair,
                  const PairFacts& facts) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
+    bool in_rows_of(NodeId node, std::uint32_t observer, EntityId unit) const noexcept;
     bool is_seen(std::uint32_t observer, EntityId unit) const noexcept {
         return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
     }

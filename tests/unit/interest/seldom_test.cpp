@@ -153,6 +153,43 @@ TEST_CASE(
     for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{});
 }
 
+TEST_CASE("interest: of a node that waits, explain and settings say what it said last (N22)") {
+    for (const bool is_lazy : {false, true}) {
+        NodeDesc near = node("near", {same(StepOp::add, 0), within(StepOp::add, 10)});
+        near.refresh = {RefreshType::every, 16, 0, is_lazy};
+        near.settings = {.every_ticks = 3, .leave = LeavePolicy::freeze};
+        InterestManager manager = make({near});
+        for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, i % 2 == 0 ? 50 : 90);
+        for (const std::uint32_t mate : {0U, 3U})
+            CHECK(manager.set_key(id(mate), KeyDomain{0}, Key{7}) == Status::ok);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{0, 2, 3});
+        put(manager, 1, 55);
+        put(manager, 2, 61);
+        for (int tick = 0; tick < 8; ++tick) {
+            const Set known = ticked(manager, observer);
+            CHECK(known == (is_lazy ? Set{0, 2, 3} : Set{0, 3}));
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                CAPTURE(i);
+                const bool is_known = known.count(i) != 0;
+                const Explanation why = manager.explain(observer, id(i));
+                CHECK(why.relevant == is_known);
+                CHECK(why.nodes[0].result == is_known);
+                CHECK(why.settings.settings.every_ticks == (is_known ? 3 : 1));
+                const bool turns_by_itself = i == 1 || (i == 2 && is_lazy);
+                CHECK(why.single.empty() == turns_by_itself);
+                NodeSettings asked;
+                float strength = 0;
+                const EntityId entity = id(i);
+                manager.strength(observer, {&entity, 1}, {&strength, 1}, {&asked, 1});
+                CHECK(asked.leave == (is_known ? LeavePolicy::freeze : LeavePolicy::despawn));
+                CHECK(asked.every_ticks == (is_known ? 3 : 1));
+                CHECK((strength > 0) == is_known);
+            }
+        }
+    }
+}
+
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
     for (const bool first : {false, true}) {
         InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
