@@ -200,6 +200,7 @@ class InterestData {
     Status edit_pairs(std::span<const PairEdit> edits, PairMark mark);
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
+    InterestRules with_kept(InterestRules rules) const;
     Status set_rules(const InterestRules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
     RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager) const;

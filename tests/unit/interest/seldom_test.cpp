@@ -190,6 +190,31 @@ TEST_CASE("interest: of a node that waits, explain and settings say what it said
     }
 }
 
+TEST_CASE("interest: a trial refuses the rules that would be refused, and no others (N39)") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 70);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0});
+    // Of bounds, cells and classes those count that are there.
+    InterestRules shared;
+    shared.nodes = {node("shared", {cells(0.05F, 0.05F)})};
+    shared.nodes[0].mode = NodeMode::update_many;
+    shared.bounds_max = {10, 10, 10};
+    CHECK(problem_of(shared).empty());
+    CHECK_FALSE(manager.try_rules(shared).problem.empty());
+    CHECK(manager.set_rules(shared) == Status::bad_configuration);
+    InterestRules wider;
+    wider.nodes = {node("near", {within(StepOp::add, 30)})};
+    wider.bounds_max = {};
+    wider.cell_m = -1;
+    wider.range_classes_m = {3, 2};
+    CHECK_FALSE(problem_of(wider).empty());
+    CHECK(manager.try_rules(wider).gains.size() == 1);
+    CHECK(manager.set_rules(wider) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
     for (const bool first : {false, true}) {
         InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
