@@ -294,6 +294,10 @@ std::string problem_of(const InterestRules& rules, const InterestDef& def) {
                 return who + "flag that is not there";
             if (kernel.type == KernelType::same_group && index_of(kernel.domain) >= def.key_count)
                 return who + "key that is not there";
+            if (kernel.type == KernelType::custom &&
+                kernel.custom->depends_on() == DependsOn::key &&
+                index_of(kernel.custom->domain()) >= def.key_count)
+                return who + "kernel that depends on a key that is not there";
             if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_count)
                 return who + "value that is not there";
         }

@@ -36,6 +36,22 @@ class Planes final : public InterestKernel {
     float reach_m_;
 };
 
+/// Says yes to all who share a key.
+class ByKey final : public InterestKernel {
+  public:
+    explicit ByKey(KeyDomain domain) : domain_(domain) {}
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = q.slots.occupied()[q.blocks[i]];
+    }
+    std::string describe(const Question&, unsigned) const override { return "by key"; }
+    DependsOn depends_on() const noexcept override { return DependsOn::key; }
+    KeyDomain domain() const noexcept override { return domain_; }
+    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
+
+  private:
+    KeyDomain domain_;
+};
+
 /// Nothing is in the way, until it stands.
 class LateWall final : public SightTest {
   public:
@@ -251,6 +267,19 @@ TEST_CASE(
     for (const float reach_m :
          {-1.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         CHECK(with(1, 0, reach_m).error() == Status::bad_configuration);
+    }
+}
+
+TEST_CASE("interest: a kernel that depends on a key names one that is there") {
+    const auto made = [](KeyDomain domain) {
+        const auto kernel = std::make_shared<ByKey>(domain);
+        return InterestManager::create(def_of({node("keyed", {own_kernel(StepOp::add, kernel)})}));
+    };
+    CHECK(made(KeyDomain{1}));
+    for (const KeyDomain none : {KeyDomain{2}, KeyDomain::none}) {
+        const auto refused = made(none);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == Status::bad_configuration);
     }
 }
 
