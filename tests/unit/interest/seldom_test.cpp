@@ -270,6 +270,22 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("interest: no step reaches farther than a float can say") {
+    const auto is_sound = [](KernelDesc kernel, float widen_m) {
+        InterestDef def = def_of({node("far", {add(std::move(kernel))})});
+        def.rules.nodes[0].refresh = {RefreshType::every, 2, widen_m, false};
+        return problem_of(def.rules).empty();
+    };
+    CHECK(is_sound(hexagons(1e37F), 0));
+    CHECK_FALSE(is_sound(hexagons(1e38F), 0));
+    CHECK_FALSE(is_sound(hexagons(1e37F, 60'000), 0));
+    CHECK(is_sound(purview::within(10), 1e38F));
+    CHECK_FALSE(is_sound(purview::within(10), 3e38F));
+    CHECK_FALSE(is_sound(purview::within(2e38F), 1e38F));
+    CHECK(is_sound(in_area(10), 1e38F));
+    CHECK_FALSE(is_sound(in_area(2e38F), 2e38F));
+}
+
 TEST_CASE("interest: a kernel that depends on a key names one that is there") {
     const auto made = [](KeyDomain domain) {
         const auto kernel = std::make_shared<ByKey>(domain);
