@@ -274,6 +274,9 @@ TEST_CASE(
     CHECK(problem("tick_hz = \"fast\"\n" + good) ==
           "w.toml:1:11: 'tick_hz' must be a whole number");
     CHECK(problem("tick_hz = 0\n" + good) == "w.toml:1:11: 'tick_hz' must be 1 to 1000");
+    CHECK(scene::parse_world_file("w.toml", good + "[players]\nteams = 255\n"));
+    CHECK(problem(good + "[players]\nteams = 256\n").find("'players.teams' must be 0 to 255") !=
+          std::string::npos);
     CHECK(problem("= 3\n").find("w.toml:1:1: ") == 0);
     CHECK(problem("name = \"x\"\n") == "w.toml: a world needs either [map] or [trace]");
     CHECK(
