@@ -18,7 +18,7 @@ const NAMES = {
   from: { label: "from" },
   to: { label: "to" },
 };
-const SIDES = ["width", "height", "depth"];
+const SIDES = { neighbourhood: ["width", "height", "depth"], hexagons: ["cell side", "depth"] };
 /** What a step may look at; behind anything else no number means something. */
 const KERNELS = new Set(["within", "value", "area", "neighbourhood", "hexagons", "sight", "kernel"]);
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
@@ -48,10 +48,11 @@ export function numbersOf(text) {
   if (opOf(text) === "" || !KERNELS.has(words[1]?.text)) return numbers;
   for (let i = 2; i < words.length; ++i) {
     const before = words[i - 1].text;
-    if (before === "neighbourhood" && SIZE.test(words[i].text)) {
-      const sides = words[i].text.split("x");
+    const labels = SIDES[before] ?? [];
+    const sides = SIZE.test(words[i].text) ? words[i].text.split("x") : [];
+    if (sides.length > 0 && sides.length <= labels.length) {
       sides.forEach((side, s) => numbers.push({
-        ...METRES, label: SIDES[s], value: Number(side),
+        ...METRES, label: labels[s], value: Number(side),
         textWith: (v) => edited({ ...words[i], text: sides.with(s, written(v)).join("x") }),
       }));
     } else if (before === "within" && i === 2 && isNumber(i)) {

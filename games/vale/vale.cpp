@@ -434,8 +434,9 @@ std::uint32_t Vale::find_person(bool free) noexcept {
 
 /// Gives a player somebody to ride; who finds nobody free, or only watches, looks at somebody.
 void Vale::ride(purview::Server& server, ObserverId observer, Guest& guest) {
-    const bool present = guest.track != no_track && people_[guest.track] != EntityId::none;
-    if (!guest.spectates && !(guest.rides && present)) {
+    // Where the trace begins again, somebody else is on the same track.
+    const bool rides = guest.rides && people_[guest.track] == guest.entity;
+    if (!guest.spectates && !rides) {
         if (guest.rides) track_taken_[guest.track] = 0;
         const std::uint32_t free = find_person(true);
         guest.rides = free != no_track;

@@ -4,6 +4,7 @@
 // The cells of a neighbourhood as numbers (P1-P3, P22, P28): row by row from 0 on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace purview {
 
-/// A rectangle of columns x rows cells, from `origin` on.
+/// A rectangle of columns x rows cells, from `origin` on. Of more than 2^32 - 1 those behind have
+/// no number, and are as cells outside.
 struct CellGrid {
     Vec3 origin;
     float width_m = 1;
@@ -20,7 +22,10 @@ struct CellGrid {
     std::uint32_t rows = 1;
     static constexpr std::uint32_t no_cell = 0xffffffffU;
 
-    std::uint32_t count() const noexcept { return columns * rows; }
+    std::uint32_t count() const noexcept {
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(std::uint64_t{columns} * rows, no_cell));
+    }
     /// floor, never truncation: a border belongs to the cell that begins there. no_cell: outside.
     std::uint32_t cell_of(Vec3 place) const noexcept;
     Vec3 min_of(std::uint32_t cell) const noexcept;

@@ -228,6 +228,8 @@ class InterestKernel {
     virtual std::vector<float> edges_m() const { return {}; }
     /// The answer for an entity alone (DependsOn::entity), or for one that shares the key.
     virtual bool test_entity(const Slots&, Slot) const noexcept { return false; }
+    /// Of one that depends on a key (DependsOn::key): which; rules that have no such key are
+    /// refused.
     virtual KeyDomain domain() const noexcept { return KeyDomain::none; }
 };
 

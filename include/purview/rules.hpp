@@ -177,7 +177,8 @@ struct Refresh {
     std::uint32_t every_ticks = 1;
     /// every: added to radii, max speed x ticks, so that nobody is missed in between.
     float widen_m = 0;
-    /// every: leaves wait as well.
+    /// every: leaves wait as well; not of a node with a step that must be asked in every tick, as
+    /// line of sight.
     bool lazy_leave = false;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/cut_text.hpp"
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
 #include "link/messages.hpp"
@@ -132,7 +133,7 @@ void ServerData::queue_welcome(Session& session) {
     out.u32(tick_number);
     out.u16(static_cast<std::uint16_t>(def.tick_hz));
     out.u64(def.schema->hash());
-    const std::string_view name = std::string_view(def.world_name).substr(0, 63);
+    const std::string_view name = cut_text(def.world_name, 63);
     out.u8(static_cast<std::uint8_t>(name.size()));
     out.bytes(std::as_bytes(std::span(name.data(), name.size())));
     write_schema(*def.schema, out);

@@ -69,6 +69,14 @@ void ServerData::set_executor(const Executor& executor) {
     set_spoil(spoil);
 }
 
+RuleTrial ServerData::try_rules(const InterestRules& rules) const {
+    ServerDef wanted = def;
+    wanted.rules = rules;
+    RuleTrial trial;
+    trial.problem = problem_of_sharing(wanted);
+    return trial.problem.empty() ? interest.try_rules(rules) : trial;
+}
+
 Status ServerData::set_rules(const InterestRules& rules) {
     ServerDef wanted = def;
     wanted.rules = rules;
@@ -148,7 +156,7 @@ Status Server::set_rules(const InterestRules& rules) {
     return data_->set_rules(rules);
 }
 RuleTrial Server::try_rules(const InterestRules& rules) const {
-    return data_->interest.try_rules(rules);
+    return data_->try_rules(rules);
 }
 const InterestRules& Server::rules() const noexcept {
     return data_->interest.rules();

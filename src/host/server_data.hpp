@@ -50,6 +50,7 @@ class ServerData {
     void remove_observer(ObserverId observer);
     Result<ObserverId> add_probe();
     ServerStats stats() const;
+    RuleTrial try_rules(const InterestRules& rules) const;
     Status set_rules(const InterestRules& rules);
     void set_executor(const Executor& executor);
 

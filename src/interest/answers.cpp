@@ -86,6 +86,20 @@ Vec3 InterestData::place_of(EntityId entity) const noexcept {
     return exchanged(facts_table_.axes, table_.place(slot));
 }
 
+/// Whether a row of the observer's says it for the node.
+bool InterestData::in_rows_of(NodeId node, std::uint32_t o, EntityId unit) const noexcept {
+    const auto& mine = observers_[o].rows;
+    const std::vector<std::uint32_t>& sources = sources_of_node_[index_of(node)];
+    return std::any_of(sources.begin(), sources.end(), [&](std::uint32_t source) {
+        if (program_.rows[source].pulled) return false;
+        const auto at = rows_[source].memberships(unit);
+        return std::any_of(at.begin(), at.end(), [&](RowStore::Membership one) {
+            return rows_[source].is_live(one) &&
+                   std::binary_search(mine.begin(), mine.end(), SourceRow{source, one.row});
+        });
+    });
+}
+
 /// Whether a custom node, by its place among them, names the pair.
 bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId unit) const {
     const bool by_entity = custom_[custom].node->is_entity_centric();
@@ -262,7 +276,8 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
                                                : 0;
                 says = node.is_custom ? !settings.empty() && custom_says(custom, o, one.unit)
                        : is_measured && plane != no_plane && !is_due
-                           ? (room.masks[(1 + plane) * n + one.position] & bit) != 0
+                           ? (room.masks[(1 + plane) * n + one.position] & bit) != 0 ||
+                                 in_rows_of(node.id, o, one.unit)
                            : its > 0;
             }
             one.best = joined_strength(node.program.combine, one.best, its);

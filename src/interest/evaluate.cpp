@@ -170,10 +170,12 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
     const auto remembers = [](const Step& step) { return step.plane != no_plane; };
+    const auto is_restless = [](const Step& step) { return step.kernel->is_restless(); };
     if (node.member_column != no_column && members.empty() &&
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
-    } else if (!is_due && node.refresh.lazy_leave) {
+    } else if (!is_due && node.refresh.lazy_leave &&
+               std::none_of(node.steps.begin(), node.steps.end(), is_restless)) {
         keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
     } else {
         run_steps(input, node, blocks, inside, masks, scratch, so_far);

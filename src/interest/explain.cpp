@@ -140,13 +140,17 @@ class Judge {
                     if ((c.memory >> p & 1U) != 0) masks[1 + p] = bit;
                 }
                 const std::vector<Mask> was = masks;
-                const ScanInput input = input_of(c, table, node, nodes == nullptr, trace);
+                const ScanInput input = input_of(c, table, node, nodes != nullptr, trace);
                 ScanScratch scratch;
                 evaluate(input, block, 0, masks, scratch);
                 result = (masks[0] & bit) != 0;
                 if (node.program.combine != StepOp::add)
                     result = !trace.empty() && (trace.back().so_far & bit) != 0;
                 if (nodes != nullptr) describe(input, block, slot, was, trace, out);
+                if (nodes != nullptr && waits(node.program)) {
+                    result = (was[1 + node.program.result_plane] & bit) != 0 ||
+                             data_.in_rows_of(node.id, observer_, c.id);
+                }
             }
             const bool is_member = c.member[n] != 0;
             result = result && is_member;
@@ -214,6 +218,10 @@ class Judge {
     }
 
   private:
+    /// What the node said last counts, not what its steps say now.
+    bool waits(const NodeProgram& node) const noexcept {
+        return !data_.input_of(observer_, sight_).is_due(node);
+    }
     /// A step that subtracts by the entity alone applies.
     bool is_hidden(const Case& c, const Slots& slots, Slot slot) const {
         const auto hides = [&](const Step& step) {
@@ -228,8 +236,8 @@ class Judge {
                            });
     }
 
-    ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node,
-                       bool is_what_if, std::vector<StepTrace>& trace) const {
+    ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node, bool again,
+                       std::vector<StepTrace>& trace) const {
         const ScanInput now = data_.input_of(observer_, sight_);
         ScanInput input{.table = table, .facts = data_.facts_table_, .program = data_.program_};
         input.observer_index = now.observer_index;
@@ -237,8 +245,8 @@ class Judge {
         input.views = now.views;
         input.keys = now.keys;
         input.asker = now.asker;
-        input.asker.again = !is_what_if;
-        input.is_what_if = is_what_if;
+        input.asker.again = again;
+        input.is_what_if = true;
         input.nodes = {&node.program, 1};
         input.may_be_unplaced = true;
         input.trace = &trace;
@@ -601,6 +609,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         out.hidden_member = cut_by(o, unit, entity);
         if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);
     }
+    if (is_yes(judge.judge(now, nullptr)) != out.relevant) return out;  // it turns by itself
     suggest(changes_of(o, unit, now, judge.sight().places), facts_table_.axes, out,
             [&](const Change& a, const Change* b) {
                 Case then = now;

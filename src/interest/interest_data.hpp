@@ -200,6 +200,7 @@ class InterestData {
     Status edit_pairs(std::span<const PairEdit> edits, PairMark mark);
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
+    InterestRules with_kept(InterestRules rules) const;
     Status set_rules(const InterestRules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
     RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager) const;
@@ -338,6 +339,7 @@ class InterestData {
     bool x_holds(std::uint32_t observer, EntityId unit, Slot slot, const PairEntry* pair,
                  const PairFacts& facts) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
+    bool in_rows_of(NodeId node, std::uint32_t observer, EntityId unit) const noexcept;
     bool is_seen(std::uint32_t observer, EntityId unit) const noexcept {
         return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
     }

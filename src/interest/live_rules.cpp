@@ -183,8 +183,8 @@ void InterestData::replace_planes(const InterestRules& old_rules, const Program&
         observer.window.replace_planes(from, scratch.masks, scratch.arena);
 }
 
-Status InterestData::set_rules(const InterestRules& wanted) {
-    InterestRules rules = wanted;
+/// With what stays as it is while rules change.
+InterestRules InterestData::with_kept(InterestRules rules) const {
     rules.bounds_min = def_.rules.bounds_min;
     rules.bounds_max = def_.rules.bounds_max;
     rules.cell_m = def_.rules.cell_m;
@@ -193,6 +193,11 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     rules.range_classes_m = def_.rules.range_classes_m;
     rules.observer_range_max_m = def_.rules.observer_range_max_m;
     rules.group_bounds_max_m = def_.rules.group_bounds_max_m;
+    return rules;
+}
+
+Status InterestData::set_rules(const InterestRules& wanted) {
+    InterestRules rules = with_kept(wanted);
     if (!problem_of(rules, def_).empty()) return Status::bad_configuration;
     const auto before = x_outside_windows();
     const InterestRules old_rules = std::move(def_.rules);
@@ -251,7 +256,7 @@ void InterestData::detach() {
 RuleTrial InterestData::try_rules(const InterestRules& wanted,
                                   const InterestManager& manager) const {
     RuleTrial trial;
-    trial.problem = problem_of(wanted, def_);
+    trial.problem = problem_of(with_kept(wanted), def_);
     if (!trial.problem.empty()) return trial;
     InterestData with(*this), without(*this);
     with.detach();
@@ -289,6 +294,10 @@ std::string problem_of(const InterestRules& rules, const InterestDef& def) {
                 return who + "flag that is not there";
             if (kernel.type == KernelType::same_group && index_of(kernel.domain) >= def.key_count)
                 return who + "key that is not there";
+            if (kernel.type == KernelType::custom &&
+                kernel.custom->depends_on() == DependsOn::key &&
+                index_of(kernel.custom->domain()) >= def.key_count)
+                return who + "kernel that depends on a key that is not there";
             if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_count)
                 return who + "value that is not there";
         }

@@ -132,6 +132,8 @@ class Compiler {
         if (!has_candidates && !out_.is_pipeline) return;
         if (node.members != NodeMembers::all) program.member_column = member_column_of_(id);
         if (node.waits()) program.result_plane = out_.plane_count++;
+        whole.program.refresh = node.refresh;
+        whole.program.result_plane = program.result_plane;
         out_.nodes.push_back(std::move(program));
     }
 

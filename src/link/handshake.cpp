@@ -314,11 +314,11 @@ std::uint64_t CookieJar::connection_id(const Address& from, std::uint64_t nonce)
 }
 
 void CookieJar::turn(Micros now) noexcept {
-    const std::uint32_t seconds = seconds_of(now), since = seconds - turned_seconds_;
-    if (since <= lifetime_seconds) return;
+    const std::uint64_t seconds = now / 1'000'000;
+    if (seconds <= turned_seconds_ + lifetime_seconds) return;  // also where time goes back
     std::swap(spent_, spent_before_);
     spent_.clear();
-    if (since > 2 * lifetime_seconds) spent_before_.clear();
+    if (seconds > turned_seconds_ + 2 * lifetime_seconds) spent_before_.clear();
     turned_seconds_ = seconds;
 }
 

@@ -134,7 +134,7 @@ class CookieJar {
     MacFunction mac_;
     // Those of the last lifetime of a cookie, and of the one before.
     FlatMap<std::uint64_t, bool> spent_, spent_before_;
-    std::uint32_t turned_seconds_ = 0;
+    std::uint64_t turned_seconds_ = 0;
 };
 
 }  // namespace purview

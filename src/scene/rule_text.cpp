@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "scene/rule_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -304,9 +305,14 @@ class StepReader {
     }
     void read_hexagons() {
         step_.kernel.type = KernelType::hexagons;
-        const Word& side = word("hexagons", "their side");
-        if (side.quoted || !read_side(side.text, step_.kernel.cells.width_m))
-            fail(side.column, "'" + side.text + "' is not a side in " + side_range());
+        CellShape& cells = step_.kernel.cells;
+        const Word& size = word("hexagons", "their side");
+        const std::string_view text = size.text;
+        const std::size_t at = text.find('x');
+        const bool good = read_side(text.substr(0, at), cells.width_m) &&
+                          (at == text.npos || read_side(text.substr(at + 1), cells.depth_m));
+        if (!good || size.quoted)
+            fail(size.column, "'" + size.text + "' is not SIDE or SIDExDEPTH in " + side_range());
         read_rings();
     }
     void read_rings() {
@@ -459,9 +465,11 @@ std::string print_kernel(const KernelDesc& kernel, const RuleNames& names) {
             if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
             return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
         }
-        case KernelType::hexagons:
-            return "hexagons " + text_of(kernel.cells.width_m) + " rings " +
-                   std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        case KernelType::hexagons: {
+            std::string text = "hexagons " + text_of(kernel.cells.width_m);
+            if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
+            return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        }
         case KernelType::line_of_sight: {
             const SightDef& def = kernel.sight_def;
             const SightDef& usual = names.sight_def;
@@ -559,6 +567,20 @@ void read_type(const NodeText& text, NodeDesc& node) {
     if (node.type != NodeType::custom) node.custom = nullptr;
 }
 
+/// Texts do not say what is asked about lines of sight: the n-th step that looks along them asks
+/// whom the n-th of before asked.
+void keep_sights(const NodeDesc& before, NodeDesc& node) {
+    const auto looks = [](const StepDesc& step) {
+        return step.kernel.type == KernelType::line_of_sight;
+    };
+    auto was = std::find_if(before.steps.begin(), before.steps.end(), looks);
+    for (StepDesc& step : node.steps) {
+        if (!looks(step) || was == before.steps.end()) continue;
+        step.kernel.sight = was->kernel.sight;
+        was = std::find_if(was + 1, before.steps.end(), looks);
+    }
+}
+
 NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc* before) {
     NodeDesc node;
     node.type = NodeType::grid;
@@ -603,6 +625,7 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
         }
         node.steps.push_back(std::move(*step));
     }
+    if (before != nullptr) keep_sights(*before, node);
     return node;
 }
 

@@ -70,14 +70,14 @@ std::string plain_text(std::string_view text, std::string_view kept = {});
 ///   same KEY            flag NAME            value NAME [from A] [to B]
 ///   owner               area [leave R]       kernel NAME
 ///   neighbourhood WxH[xD] [rings N] [from ...]
-///   hexagons SIDE [rings N] [from ...]
+///   hexagons SIDE[xD] [rings N] [from ...]
 ///   sight [within R] [from ...] [tests N] [grace N] [unknown shown|hidden] [predict yes|no]
 ///
 /// Names with blanks stand in single quotes, a quote in them is doubled.
 Loaded<StepDesc> parse_step(const std::string& text, const RuleNames& names);
 std::string print_step(const StepDesc& step, const RuleNames& names);
 
-/// `before`: what the node was; null: a new one, of type grid.
+/// `before`: what the node was, whose SightTests its steps keep; null: a new one, of type grid.
 Loaded<NodeDesc> compile_node(const NodeText& text, const RuleNames& names,
                               const NodeDesc* before = nullptr);
 NodeText print_node(const NodeDesc& node, const RuleNames& names);

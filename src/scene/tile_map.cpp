@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -266,6 +267,8 @@ class MapReader {
                 const auto gid = unsigned_of(object, "gid", where) & gid_mask;
                 if (find(gid) == nullptr) ++unknown_gids_;
             }
+            if (!std::isfinite(out.x_m + out.width_m) || !std::isfinite(out.y_m + out.height_m))
+                throw MapError{where + ": an object's place and size must be finite"};
             out.properties = read_properties(object);
             map_.objects.push_back(std::move(out));
         }

@@ -83,7 +83,7 @@ void read_trace(const toml::table& table, WorldFile& world) {
 
 void read_players(const toml::table& table, WorldFile& world) {
     StrictTable in(table, world.path, "players");
-    in.read_integer("teams", world.teams, 0, 1000);
+    in.read_integer("teams", world.teams, 0, 255);
     in.read_real("speed_mps", world.player_speed_mps, 0, 1000);
     in.read_real("cloaked_share", world.player_cloaked_share, 0, 1);
     in.read_integer("carts", world.carts, 0, 10'000);

@@ -12,7 +12,8 @@ std::uint32_t CellGrid::cell_of(Vec3 place) const noexcept {
     const float y = std::floor((place.y - origin.y) / height_m);
     if (!(x >= 0 && x < static_cast<float>(columns) && y >= 0 && y < static_cast<float>(rows)))
         return no_cell;
-    return static_cast<std::uint32_t>(y) * columns + static_cast<std::uint32_t>(x);
+    const auto cell = static_cast<std::uint64_t>(y) * columns + static_cast<std::uint64_t>(x);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(cell, no_cell));
 }
 
 Vec3 CellGrid::min_of(std::uint32_t cell) const noexcept {
@@ -31,10 +32,13 @@ void CellGrid::neighbourhood(std::uint32_t cell, std::uint32_t rings,
                              std::vector<std::uint32_t>& out) const {
     if (cell >= count()) return;
     const std::uint32_t x = cell % columns, y = cell / columns;
-    const std::uint32_t x1 = std::min(x + rings, columns - 1), y1 = std::min(y + rings, rows - 1);
-    for (std::uint32_t cy = y - std::min(y, rings); cy <= y1; ++cy) {
-        for (std::uint32_t cx = x - std::min(x, rings); cx <= x1; ++cx)
-            out.push_back(cy * columns + cx);
+    const std::uint64_t x1 = std::min(std::uint64_t{x} + rings, std::uint64_t{columns} - 1);
+    const std::uint64_t y1 = std::min(std::uint64_t{y} + rings, std::uint64_t{rows} - 1);
+    for (std::uint64_t cy = y - std::min(y, rings); cy <= y1; ++cy) {
+        for (std::uint64_t cx = x - std::min(x, rings); cx <= x1; ++cx) {
+            const std::uint64_t number = cy * columns + cx;
+            if (number < count()) out.push_back(static_cast<std::uint32_t>(number));
+        }
     }
 }
 

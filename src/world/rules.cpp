@@ -41,7 +41,9 @@ std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
                 kernel.leave_m < kernel.enter_m) {
                 return "a distance needs 0 < enter <= leave";
             }
-            return {};
+            return std::isfinite(kernel.leave_m + 2 * node.refresh.widen_m)
+                       ? ""
+                       : "the distance is too large: as a float its reach is infinite";
         case KernelType::same_group:
             return kernel.domain == KeyDomain::none ? "unknown key" : "";
         case KernelType::flag:
@@ -52,9 +54,9 @@ std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
                 return "a custom step must reach 0 m or more";
             return {};
         case KernelType::area:
-            return std::isfinite(kernel.leave_m) && kernel.leave_m >= 0
+            return std::isfinite(kernel.leave_m + node.refresh.widen_m) && kernel.leave_m >= 0
                        ? ""
-                       : "the margin of areas must be 0 or more";
+                       : "the margin of areas must be 0 or more, and finite";
         case KernelType::owner:
             return {};
         case KernelType::value:
@@ -71,7 +73,11 @@ std::string problem_of(const KernelDesc& kernel, const NodeDesc& node) {
                 return "cells are too large: as a float their reach is infinite";
             return {};
         case KernelType::hexagons:
-            return is_positive(kernel.cells.width_m) ? "" : "hexagons need a side above 0";
+            if (!is_positive(kernel.cells.width_m)) return "hexagons need a side above 0";
+            return std::isfinite(2.001F * kernel.cells.width_m *
+                                 (static_cast<float>(kernel.cells.rings) + 1))
+                       ? ""
+                       : "hexagons are too large: as a float their reach is infinite";
         case KernelType::line_of_sight:
             if (kernel.sight == nullptr) return "line of sight needs a SightTest";
             if (!std::isfinite(kernel.enter_m) || kernel.enter_m < 0)

@@ -27,6 +27,8 @@ assert.equal(named("add neighbourhood 50x30 rings 2 from main"), "width 50, heig
 assert.equal(changed("add neighbourhood 50x30x4 rings 2", 1, 12), "add neighbourhood 50x12x4 rings 2");
 assert.equal(changed("add neighbourhood 50x30 rings 2", 2, 3), "add neighbourhood 50x30 rings 3");
 assert.equal(named("add hexagons 40 rings 1"), "cell side 40, rings 1");
+assert.equal(named("add hexagons 40x3 rings 1"), "cell side 40, depth 3, rings 1");
+assert.equal(changed("add hexagons 40x3 rings 1", 0, 12.5), "add hexagons 12.5x3 rings 1");
 assert.equal(changed("require value level from -3 to 10", 0, 4), "require value level from 4 to 10");
 assert.equal(named("require sight within 40 tests 32 grace 20"), "radius 40, tests a tick 32, grace, ticks 20");
 assert.equal(named("add area leave 4"), "margin 4");

@@ -190,6 +190,15 @@ RpcWords words_of_ping(std::uint32_t number) {
 
 }  // namespace
 
+TEST_CASE("host: a long name of the world ends with a whole character") {
+    const std::string stem(62, 'a');
+    ServerDef def;
+    def.world_name = stem + "\xc3\xa4";
+    Parley parley(def);
+    parley.join();
+    CHECK(parley.client.world_name() == stem);
+}
+
 TEST_CASE("host: a close that names another connection ends no session of a client") {
     Parley house;
     house.join();

@@ -124,6 +124,15 @@ TEST_CASE("host: unsound rules are refused while a server runs, and nothing is c
     CHECK(world.sees(near));
 }
 
+TEST_CASE("host: a trial says which kinds cannot be in a shared mode, as does the server (N39)") {
+    QuietWorld world(rules_of({add(within(40))}));
+    InterestRules shared = rules_of({add(neighbourhood({30, 30}))});
+    shared.nodes[0].mode = NodeMode::update_many;
+    CHECK(world.server->interest().try_rules(shared).problem.empty());
+    CHECK(world.server->try_rules(shared).problem.find("a shared mode") != std::string::npos);
+    CHECK(world.server->set_rules(shared) == Status::bad_configuration);
+}
+
 TEST_CASE("host: rules change under clients without a mismatch (N39)") {
     SmallWorld world(31, {0.05F, 0, 0, 20'000, 5'000});
     for (int i = 0; i < 5; ++i) world.add_client();

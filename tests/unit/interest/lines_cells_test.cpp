@@ -279,6 +279,24 @@ TEST_CASE("interest: others that jump over many cells in a tick are exact for ev
     }
 }
 
+TEST_CASE("interest: rings and cells are counted however many there are (P22)") {
+    const CellGrid grid{{0, 0, 0}, 5, 4, 4, 3};
+    for (const std::uint32_t rings : {4U, 0xfffffff0U, 0xffffffffU}) {
+        std::vector<std::uint32_t> out;
+        grid.neighbourhood(11, rings, out);
+        CHECK(out.size() == 12);
+    }
+    const CellGrid large{{0, 0, 0}, 1, 1, 1'000'000, 1'000'000};
+    CHECK(large.count() == 0xffffffffU);
+    CHECK(large.cell_of({999'999, 4'293, 0}) == 4'293'999'999U);
+    CHECK(large.cell_of({967'295, 4'294, 0}) == CellGrid::no_cell);
+    CHECK(large.cell_of({0, 5'000, 0}) == CellGrid::no_cell);
+    std::vector<std::uint32_t> out;
+    large.neighbourhood(4'294'967'294U, 1, out);
+    CHECK(out.size() == 5);
+    CHECK_FALSE(large.are_adjacent(CellGrid::no_cell, 4'294'967'294U));
+}
+
 TEST_CASE(
     "interest: at the edges of the map neighbours are exact, and every point belongs to one cell "
     "(P22)") {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "interest/line_support.hpp"
+#include "purview/sight.hpp"
 
 namespace purview::test::lines {
 
@@ -33,6 +34,32 @@ class Planes final : public InterestKernel {
   private:
     unsigned planes_;
     float reach_m_;
+};
+
+/// Says yes to all who share a key.
+class ByKey final : public InterestKernel {
+  public:
+    explicit ByKey(KeyDomain domain) : domain_(domain) {}
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = q.slots.occupied()[q.blocks[i]];
+    }
+    std::string describe(const Question&, unsigned) const override { return "by key"; }
+    DependsOn depends_on() const noexcept override { return DependsOn::key; }
+    KeyDomain domain() const noexcept override { return domain_; }
+    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
+
+  private:
+    KeyDomain domain_;
+};
+
+/// Nothing is in the way, until it stands.
+class LateWall final : public SightTest {
+  public:
+    void test(ObserverId, std::span<const SightQuery>,
+              std::span<std::uint8_t> visible) const noexcept override {
+        std::fill(visible.begin(), visible.end(), static_cast<std::uint8_t>(stands ? 0 : 1));
+    }
+    bool stands = false;
 };
 
 }  // namespace
@@ -125,6 +152,85 @@ TEST_CASE("interest: where leaves wait, what is taken away and given again stays
     }
 }
 
+TEST_CASE(
+    "interest: where leaves wait, no answer of a line of sight outlives its grace time (N22)") {
+    const auto wall = std::make_shared<LateWall>();
+    NodeDesc near = node("near", {within(StepOp::add, 40), require(in_sight(wall))});
+    near.steps.back().kernel.sight_def = {.tests_per_tick = 1, .grace_ticks = 20};
+    near.refresh = {RefreshType::every, 10, 0, true};
+    InterestManager manager = make({near});
+    for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 50.0F + static_cast<float>(i));
+    std::vector<ObserverId> observers;  // each has its own ticks
+    for (int i = 0; i < 10; ++i) observers.push_back(watch(manager, id(0)));
+    for (int tick = 0; tick < 40; ++tick) manager.tick();
+    for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{0, 1, 2});
+    wall->stands = true;
+    for (int tick = 0; tick < 20; ++tick) manager.tick();
+    for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{});
+}
+
+TEST_CASE("interest: of a node that waits, explain and settings say what it said last (N22)") {
+    for (const bool is_lazy : {false, true}) {
+        NodeDesc near = node("near", {same(StepOp::add, 0), within(StepOp::add, 10)});
+        near.refresh = {RefreshType::every, 16, 0, is_lazy};
+        near.settings = {.every_ticks = 3, .leave = LeavePolicy::freeze};
+        InterestManager manager = make({near});
+        for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, i % 2 == 0 ? 50 : 90);
+        for (const std::uint32_t mate : {0U, 3U})
+            CHECK(manager.set_key(id(mate), KeyDomain{0}, Key{7}) == Status::ok);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{0, 2, 3});
+        put(manager, 1, 55);
+        put(manager, 2, 61);
+        for (int tick = 0; tick < 8; ++tick) {
+            const Set known = ticked(manager, observer);
+            CHECK(known == (is_lazy ? Set{0, 2, 3} : Set{0, 3}));
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                CAPTURE(i);
+                const bool is_known = known.count(i) != 0;
+                const Explanation why = manager.explain(observer, id(i));
+                CHECK(why.relevant == is_known);
+                CHECK(why.nodes[0].result == is_known);
+                CHECK(why.settings.settings.every_ticks == (is_known ? 3 : 1));
+                const bool turns_by_itself = i == 1 || (i == 2 && is_lazy);
+                CHECK(why.single.empty() == turns_by_itself);
+                NodeSettings asked;
+                float strength = 0;
+                const EntityId entity = id(i);
+                manager.strength(observer, {&entity, 1}, {&strength, 1}, {&asked, 1});
+                CHECK(asked.leave == (is_known ? LeavePolicy::freeze : LeavePolicy::despawn));
+                CHECK(asked.every_ticks == (is_known ? 3 : 1));
+                CHECK((strength > 0) == is_known);
+            }
+        }
+    }
+}
+
+TEST_CASE("interest: a trial refuses the rules that would be refused, and no others (N39)") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 70);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0});
+    // Of bounds, cells and classes those count that are there.
+    InterestRules shared;
+    shared.nodes = {node("shared", {cells(0.05F, 0.05F)})};
+    shared.nodes[0].mode = NodeMode::update_many;
+    shared.bounds_max = {10, 10, 10};
+    CHECK(problem_of(shared).empty());
+    CHECK_FALSE(manager.try_rules(shared).problem.empty());
+    CHECK(manager.set_rules(shared) == Status::bad_configuration);
+    InterestRules wider;
+    wider.nodes = {node("near", {within(StepOp::add, 30)})};
+    wider.bounds_max = {};
+    wider.cell_m = -1;
+    wider.range_classes_m = {3, 2};
+    CHECK_FALSE(problem_of(wider).empty());
+    CHECK(manager.try_rules(wider).gains.size() == 1);
+    CHECK(manager.set_rules(wider) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
     for (const bool first : {false, true}) {
         InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
@@ -161,6 +267,35 @@ TEST_CASE(
     for (const float reach_m :
          {-1.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         CHECK(with(1, 0, reach_m).error() == Status::bad_configuration);
+    }
+}
+
+TEST_CASE("interest: no step reaches farther than a float can say") {
+    const auto is_sound = [](KernelDesc kernel, float widen_m) {
+        InterestDef def = def_of({node("far", {add(std::move(kernel))})});
+        def.rules.nodes[0].refresh = {RefreshType::every, 2, widen_m, false};
+        return problem_of(def.rules).empty();
+    };
+    CHECK(is_sound(hexagons(1e37F), 0));
+    CHECK_FALSE(is_sound(hexagons(1e38F), 0));
+    CHECK_FALSE(is_sound(hexagons(1e37F, 60'000), 0));
+    CHECK(is_sound(purview::within(10), 1e38F));
+    CHECK_FALSE(is_sound(purview::within(10), 3e38F));
+    CHECK_FALSE(is_sound(purview::within(2e38F), 1e38F));
+    CHECK(is_sound(in_area(10), 1e38F));
+    CHECK_FALSE(is_sound(in_area(2e38F), 2e38F));
+}
+
+TEST_CASE("interest: a kernel that depends on a key names one that is there") {
+    const auto made = [](KeyDomain domain) {
+        const auto kernel = std::make_shared<ByKey>(domain);
+        return InterestManager::create(def_of({node("keyed", {own_kernel(StepOp::add, kernel)})}));
+    };
+    CHECK(made(KeyDomain{1}));
+    for (const KeyDomain none : {KeyDomain{2}, KeyDomain::none}) {
+        const auto refused = made(none);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == Status::bad_configuration);
     }
 }
 

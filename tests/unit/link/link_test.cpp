@@ -295,4 +295,14 @@ TEST_CASE("link: what a cookie began does not begin once more while the cookie i
     }
 }
 
+TEST_CASE("link: what a cookie began stays over where time goes back a little") {
+    const std::array<std::byte, 32> key{};
+    CookieJar jar(key, &test_mac);
+    jar.spend(1, 100'001'000);
+    CHECK(jar.is_spent(1, 99'999'000));
+    jar.spend(2, 99'999'000);
+    CHECK(jar.is_spent(1, 100'001'000));
+    CHECK(jar.is_spent(2, 100'001'000));
+}
+
 }  // namespace purview::test

@@ -130,6 +130,7 @@ class RandomRules {
                 break;
             case KernelType::hexagons:
                 kernel.cells.width_m = std::max(metres(), 0.01F);
+                if (random_.chance(0.5F)) kernel.cells.depth_m = std::max(metres(), 0.01F);
                 kernel.cells.rings = static_cast<std::uint16_t>(random_.below(5));
                 kernel.from = from();
                 break;
@@ -229,7 +230,9 @@ TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
     kernel = step_of("add hexagons 12 rings 3 from main").kernel;
     CHECK(kernel.type == KernelType::hexagons);
     CHECK(kernel.cells.width_m == 12);
+    CHECK(kernel.cells.depth_m == 0);
     CHECK(kernel.cells.rings == 3);
+    CHECK(step_of("add hexagons 12x2.5 rings 3").kernel.cells.depth_m == 2.5F);
     kernel = step_of("require sight within 40 grace 5 tests 9 predict yes unknown shown").kernel;
     CHECK(kernel.type == KernelType::line_of_sight);
     CHECK(kernel.sight != nullptr);
@@ -323,13 +326,16 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
     }
     CHECK(wrong("add neighbourhood") == "18: neighbourhood must be followed by WIDTHxHEIGHT");
     CHECK(wrong("add neighbourhood 3x4 x") == "23: 'x' is not xDEPTH in metres, 0.01 to 1000000");
-    CHECK(wrong("add hexagons 0.001") == "14: '0.001' is not a side in metres, 0.01 to 1000000");
+    for (const char* bad : {"0.001", "3x0.001", "3x", "x3", "3x4x5", "3X4"}) {
+        CHECK(wrong(std::string("add hexagons ") + bad) ==
+              "14: '" + std::string(bad) +
+                  "' is not SIDE or SIDExDEPTH in metres, 0.01 to 1000000");
+    }
     for (const char* bad : {"-1", "1.5", "1001", "many"}) {
         CHECK(wrong(std::string("add neighbourhood 3x4 rings ") + bad) ==
               "29: '" + std::string(bad) + "' is not a whole number, 0 to 1000");
     }
     CHECK(wrong("add neighbourhood 3x4 ring 1") == "23: 'ring' is not rings or from");
-    CHECK(wrong("add hexagons 3x4") == "14: '3x4' is not a side in metres, 0.01 to 1000000");
     CHECK(wrong("require sight", false) == "9: this world has no line of sight");
     CHECK(wrong("require sight of me") ==
           "15: 'of' is not within, from, tests, grace, unknown or predict");
@@ -541,6 +547,28 @@ TEST_CASE("rule text: of many nodes the wrong one is named, also when only the e
     InterestRules broken = around;
     broken.cell_m = -1;
     CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));
+}
+
+TEST_CASE(
+    "rule text: steps of a node that is kept ask whom they asked about lines of sight (N31)") {
+    const RuleNames names = make_names();
+    const auto own = std::make_shared<NoSight>();
+    NodeDesc before;
+    before.name = "seen";
+    before.type = NodeType::grid;
+    before.steps = {add(within(60)), require(in_sight(own)), subtract(in_sight(names.sight))};
+    NodeText text = scene::print_node(before, names);
+    auto node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->steps == before.steps);
+    text.steps = {"add within 60", "add owner", "require sight tests 5", "subtract sight",
+                  "subtract sight within 9"};
+    node = scene::compile_node(text, names, &before);
+    REQUIRE(node);
+    CHECK(node->steps[2].kernel.sight == own);
+    CHECK(node->steps[2].kernel.sight_def.tests_per_tick == 5);
+    CHECK(node->steps[3].kernel.sight == names.sight);
+    CHECK(node->steps[4].kernel.sight == names.sight);
 }
 
 TEST_CASE("rule text: a node of the host's code stays itself as long as its type is kept (N31)") {

@@ -106,6 +106,12 @@ TEST_CASE("scene: a broken map is an error that names the file and the layer") {
     CHECK(problem(with(old_map, "\"width\":4,\"height\":3,\"tilewidth\":32",
                        "\"width\":-4,\"height\":3,\"tilewidth\":32"))
               .find("'width'") != std::string::npos);
+    for (const char* far : {R"("x":1e300,"y":16,"width":-1e300)", R"("x":64,"y":16,"width":1e300)",
+                            R"("x":-1e300,"y":16,"width":64)", R"("x":64,"y":1e300,"width":64)"}) {
+        CHECK(problem(with(old_map, R"("x":64,"y":16,"width":64)", far))
+                  .find("layer 'roaming': an object's place and size must be finite") !=
+              std::string::npos);
+    }
     const auto missing = scene::load_tile_map("no-such-file.json", {});
     CHECK(missing.problem().find("no-such-file.json: cannot be read: No such file") == 0);
 }
@@ -268,6 +274,9 @@ TEST_CASE(
     CHECK(problem("tick_hz = \"fast\"\n" + good) ==
           "w.toml:1:11: 'tick_hz' must be a whole number");
     CHECK(problem("tick_hz = 0\n" + good) == "w.toml:1:11: 'tick_hz' must be 1 to 1000");
+    CHECK(scene::parse_world_file("w.toml", good + "[players]\nteams = 255\n"));
+    CHECK(problem(good + "[players]\nteams = 256\n").find("'players.teams' must be 0 to 255") !=
+          std::string::npos);
     CHECK(problem("= 3\n").find("w.toml:1:1: ") == 0);
     CHECK(problem("name = \"x\"\n") == "w.toml: a world needs either [map] or [trace]");
     CHECK(

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Players who ride people of a recorded crowd.
+#include <doctest/doctest.h>
+
+#include "../../../games/vale/vale.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+TEST_CASE("vale: who rides somebody of a recorded crowd rides on where the trace begins again") {
+    vale::Setup setup;
+    setup.max = {100, 100, 0};
+    setup.tick_hz = 1;
+    setup.trace_seconds = 5;
+    setup.tracks.resize(2);  // there from the first tick of a round to the last
+    for (vale::Track& track : setup.tracks) track.samples = {{0, {50, 50, 0}}, {5, {60, 50, 0}}};
+    const vale::ValeSchema schema(setup);
+    vale::Vale game(setup, schema);
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.tick_hz = 1;
+    def.rules.bounds_max = setup.max;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    auto server = Server::create(def, game);
+    REQUIRE(server);
+    game.populate(server->world());
+    Micros now = 0;
+    server->tick(now += 1'000'000);
+    const ObserverId observer = *server->interest().add_observer();
+    CHECK(server->interest().set_ready(observer, true) == Status::ok);
+    CHECK(game.joined(*server, observer, {}));
+    for (int tick = 0; tick < 20; ++tick) {
+        server->tick(now += 1'000'000);
+        const EntityId ridden = game.view_of(observer)->main;
+        CHECK(server->world().is_alive(ridden));
+        CHECK(server->interest().is_relevant(observer, ridden));
+    }
+}
+
+}  // namespace purview::test
