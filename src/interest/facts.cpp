@@ -228,20 +228,33 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     return true;
 }
 
+/// By steps that ask the entity alone: a node that subtracts hides those whom they show together,
+/// any other those whom one of them subtracts.
+bool InterestData::hides(const WholeNode& node, const Slots& slots, Slot slot) {
+    const bool subtracts = node.program.combine == StepOp::subtract;
+    bool is_hidden = false;
+    for (const Step& step : node.program.steps) {
+        if (!subtracts && step.op != StepOp::subtract) continue;
+        if (step.kernel->depends_on() != DependsOn::entity) continue;
+        const bool yes = step.kernel->test_entity(slots, slot);
+        if (!subtracts || step.op == StepOp::add) {
+            is_hidden |= yes;
+        } else {
+            is_hidden &= yes == (step.op == StepOp::require);
+        }
+    }
+    return is_hidden;
+}
+
 bool InterestData::is_hidden_by_rules(EntityId unit) const {
     const Slot slot = table_.slot_of(unit);
-    if (slot == no_slot || !has_hiding_flags_) return false;
+    if (slot == no_slot || !may_rules_hide()) return false;
     const Slots slots(table_, facts_table_);
     for (const WholeNode& node : program_.whole) {
         if (node.is_custom || def_.rules.nodes.empty()) continue;
         const NodeMembers members = def_.rules.nodes[index_of(node.id)].members;
-        if (!facts_table_.bindings.is_member(node.id, members, unit)) continue;
-        for (const Step& step : node.program.steps) {
-            if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
-                step.kernel->test_entity(slots, slot)) {
-                return true;
-            }
-        }
+        if (facts_table_.bindings.is_member(node.id, members, unit) && hides(node, slots, slot))
+            return true;
     }
     return false;
 }

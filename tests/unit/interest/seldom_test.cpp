@@ -18,6 +18,12 @@ InterestRules with_stay(const InterestManager& manager, std::uint32_t ticks) {
     return rules;
 }
 
+NodeDesc subtracting(std::string name, std::vector<StepDesc> steps) {
+    NodeDesc subtracts = node(std::move(name), std::move(steps));
+    subtracts.combine = StepOp::subtract;
+    return subtracts;
+}
+
 /// Remembers as many planes as it is told to, and reaches as far.
 class Planes final : public InterestKernel {
   public:
@@ -67,6 +73,34 @@ TEST_CASE("interest: a shorter stay counts for those who are there as well") {
     manager.tick();
     put(manager, 1, 90);
     for (int i = 0; i < 40; ++i) CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what he says himself") {
+    InterestDef def =
+        def_of({node("near", {within(StepOp::add, 10)}),
+                subtracting("cloak", {flag(StepOp::add, 0), flag(StepOp::subtract, 1)})});
+    def.rules.min_stay_ticks = 50;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    spawn(manager, 2, 55);
+    const ObserverId observer = watch(manager, id(0));
+    const auto reason = [&] { return manager.events_of(observer)[0].reason; };
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    // Whom that node leaves alone is not hidden by it.
+    CHECK(manager.set_flag(id(1), FlagId{1}, true) == Status::ok);
+    put(manager, 1, 90);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(1), FlagId{1}, false) == Status::ok);
+    REQUIRE(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(reason() == Reason::hidden);
+    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    REQUIRE(tick_news(manager, observer) == News{{}, {2}});
+    CHECK(reason() == Reason::hidden);
 }
 
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
