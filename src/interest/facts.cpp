@@ -219,8 +219,9 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     const Stays::Stay* stay = stays_.find(o, unit);
     const Slot slot = table_.slot_of(unit);
     if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
-    if (!has_stay(o, unit, tick_) || facts_of(o, unit, slot).decide(false) != Stage::no_node ||
-        is_hidden_by_rules(unit)) {
+    // A hide by hand ends it only where it stands when the tick's facts are complete (check_hides).
+    if (facts_of(o, unit, slot).decide(false) != Stage::no_node) return false;
+    if (!has_stay(o, unit, tick_) || is_hidden_by_rules(unit)) {
         stays_.end(o, unit);
         return false;
     }

@@ -103,6 +103,38 @@ TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what
     CHECK(reason() == Reason::hidden);
 }
 
+TEST_CASE("interest: a hide that is taken back before the tick leaves a stay as it was") {
+    for (const bool by_mode : {false, true}) {
+        InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+        def.rules.min_stay_ticks = 10;
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 55);
+        const ObserverId observer = watch(manager, id(0));
+        const auto hide = [&](bool hidden) {
+            return by_mode ? manager.set_mode(
+                                 id(1), hidden ? EntityMode::explicit_only : EntityMode::nodes)
+                           : manager.force_hide(id(1), hidden);
+        };
+        CHECK(ticked(manager, observer) == Set{0, 1});
+        put(manager, 1, 90);
+        CHECK(tick_news(manager, observer) == News{});
+        CHECK(hide(true) == Status::ok);
+        CHECK(hide(false) == Status::ok);
+        for (int tick = 2; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
+        CHECK(tick_news(manager, observer) == News{{}, {1}});
+        // A hide that stands at the tick ends it.
+        put(manager, 1, 55);
+        CHECK(tick_news(manager, observer) == News{{1}, {}});
+        put(manager, 1, 90);
+        CHECK(tick_news(manager, observer) == News{});
+        CHECK(hide(true) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{{}, {1}});
+        CHECK(hide(false) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{});
+    }
+}
+
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
     NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
     cloak.combine = StepOp::subtract;
