@@ -230,8 +230,9 @@ void InterestData::wake_watchers(EntityId main) {
 
 /// Everybody whose window may hold the cell.
 void InterestData::wake_cell(BlockIndex cell) {
-    if (table_.layer_of_cell(cell) == unplaced_layer_) return;
-    const GridLayer& layer = table_.layers()[table_.layer_of_cell(cell)];
+    const std::uint32_t l = table_.layer_of_cell(cell);
+    if (l == unplaced_layer_) return;
+    const GridLayer& layer = table_.layers()[l];
     const std::uint32_t i = cell - layer.first_cell;
     const std::uint32_t x = i % layer.nx, y = i / layer.nx % layer.ny, z = i / layer.nx / layer.ny;
     const bool three_d = table_.is_three_d();
@@ -244,10 +245,12 @@ void InterestData::wake_cell(BlockIndex cell) {
         return origin + (static_cast<float>(c) + 0.5F) * layer.cell_m;
     };
     // Half a diagonal of the cell, and one of the box that the window was made for; and some room.
-    const float diagonal = layer.cell_m * (three_d ? 1.35F : 1.1F);
+    const float diagonal =
+        std::max(layer.cell_m, table_.layers().front().cell_m) * (three_d ? 1.35F : 1.1F);
+    const float bounds_m = l == bounds_layer_ ? def_.rules.group_bounds_max_m : 0;
     regions_.for_each_within({middle(layer.origin.x, x), middle(layer.origin.y, y),
                               three_d ? middle(layer.origin.z, z) : 0},
-                             program_.reach_m() * 1.001F + diagonal,
+                             (program_.reach_m() + bounds_m) * 1.001F + diagonal,
                              [&](std::uint32_t o) { woken_.set(o); });
 }
 

@@ -374,8 +374,10 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
         const std::uint32_t at = scratch.position[block];
         return at == 0 ? n : std::size_t{at} - 1;
     };
-    for (const BlockIndex block : scratch.left)
+    for (const BlockIndex block : scratch.left) {
+        PURVIEW_ASSERT(find(block) < n);
         carry_vacated(input, block, find(block), window.masks(), n, keeps_strays, scratch, find);
+    }
     return true;
 }
 
@@ -533,8 +535,10 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
     }
     if (!is_settled) return scan(input, window, scratch);
     scratch.some.clear();
-    for (const BlockIndex block : scratch.blocks)
+    for (const BlockIndex block : scratch.blocks) {
         scratch.some.push_back(static_cast<std::uint32_t>(window.find(block, table.cell_end())));
+        PURVIEW_ASSERT(scratch.some.back() < window.size());
+    }
     evaluate_some(input, window, scratch);
 }
 

@@ -24,6 +24,24 @@ NodeDesc subtracting(std::string name, std::vector<StepDesc> steps) {
     return subtracts;
 }
 
+/// Kind 0 counts by the bounds of its group; an observer at 100 rests, and movers wake him.
+InterestDef pushed_def() {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 60)})});
+    def.rules.bounds_max = {400, 400, 0};
+    def.rules.cell_m = 10;
+    def.rules.group_bounds_max_m = 100;
+    def.window_update = WindowUpdate::push;
+    def.kinds.resize(1);
+    def.kinds[0].by_bounds = true;
+    return def;
+}
+EntityDef of_kind0(float x) {
+    EntityDef def;
+    def.place = {x, 50, 0};
+    def.kind = KindId{0};
+    return def;
+}
+
 /// Remembers as many planes as it is told to, and reaches as far.
 class Planes final : public InterestKernel {
   public:
@@ -133,6 +151,43 @@ TEST_CASE("interest: a hide that is taken back before the tick leaves a stay as 
         CHECK(hide(false) == Status::ok);
         CHECK(tick_news(manager, observer) == News{});
     }
+}
+
+TEST_CASE("interest: whose bounds grow wakes observers that rest as far away as bounds reach") {
+    InterestManager manager = make(pushed_def());
+    spawn(manager, 0, 100);
+    for (std::uint32_t i = 1; i < 17; ++i) spawn(manager, i, of_kind0(251));
+    const ObserverId observer = watch(manager, id(0));
+    for (int tick = 0; tick < 4; ++tick) CHECK(ticked(manager, observer) == Set{0});
+    spawn(manager, 17, of_kind0(252));  // another block of the cell
+    CHECK(ticked(manager, observer) == Set{0});
+    CHECK(manager.set_bounds(id(1), 100) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    CHECK(manager.set_bounds(id(17), 100) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{17}, {}});
+}
+
+TEST_CASE("interest: observers that rest know all blocks around them, whichever cells are larger") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 100)})});
+    def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
+    def.rules.bounds_max = {2'000, 2'000, 0};
+    def.rules.range_classes_m = {5, 10};  // the second has the smaller cells
+    def.window_update = WindowUpdate::push;
+    InterestManager manager = make(def);
+    InterestRules rules = manager.rules();
+    rules.nodes = {node("near", {within(StepOp::add, 20)})};
+    CHECK(manager.set_rules(rules) == Status::ok);
+    EntityDef far;
+    far.place = {532, 532, 0};
+    far.range_m = 10;
+    spawn(manager, 0, 500.5F, 500.5F);
+    for (std::uint32_t i = 1; i < 17; ++i) spawn(manager, i, far);
+    const ObserverId observer = watch(manager, id(0));
+    for (int tick = 0; tick < 4; ++tick) CHECK(ticked(manager, observer) == Set{0});
+    spawn(manager, 17, far);  // another block of the cell
+    CHECK(ticked(manager, observer) == Set{0});
+    put(manager, 0, 524, 524);
+    CHECK(ticked(manager, observer).size() == 18);
 }
 
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
