@@ -51,8 +51,7 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
     const bool three_d = input.table.is_three_d();
     if (!program.spreads.empty()) {
         for (const Vec3& place : input.views.all) hash.add(sub_cell_of(finest, three_d, place));
-        if (input.views.all.size() != 1)
-            hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
+        hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
         if (input.asker.range_m > 0) hash.add(input.asker.range_m, 0);
     }
     for (const Area& area : input.asker.areas) {

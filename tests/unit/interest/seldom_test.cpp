@@ -190,6 +190,30 @@ TEST_CASE("interest: observers that rest know all blocks around them, whichever 
     CHECK(ticked(manager, observer).size() == 18);
 }
 
+TEST_CASE(
+    "interest: who stands where his observer looked from already is looked from as what he is") {
+    StepDesc from_main = within(StepOp::add, 30), from_owned = within(StepOp::add, 10);
+    from_main.kernel.from = LookFrom::main;
+    from_owned.kernel.from = LookFrom::owned;
+    for (const bool by_area : {false, true}) {
+        InterestDef def = def_of({node("near", {from_main, from_owned})});
+        def.rules.cell_m = 5;
+        InterestManager manager = make(def);
+        const EntityId eyes = spawn(manager, 0, 50);
+        spawn(manager, 1, 75);
+        const ObserverId observer = watch(manager);
+        if (by_area) {
+            CHECK(manager.set_area(observer, 0, {50, 50, 0}) == Status::ok);
+        } else {
+            CHECK(manager.set_owner(eyes, observer) == Status::ok);
+        }
+        CHECK(ticked(manager, observer).count(1) == 0);
+        CHECK(manager.set_main_entity(observer, eyes) == Status::ok);
+        if (by_area) CHECK(manager.remove_area(observer, 0) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+    }
+}
+
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
     NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
     cloak.combine = StepOp::subtract;
