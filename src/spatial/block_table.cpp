@@ -318,6 +318,11 @@ Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
 
 void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
+    if (const std::uint32_t* change = change_of_.find(index)) {
+        // Its id may come again before layers change.
+        changes_[*change].entity = EntityId::none;
+        change_of_.erase(index);
+    }
     vacate(slot, no_slot, silent);
     home_[index] = Home{};
 }

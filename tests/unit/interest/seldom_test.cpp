@@ -214,6 +214,35 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("interest: whoever was a member in between stands as he left, whatever was said before") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
+    def.rules.bounds_max = {1'000, 1'000, 0};
+    def.rules.range_classes_m = {25, 400};
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    const EntityId root = spawn(manager, 1, 900), member = spawn(manager, 2, 900);
+    EntityDef nowhere;
+    nowhere.placed = false;
+    const EntityId other = spawn(manager, 3, nowhere), hidden = spawn(manager, 4, nowhere);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0});
+    CHECK(manager.set_range(member, 20) == Status::ok);
+    CHECK(manager.join_unit(member, root) == Status::ok);
+    EntityDef out;
+    out.place = {350, 50, 0};
+    out.range_m = 400;
+    CHECK(manager.leave_unit(member, out) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 2});
+    // One that had no place, stood for one that has, and has its own now.
+    CHECK(manager.set_place_override(hidden, root) == Status::ok);
+    manager.tick();
+    CHECK(manager.set_place_override(hidden, EntityId::none) == Status::ok);
+    CHECK(manager.join_unit(hidden, other) == Status::ok);
+    CHECK(manager.leave_unit(hidden, out) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 2, 4});
+}
+
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
     NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
     cloak.combine = StepOp::subtract;

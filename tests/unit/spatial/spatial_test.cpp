@@ -185,6 +185,22 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
     }
 }
 
+TEST_CASE("blocks: whoever comes again is in the layer that he comes to") {
+    BlockTable table(false);
+    for (int layer = 0; layer < 2; ++layer) table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
+    const std::uint32_t unplaced = table.add_unplaced_layer();
+    const std::array ids{make_entity_id(3, 1), make_entity_id(4, 1)};
+    for (const EntityId id : ids) {
+        table.insert(id, 0, {5, 5, 0});
+        table.change_layer(id, unplaced);
+    }
+    table.remove(table.slot_of(ids[0]), false);
+    CHECK(table.will_be_placed(table.insert(ids[0], 1, {5, 5, 0})));
+    table.settle_moves();
+    CHECK(table.layer_of(block_of(table.slot_of(ids[0]))) == 1);
+    CHECK(table.layer_of(block_of(table.slot_of(ids[1]))) == unplaced);
+}
+
 TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
