@@ -223,6 +223,7 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
 
 void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* place) {
     const Slot slot = slot_of(entity);
+    any_coming_ |= is_unplaced(block_of(slot));
     if (place != nullptr) {
         write_place(slot, *place);
         if (moved_column_ != no_column) set_flag(moved_column_, slot, true);
@@ -258,6 +259,7 @@ void BlockTable::settle_moves() {
     }
     if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
+    any_coming_ = false;
     // Look-up by look-up ahead: the home, its lane, the cell where it goes.
     constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
     const std::size_t n = leaving_.size();

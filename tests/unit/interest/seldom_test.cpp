@@ -243,6 +243,27 @@ TEST_CASE("interest: whoever was a member in between stands as he left, whatever
     CHECK(ticked(manager, observer) == Set{0, 2, 4});
 }
 
+TEST_CASE("interest: whoever stood for one without a place is moved as soon as he does not") {
+    for (const bool by_override : {false, true}) {
+        InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+        spawn(manager, 0, 50);
+        const EntityId one = spawn(manager, 1, 90);
+        EntityDef nowhere;
+        nowhere.placed = false;
+        const EntityId other = spawn(manager, 2, nowhere), near = spawn(manager, 3, 55);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(manager.set_place_override(one, other) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 3});
+        CHECK(manager.set_place_override(one, EntityId::none) == Status::ok);
+        if (by_override) {
+            CHECK(manager.set_place_override(one, near) == Status::ok);
+        } else {
+            put(manager, 1, 55);
+        }
+        CHECK(ticked(manager, observer) == Set{0, 1, 3});
+    }
+}
+
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
     NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
     cloak.combine = StepOp::subtract;
