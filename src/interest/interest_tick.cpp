@@ -568,8 +568,9 @@ void InterestData::tick(const InterestManager& manager) {
 std::span<const RelevanceEvent> InterestData::events_of(ObserverId observer) const noexcept {
     const std::uint32_t o = index_of(observer);
     if (!is_observer(observer) || o >= events_of_observer_.keys()) return {};
-    const std::uint32_t begin = events_of_observer_.begin(o);
-    return std::span(events_).subspan(begin, events_of_observer_.end(o) - begin);
+    const std::uint32_t begin = events_of_observer_.begin(o), end = events_of_observer_.end(o);
+    if (begin < end && events_[begin].observer != observer) return {};  // who had the index before
+    return std::span(events_).subspan(begin, end - begin);
 }
 
 }  // namespace purview

@@ -264,6 +264,19 @@ TEST_CASE("interest: whoever stood for one without a place is moved as soon as h
     }
 }
 
+TEST_CASE("interest: an observer is told nothing of what his number's last owner was told") {
+    InterestManager manager = make({node("all", {})});
+    spawn(manager, 0, 50);
+    const ObserverId first = watch(manager);
+    CHECK(ticked(manager, first) == Set{0});
+    CHECK(manager.remove_observer(first) == Status::ok);
+    manager.tick();
+    CHECK(manager.events().size() == 1);
+    const ObserverId second = *manager.add_observer();
+    REQUIRE(index_of(second) == index_of(first));
+    CHECK(manager.events_of(second).empty());
+}
+
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
     NodeDesc cloak = node("cloak", {flag(StepOp::add, 0)});
     cloak.combine = StepOp::subtract;
