@@ -142,9 +142,14 @@ InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t 
     // What stands there may be of another tick, or observer: it is looked at, not believed.
     const std::uint32_t at =
         index_of(entity) < last_fact_.size() ? last_fact_[index_of(entity)] : ~std::uint32_t{0};
-    if (at < facts_of_observer_.begin(observer) || at >= end) return nullptr;
-    Fact& fact = facts_[at];
-    return fact.entity == entity && !fact.cancelled ? &fact : nullptr;
+    const std::uint32_t begin = facts_of_observer_.begin(observer);
+    if (at < begin || at >= end) return nullptr;
+    Fact* fact = &facts_[at];
+    // The index may have had another entity since: then all before it are looked through.
+    if (fact->entity != entity && index_of(fact->entity) == index_of(entity)) {
+        while (fact > &facts_[begin] && fact->entity != entity) --fact;
+    }
+    return fact->entity == entity && !fact->cancelled ? fact : nullptr;
 }
 
 bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {

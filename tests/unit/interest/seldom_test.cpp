@@ -453,6 +453,29 @@ TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick
     CHECK(seen(manager, observer) == Set{0, 5});
 }
 
+TEST_CASE("interest: what comes and goes between ticks is not told, whoever had its index before") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    const ObserverId observer = watch(manager, spawn(manager, 0, 50));
+    const EntityId old = make_entity_id(5, 1), young = make_entity_id(5, 2);
+    EntityDef near, far;
+    near.place = {55, 50, 0};
+    far.place = {90, 50, 0};
+    CHECK(manager.spawn(old, near) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 5});
+    CHECK(manager.despawn(old) == Status::ok);
+    CHECK(manager.spawn(young, far) == Status::ok);
+    CHECK(manager.allow(observer, young, true) == Status::ok);
+    CHECK(manager.set_ready(observer, false) == Status::ok);
+    manager.tick();
+    std::set<EntityId> told;
+    for (const RelevanceEvent& event : manager.events_of(observer)) {
+        CHECK_FALSE(event.enter);
+        told.insert(event.entity);
+    }
+    CHECK(manager.events_of(observer).size() == 2);
+    CHECK(told == std::set<EntityId>{id(0), old});
+}
+
 TEST_CASE("interest: whoever has come into a box since the last tick is in it") {
     InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
     def.rules.cell_m = 10;
