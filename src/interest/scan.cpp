@@ -532,6 +532,8 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
             }
         });
     }
+    // Where all enters wait it is called between their ticks: what is shown stays where it is.
+    if (!is_settled && input.program.all_wait) return rescan_shown(input, window, scratch);
     if (!is_settled) return scan(input, window, scratch);
     scratch.some.clear();
     for (const BlockIndex block : scratch.blocks) {

@@ -333,6 +333,24 @@ TEST_CASE("interest: where leaves wait, what is taken away and given again stays
     }
 }
 
+TEST_CASE("interest: where leaves wait, whoever else goes hurries none of them") {
+    NodeDesc near = node("near", {within(StepOp::add, 10)});
+    near.refresh = {RefreshType::every, 10, 0, true};
+    InterestDef def = def_of({near});
+    def.rules.cell_m = 2;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 41);
+    spawn(manager, 2, 59);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    put(manager, 0, 58);
+    CHECK(tick_news(manager, observer) == News{});
+    put(manager, 2, 55);  // out of a cell that he looked at
+    for (int tick = 3; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+}
+
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
     for (const bool first : {false, true}) {
         InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
