@@ -136,6 +136,7 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
 
 void find_runs(const ScanInput& input, ScanScratch& scratch) {
     scratch.runs.clear();
+    if (input.program.nodes.empty()) return;  // nobody looks into it, or brings it up to date
     if (input.program.everywhere) {
         constexpr BlockIndex run_max = 0xffff;
         const BlockIndex end = input.table.cell_end();

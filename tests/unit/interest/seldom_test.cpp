@@ -190,6 +190,25 @@ TEST_CASE("interest: observers that rest know all blocks around them, whichever 
     CHECK(ticked(manager, observer).size() == 18);
 }
 
+TEST_CASE("interest: rules that ask nobody window by window look at no blocks") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    for (std::uint32_t i = 0; i < 16; ++i) spawn(manager, i, 50);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).size() == 16);
+    // The first step has no effect, though it remembers; the other one is shared in a row.
+    InterestRules rules = manager.rules();
+    rules.nodes = {node("flagged", {within(StepOp::require, 10, 5), flag(StepOp::add, 0)})};
+    CHECK(manager.set_rules(rules) == Status::ok);
+    manager.set_count_tested(true);
+    CHECK(ticked(manager, observer) == Set{});
+    CHECK(manager.set_flag(spawn(manager, 16, 50), FlagId{0}, true) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{16});  // in another block of the cell
+    CHECK(manager.rescan(observer) == Status::ok);
+    put(manager, 16, 90);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.counters().blocks_tested == 0);
+}
+
 TEST_CASE(
     "interest: who stands where his observer looked from already is looked from as what he is") {
     StepDesc from_main = within(StepOp::add, 30), from_owned = within(StepOp::add, 10);
