@@ -92,8 +92,8 @@ struct KindInterest {
     /// flags, keys and nodes. It is relevant only where its parent is.
     bool split = false;
     /// Where nodes show such a split member its ancestors are relevant too, however far. That
-    /// overcomes no denial, force hide or explicit-only of an ancestor, and no step that subtracts
-    /// what an ancestor says of itself.
+    /// overcomes no denial, force hide or explicit-only of an ancestor, and no step or node that
+    /// subtracts what an ancestor says of itself.
     bool promote_ancestors = false;
     /// As the root of a group it counts by the bounds of the group (set_bounds): steps about
     /// distance and areas measure to the nearest point of that sphere. Needs

@@ -41,6 +41,14 @@ bool reads_entity_alone(const KernelDesc& kernel) {
            (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
 }
 
+/// Whether a node hides the entity, behind a step about the entity alone that says yes or no. One
+/// that subtracts hides whom it would show if it added.
+bool hides(StepOp combine, StepOp op, bool says, bool so_far) {
+    if (!says) return so_far && (combine != StepOp::subtract || op != StepOp::require);
+    if (combine != StepOp::subtract) return so_far || op == StepOp::subtract;
+    return op == StepOp::add || (op == StepOp::require && so_far);
+}
+
 /// A node that cannot is not asked, and remembers nothing.
 bool can_say_yes(const NodeDesc& node) {
     const auto adds = [](const StepDesc& step) { return step.op == StepOp::add; };
@@ -417,17 +425,21 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
         } else if (node.type == NodeType::custom) {
             answer.yes =
                 counts(number_of_node, index) && custom_node_(node, *asking.observer, *units[i]);
+        } else {
+            answer.hides = answer.yes && node.combine == StepOp::subtract;
         }
         answer.strength = answer.yes ? 1.0F : 0.0F;
     }
     std::vector<Said> said;
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
         const StepDesc& step = node.steps[s];
-        const bool hides = reads_entity_alone(step.kernel);
+        const bool is_alone = reads_entity_alone(step.kernel);
         ask_step(asking, number_of_node, s, units, said);
         for (std::size_t i = 0; i < units.size(); ++i) {
             NodeAnswer& answer = answers[i];
             const bool yes = said[i].zone == Zone::in && !said[i].unknown;
+            if (is_alone)
+                answer.hides = hides(node.combine, step.op, said[i].zone == Zone::in, answer.hides);
             switch (step.op) {
                 case StepOp::add:
                     if (!yes) break;
@@ -439,7 +451,6 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
                     answer.strength = std::min(answer.strength, said[i].strength);
                     break;
                 case StepOp::subtract:
-                    if (said[i].zone == Zone::in) answer.hides = answer.hides || hides;
                     if (yes || said[i].unknown) answer.yes = false;
                     break;
             }

@@ -142,9 +142,14 @@ InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t 
     // What stands there may be of another tick, or observer: it is looked at, not believed.
     const std::uint32_t at =
         index_of(entity) < last_fact_.size() ? last_fact_[index_of(entity)] : ~std::uint32_t{0};
-    if (at < facts_of_observer_.begin(observer) || at >= end) return nullptr;
-    Fact& fact = facts_[at];
-    return fact.entity == entity && !fact.cancelled ? &fact : nullptr;
+    const std::uint32_t begin = facts_of_observer_.begin(observer);
+    if (at < begin || at >= end) return nullptr;
+    Fact* fact = &facts_[at];
+    // The index may have had another entity since: then all before it are looked through.
+    if (fact->entity != entity && index_of(fact->entity) == index_of(entity)) {
+        while (fact > &facts_[begin] && fact->entity != entity) --fact;
+    }
+    return fact->entity == entity && !fact->cancelled ? fact : nullptr;
 }
 
 bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
@@ -219,8 +224,9 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     const Stays::Stay* stay = stays_.find(o, unit);
     const Slot slot = table_.slot_of(unit);
     if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
-    if (!has_stay(o, unit, tick_) || facts_of(o, unit, slot).decide(false) != Stage::no_node ||
-        is_hidden_by_rules(unit)) {
+    // A hide by hand ends it only where it stands when the tick's facts are complete (check_hides).
+    if (facts_of(o, unit, slot).decide(false) != Stage::no_node) return false;
+    if (!has_stay(o, unit, tick_) || is_hidden_by_rules(unit)) {
         stays_.end(o, unit);
         return false;
     }
@@ -228,20 +234,33 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     return true;
 }
 
+/// By steps that ask the entity alone: a node that subtracts hides those whom they show together,
+/// any other those whom one of them subtracts.
+bool InterestData::hides(const WholeNode& node, const Slots& slots, Slot slot) {
+    const bool subtracts = node.program.combine == StepOp::subtract;
+    bool is_hidden = false;
+    for (const Step& step : node.program.steps) {
+        if (!subtracts && step.op != StepOp::subtract) continue;
+        if (step.kernel->depends_on() != DependsOn::entity) continue;
+        const bool yes = step.kernel->test_entity(slots, slot);
+        if (!subtracts || step.op == StepOp::add) {
+            is_hidden |= yes;
+        } else {
+            is_hidden &= yes == (step.op == StepOp::require);
+        }
+    }
+    return is_hidden;
+}
+
 bool InterestData::is_hidden_by_rules(EntityId unit) const {
     const Slot slot = table_.slot_of(unit);
-    if (slot == no_slot || !has_hiding_flags_) return false;
+    if (slot == no_slot || !may_rules_hide()) return false;
     const Slots slots(table_, facts_table_);
     for (const WholeNode& node : program_.whole) {
         if (node.is_custom || def_.rules.nodes.empty()) continue;
         const NodeMembers members = def_.rules.nodes[index_of(node.id)].members;
-        if (!facts_table_.bindings.is_member(node.id, members, unit)) continue;
-        for (const Step& step : node.program.steps) {
-            if (step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
-                step.kernel->test_entity(slots, slot)) {
-                return true;
-            }
-        }
+        if (facts_table_.bindings.is_member(node.id, members, unit) && hides(node, slots, slot))
+            return true;
     }
     return false;
 }

@@ -230,8 +230,9 @@ void InterestData::wake_watchers(EntityId main) {
 
 /// Everybody whose window may hold the cell.
 void InterestData::wake_cell(BlockIndex cell) {
-    if (table_.layer_of_cell(cell) == unplaced_layer_) return;
-    const GridLayer& layer = table_.layers()[table_.layer_of_cell(cell)];
+    const std::uint32_t l = table_.layer_of_cell(cell);
+    if (l == unplaced_layer_) return;
+    const GridLayer& layer = table_.layers()[l];
     const std::uint32_t i = cell - layer.first_cell;
     const std::uint32_t x = i % layer.nx, y = i / layer.nx % layer.ny, z = i / layer.nx / layer.ny;
     const bool three_d = table_.is_three_d();
@@ -244,10 +245,12 @@ void InterestData::wake_cell(BlockIndex cell) {
         return origin + (static_cast<float>(c) + 0.5F) * layer.cell_m;
     };
     // Half a diagonal of the cell, and one of the box that the window was made for; and some room.
-    const float diagonal = layer.cell_m * (three_d ? 1.35F : 1.1F);
+    const float diagonal =
+        std::max(layer.cell_m, table_.layers().front().cell_m) * (three_d ? 1.35F : 1.1F);
+    const float bounds_m = l == bounds_layer_ ? def_.rules.group_bounds_max_m : 0;
     regions_.for_each_within({middle(layer.origin.x, x), middle(layer.origin.y, y),
                               three_d ? middle(layer.origin.z, z) : 0},
-                             program_.reach_m() * 1.001F + diagonal,
+                             (program_.reach_m() + bounds_m) * 1.001F + diagonal,
                              [&](std::uint32_t o) { woken_.set(o); });
 }
 
@@ -394,7 +397,7 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
 
 /// Nothing but what windows say makes events in this tick: there is nothing to look up.
 bool InterestData::is_window_all() const noexcept {
-    return !is_x_possible() && no_window_count_ == 0 && !has_hiding_flags_ &&
+    return !is_x_possible() && no_window_count_ == 0 && !may_rules_hide() &&
            spawned_list_.empty() && members_list_.size() == 0 && !splits_.any() &&
            released_.size() == 0 && def_.rules.min_stay_ticks == 0 && facts_.empty();
 }
@@ -565,8 +568,9 @@ void InterestData::tick(const InterestManager& manager) {
 std::span<const RelevanceEvent> InterestData::events_of(ObserverId observer) const noexcept {
     const std::uint32_t o = index_of(observer);
     if (!is_observer(observer) || o >= events_of_observer_.keys()) return {};
-    const std::uint32_t begin = events_of_observer_.begin(o);
-    return std::span(events_).subspan(begin, events_of_observer_.end(o) - begin);
+    const std::uint32_t begin = events_of_observer_.begin(o), end = events_of_observer_.end(o);
+    if (begin < end && events_[begin].observer != observer) return {};  // who had the index before
+    return std::span(events_).subspan(begin, end - begin);
 }
 
 }  // namespace purview

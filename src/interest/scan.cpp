@@ -51,8 +51,7 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
     const bool three_d = input.table.is_three_d();
     if (!program.spreads.empty()) {
         for (const Vec3& place : input.views.all) hash.add(sub_cell_of(finest, three_d, place));
-        if (input.views.all.size() != 1)
-            hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
+        hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
         if (input.asker.range_m > 0) hash.add(input.asker.range_m, 0);
     }
     for (const Area& area : input.asker.areas) {
@@ -137,6 +136,7 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
 
 void find_runs(const ScanInput& input, ScanScratch& scratch) {
     scratch.runs.clear();
+    if (input.program.nodes.empty()) return;  // nobody looks into it, or brings it up to date
     if (input.program.everywhere) {
         constexpr BlockIndex run_max = 0xffff;
         const BlockIndex end = input.table.cell_end();
@@ -374,8 +374,10 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
         const std::uint32_t at = scratch.position[block];
         return at == 0 ? n : std::size_t{at} - 1;
     };
-    for (const BlockIndex block : scratch.left)
+    for (const BlockIndex block : scratch.left) {
+        PURVIEW_ASSERT(find(block) < n);
         carry_vacated(input, block, find(block), window.masks(), n, keeps_strays, scratch, find);
+    }
     return true;
 }
 
@@ -531,10 +533,14 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
             }
         });
     }
+    // Where all enters wait it is called between their ticks: what is shown stays where it is.
+    if (!is_settled && input.program.all_wait) return rescan_shown(input, window, scratch);
     if (!is_settled) return scan(input, window, scratch);
     scratch.some.clear();
-    for (const BlockIndex block : scratch.blocks)
+    for (const BlockIndex block : scratch.blocks) {
         scratch.some.push_back(static_cast<std::uint32_t>(window.find(block, table.cell_end())));
+        PURVIEW_ASSERT(scratch.some.back() < window.size());
+    }
     evaluate_some(input, window, scratch);
 }
 

@@ -223,6 +223,7 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
 
 void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* place) {
     const Slot slot = slot_of(entity);
+    any_coming_ |= is_unplaced(block_of(slot));
     if (place != nullptr) {
         write_place(slot, *place);
         if (moved_column_ != no_column) set_flag(moved_column_, slot, true);
@@ -258,6 +259,7 @@ void BlockTable::settle_moves() {
     }
     if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
+    any_coming_ = false;
     // Look-up by look-up ahead: the home, its lane, the cell where it goes.
     constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
     const std::size_t n = leaving_.size();
@@ -318,6 +320,11 @@ Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
 
 void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
+    if (const std::uint32_t* change = change_of_.find(index)) {
+        // Its id may come again before layers change.
+        changes_[*change].entity = EntityId::none;
+        change_of_.erase(index);
+    }
     vacate(slot, no_slot, silent);
     home_[index] = Home{};
 }

@@ -27,6 +27,7 @@
 
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
+#include "core/finite.hpp"
 #include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
 #include "purview/ids.hpp"
@@ -310,6 +311,8 @@ class BlockTable {
         std::uint32_t generation = 0;
     };
 
+    template <class Moves>
+    void write_coming_places(const Moves& moves);
     template <unsigned axes, class Moves>
     Refused write_places_in(const Moves& moves);
     template <unsigned axes, bool one_layer, class Moves>
@@ -352,6 +355,7 @@ class BlockTable {
     BlockIndex cell_count_ = 0;
     BlockIndex unplaced_cell_ = 0xffffffffU;
     bool any_dirty_ = false;
+    bool any_coming_ = false;  ///< some change of layers gives a place
     bool keeps_nudges_ = false;
     std::uint32_t moved_column_ = no_column;
     std::size_t moves_seen_ = 0;
@@ -409,7 +413,21 @@ template <class Moves>
 BlockTable::Refused BlockTable::write_places(const Moves& moves) {
     moves_seen_ += moves.size();
     any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
+    if (any_coming_) write_coming_places(moves);
     return axes_ == 2 ? write_places_in<2>(moves) : write_places_in<3>(moves);
+}
+
+/// Of those who have no place yet; all others' are written where it is fast.
+template <class Moves>
+void BlockTable::write_coming_places(const Moves& moves) {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+        const auto& [entity, place] = moves[i];
+        const Slot slot = slot_of(entity);
+        if (slot != no_slot && is_unplaced(block_of(slot)) && will_be_placed(slot) &&
+            is_finite(place)) {
+            write_place(slot, place);
+        }
+    }
 }
 
 template <unsigned axes, class Moves>

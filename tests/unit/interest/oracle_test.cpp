@@ -641,6 +641,26 @@ TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for
     CHECK_FALSE(sees_at(50));  // it did not come by nodes
 }
 
+TEST_CASE("oracle: a node that subtracts hides by what its steps about the entity alone come to") {
+    NodeDesc cloak = node({has_flag(0), has_flag(1, StepOp::subtract)}, "cloak");
+    cloak.combine = StepOp::subtract;
+    InterestRules rules = rules_of({node({within(5, 5)}), cloak});
+    rules.min_stay_ticks = 9;
+    Scene scene(rules);
+    TruthEntity& entity = scene.add({0, 0, 0});
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0});
+    entity.place.x = 50;
+    for (const unsigned flags : {0U, 2U, 3U}) {
+        entity.flags = static_cast<std::uint16_t>(flags);
+        CHECK(scene.see() == Set{0});
+    }
+    entity.flags = 1;
+    CHECK(scene.see() == Set{});
+    entity.flags = 0;
+    CHECK(scene.see() == Set{});
+}
+
 TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is the same") {
     const auto sees_after = [](std::vector<NodeDesc> nodes) {
         Scene scene(rules_of({node({within(10, 20), has_flag(0)}, "a")}));

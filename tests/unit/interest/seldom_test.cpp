@@ -19,6 +19,30 @@ InterestRules with_stay(const InterestManager& manager, std::uint32_t ticks) {
     return rules;
 }
 
+NodeDesc subtracting(std::string name, std::vector<StepDesc> steps) {
+    NodeDesc subtracts = node(std::move(name), std::move(steps));
+    subtracts.combine = StepOp::subtract;
+    return subtracts;
+}
+
+/// Kind 0 counts by the bounds of its group; an observer at 100 rests, and movers wake him.
+InterestDef pushed_def() {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 60)})});
+    def.rules.bounds_max = {400, 400, 0};
+    def.rules.cell_m = 10;
+    def.rules.group_bounds_max_m = 100;
+    def.window_update = WindowUpdate::push;
+    def.kinds.resize(1);
+    def.kinds[0].by_bounds = true;
+    return def;
+}
+EntityDef of_kind0(float x) {
+    EntityDef def;
+    def.place = {x, 50, 0};
+    def.kind = KindId{0};
+    return def;
+}
+
 /// Remembers as many planes as it is told to, and reaches as far.
 class Planes final : public InterestKernel {
   public:
@@ -94,6 +118,209 @@ TEST_CASE("interest: a shorter stay counts for those who are there as well") {
     manager.tick();
     put(manager, 1, 90);
     for (int i = 0; i < 40; ++i) CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what he says himself") {
+    InterestDef def =
+        def_of({node("near", {within(StepOp::add, 10)}),
+                subtracting("cloak", {flag(StepOp::add, 0), flag(StepOp::subtract, 1)})});
+    def.rules.min_stay_ticks = 50;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    spawn(manager, 2, 55);
+    const ObserverId observer = watch(manager, id(0));
+    const auto reason = [&] { return manager.events_of(observer)[0].reason; };
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    // Whom that node leaves alone is not hidden by it.
+    CHECK(manager.set_flag(id(1), FlagId{1}, true) == Status::ok);
+    put(manager, 1, 90);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(1), FlagId{1}, false) == Status::ok);
+    REQUIRE(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(reason() == Reason::hidden);
+    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    REQUIRE(tick_news(manager, observer) == News{{}, {2}});
+    CHECK(reason() == Reason::hidden);
+}
+
+TEST_CASE("interest: a hide that is taken back before the tick leaves a stay as it was") {
+    for (const bool by_mode : {false, true}) {
+        InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+        def.rules.min_stay_ticks = 10;
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 55);
+        const ObserverId observer = watch(manager, id(0));
+        const auto hide = [&](bool hidden) {
+            return by_mode ? manager.set_mode(
+                                 id(1), hidden ? EntityMode::explicit_only : EntityMode::nodes)
+                           : manager.force_hide(id(1), hidden);
+        };
+        CHECK(ticked(manager, observer) == Set{0, 1});
+        put(manager, 1, 90);
+        CHECK(tick_news(manager, observer) == News{});
+        CHECK(hide(true) == Status::ok);
+        CHECK(hide(false) == Status::ok);
+        for (int tick = 2; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
+        CHECK(tick_news(manager, observer) == News{{}, {1}});
+        // A hide that stands at the tick ends it.
+        put(manager, 1, 55);
+        CHECK(tick_news(manager, observer) == News{{1}, {}});
+        put(manager, 1, 90);
+        CHECK(tick_news(manager, observer) == News{});
+        CHECK(hide(true) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{{}, {1}});
+        CHECK(hide(false) == Status::ok);
+        CHECK(tick_news(manager, observer) == News{});
+    }
+}
+
+TEST_CASE("interest: whose bounds grow wakes observers that rest as far away as bounds reach") {
+    InterestManager manager = make(pushed_def());
+    spawn(manager, 0, 100);
+    for (std::uint32_t i = 1; i < 17; ++i) spawn(manager, i, of_kind0(251));
+    const ObserverId observer = watch(manager, id(0));
+    for (int tick = 0; tick < 4; ++tick) CHECK(ticked(manager, observer) == Set{0});
+    spawn(manager, 17, of_kind0(252));  // another block of the cell
+    CHECK(ticked(manager, observer) == Set{0});
+    CHECK(manager.set_bounds(id(1), 100) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    CHECK(manager.set_bounds(id(17), 100) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{17}, {}});
+}
+
+TEST_CASE("interest: observers that rest know all blocks around them, whichever cells are larger") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 100)})});
+    def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
+    def.rules.bounds_max = {2'000, 2'000, 0};
+    def.rules.range_classes_m = {5, 10};  // the second has the smaller cells
+    def.window_update = WindowUpdate::push;
+    InterestManager manager = make(def);
+    InterestRules rules = manager.rules();
+    rules.nodes = {node("near", {within(StepOp::add, 20)})};
+    CHECK(manager.set_rules(rules) == Status::ok);
+    EntityDef far;
+    far.place = {532, 532, 0};
+    far.range_m = 10;
+    spawn(manager, 0, 500.5F, 500.5F);
+    for (std::uint32_t i = 1; i < 17; ++i) spawn(manager, i, far);
+    const ObserverId observer = watch(manager, id(0));
+    for (int tick = 0; tick < 4; ++tick) CHECK(ticked(manager, observer) == Set{0});
+    spawn(manager, 17, far);  // another block of the cell
+    CHECK(ticked(manager, observer) == Set{0});
+    put(manager, 0, 524, 524);
+    CHECK(ticked(manager, observer).size() == 18);
+}
+
+TEST_CASE("interest: rules that ask nobody window by window look at no blocks") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    for (std::uint32_t i = 0; i < 16; ++i) spawn(manager, i, 50);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).size() == 16);
+    // The first step has no effect, though it remembers; the other one is shared in a row.
+    InterestRules rules = manager.rules();
+    rules.nodes = {node("flagged", {within(StepOp::require, 10, 5), flag(StepOp::add, 0)})};
+    CHECK(manager.set_rules(rules) == Status::ok);
+    manager.set_count_tested(true);
+    CHECK(ticked(manager, observer) == Set{});
+    CHECK(manager.set_flag(spawn(manager, 16, 50), FlagId{0}, true) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{16});  // in another block of the cell
+    CHECK(manager.rescan(observer) == Status::ok);
+    put(manager, 16, 90);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.counters().blocks_tested == 0);
+}
+
+TEST_CASE(
+    "interest: who stands where his observer looked from already is looked from as what he is") {
+    StepDesc from_main = within(StepOp::add, 30), from_owned = within(StepOp::add, 10);
+    from_main.kernel.from = LookFrom::main;
+    from_owned.kernel.from = LookFrom::owned;
+    for (const bool by_area : {false, true}) {
+        InterestDef def = def_of({node("near", {from_main, from_owned})});
+        def.rules.cell_m = 5;
+        InterestManager manager = make(def);
+        const EntityId eyes = spawn(manager, 0, 50);
+        spawn(manager, 1, 75);
+        const ObserverId observer = watch(manager);
+        if (by_area) {
+            CHECK(manager.set_area(observer, 0, {50, 50, 0}) == Status::ok);
+        } else {
+            CHECK(manager.set_owner(eyes, observer) == Status::ok);
+        }
+        CHECK(ticked(manager, observer).count(1) == 0);
+        CHECK(manager.set_main_entity(observer, eyes) == Status::ok);
+        if (by_area) CHECK(manager.remove_area(observer, 0) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+    }
+}
+
+TEST_CASE("interest: whoever was a member in between stands as he left, whatever was said before") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
+    def.rules.bounds_max = {1'000, 1'000, 0};
+    def.rules.range_classes_m = {25, 400};
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    const EntityId root = spawn(manager, 1, 900), member = spawn(manager, 2, 900);
+    EntityDef nowhere;
+    nowhere.placed = false;
+    const EntityId other = spawn(manager, 3, nowhere), hidden = spawn(manager, 4, nowhere);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0});
+    CHECK(manager.set_range(member, 20) == Status::ok);
+    CHECK(manager.join_unit(member, root) == Status::ok);
+    EntityDef out;
+    out.place = {350, 50, 0};
+    out.range_m = 400;
+    CHECK(manager.leave_unit(member, out) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 2});
+    // One that had no place, stood for one that has, and has its own now.
+    CHECK(manager.set_place_override(hidden, root) == Status::ok);
+    manager.tick();
+    CHECK(manager.set_place_override(hidden, EntityId::none) == Status::ok);
+    CHECK(manager.join_unit(hidden, other) == Status::ok);
+    CHECK(manager.leave_unit(hidden, out) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 2, 4});
+}
+
+TEST_CASE("interest: whoever stood for one without a place is moved as soon as he does not") {
+    for (const bool by_override : {false, true}) {
+        InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+        spawn(manager, 0, 50);
+        const EntityId one = spawn(manager, 1, 90);
+        EntityDef nowhere;
+        nowhere.placed = false;
+        const EntityId other = spawn(manager, 2, nowhere), near = spawn(manager, 3, 55);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(manager.set_place_override(one, other) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 3});
+        CHECK(manager.set_place_override(one, EntityId::none) == Status::ok);
+        if (by_override) {
+            CHECK(manager.set_place_override(one, near) == Status::ok);
+        } else {
+            put(manager, 1, 55);
+        }
+        CHECK(ticked(manager, observer) == Set{0, 1, 3});
+    }
+}
+
+TEST_CASE("interest: an observer is told nothing of what his number's last owner was told") {
+    InterestManager manager = make({node("all", {})});
+    spawn(manager, 0, 50);
+    const ObserverId first = watch(manager);
+    CHECK(ticked(manager, first) == Set{0});
+    CHECK(manager.remove_observer(first) == Status::ok);
+    manager.tick();
+    CHECK(manager.events().size() == 1);
+    const ObserverId second = *manager.add_observer();
+    REQUIRE(index_of(second) == index_of(first));
+    CHECK(manager.events_of(second).empty());
 }
 
 TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
@@ -229,6 +456,24 @@ TEST_CASE("interest: a trial refuses the rules that would be refused, and no oth
     CHECK(manager.try_rules(wider).gains.size() == 1);
     CHECK(manager.set_rules(wider) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: where leaves wait, whoever else goes hurries none of them") {
+    NodeDesc near = node("near", {within(StepOp::add, 10)});
+    near.refresh = {RefreshType::every, 10, 0, true};
+    InterestDef def = def_of({near});
+    def.rules.cell_m = 2;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 41);
+    spawn(manager, 2, 59);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    put(manager, 0, 58);
+    CHECK(tick_news(manager, observer) == News{});
+    put(manager, 2, 55);  // out of a cell that he looked at
+    for (int tick = 3; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
 }
 
 TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
@@ -378,6 +623,29 @@ TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick
     for (const ObserverEdge& edge : manager.edges()) is_first |= edge.entity == last && edge.first;
     CHECK(is_first);
     CHECK(seen(manager, observer) == Set{0, 5});
+}
+
+TEST_CASE("interest: what comes and goes between ticks is not told, whoever had its index before") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    const ObserverId observer = watch(manager, spawn(manager, 0, 50));
+    const EntityId old = make_entity_id(5, 1), young = make_entity_id(5, 2);
+    EntityDef near, far;
+    near.place = {55, 50, 0};
+    far.place = {90, 50, 0};
+    CHECK(manager.spawn(old, near) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 5});
+    CHECK(manager.despawn(old) == Status::ok);
+    CHECK(manager.spawn(young, far) == Status::ok);
+    CHECK(manager.allow(observer, young, true) == Status::ok);
+    CHECK(manager.set_ready(observer, false) == Status::ok);
+    manager.tick();
+    std::set<EntityId> told;
+    for (const RelevanceEvent& event : manager.events_of(observer)) {
+        CHECK_FALSE(event.enter);
+        told.insert(event.entity);
+    }
+    CHECK(manager.events_of(observer).size() == 2);
+    CHECK(told == std::set<EntityId>{id(0), old});
 }
 
 TEST_CASE("interest: whoever has come into a box since the last tick is in it") {

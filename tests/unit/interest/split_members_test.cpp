@@ -154,6 +154,23 @@ TEST_CASE("interest: promotion overcomes no denial, hide, mark or flag of an anc
     CHECK(train.next() == Set{0});
 }
 
+TEST_CASE("interest: promotion overcomes no node that subtracts an ancestor for what it says") {
+    InterestDef def = train_def();
+    NodeDesc cloak = node("cloak", {flag(StepOp::add, 0), flag(StepOp::subtract, 1)});
+    cloak.combine = StepOp::subtract;
+    def.rules.nodes = {node("near", {within(StepOp::add, 10)}), cloak};
+    Train train(90, 52, crew, def);
+    const Set all{0, 1, 2, 3, 4};
+    CHECK(train.seen_by_me() == all);
+    CHECK(train.manager.set_flag(id(1), FlagId{1}, true) == Status::ok);
+    CHECK(train.next() == all);
+    CHECK(train.manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(train.next() == all);
+    CHECK(train.manager.set_flag(id(1), FlagId{1}, false) == Status::ok);
+    CHECK(train.next() == Set{0});
+    CHECK(train.reason(1) == Reason::hidden);
+}
+
 TEST_CASE("interest: entries on a split member pull its ancestors in, wherever it is (O22 F9)") {
     Train train(90, 90, passenger);
     const Set all{0, 1, 2, 3, 4};

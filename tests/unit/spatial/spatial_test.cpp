@@ -185,6 +185,42 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
     }
 }
 
+TEST_CASE("blocks: whoever comes again is in the layer that he comes to") {
+    BlockTable table(false);
+    for (int layer = 0; layer < 2; ++layer) table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
+    const std::uint32_t unplaced = table.add_unplaced_layer();
+    const std::array ids{make_entity_id(3, 1), make_entity_id(4, 1)};
+    for (const EntityId id : ids) {
+        table.insert(id, 0, {5, 5, 0});
+        table.change_layer(id, unplaced);
+    }
+    table.remove(table.slot_of(ids[0]), false);
+    CHECK(table.will_be_placed(table.insert(ids[0], 1, {5, 5, 0})));
+    table.settle_moves();
+    CHECK(table.layer_of(block_of(table.slot_of(ids[0]))) == 1);
+    CHECK(table.layer_of(block_of(table.slot_of(ids[1]))) == unplaced);
+}
+
+TEST_CASE("blocks: whoever is about to have a place can be moved") {
+    for (const bool nudges : {false, true}) {
+        BlockTable table(false);
+        table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
+        const std::uint32_t unplaced = table.add_unplaced_layer();
+        const EntityId id = make_entity_id(3, 1);
+        table.keep_nudges(nudges);
+        table.insert(id, unplaced, {5, 5, 0});
+        const Move move{id, {25, 25, 0}};
+        table.write_places(std::span(&move, 1));
+        CHECK(table.place(table.slot_of(id)).x == 5);
+        table.change_layer(id, 0);
+        table.write_places(std::span(&move, 1));
+        table.settle_moves();
+        const Slot slot = table.slot_of(id);
+        CHECK(table.place(slot).x == 25);
+        CHECK(table.cell_of_block(block_of(slot)) == table.layers()[0].cell_at({25, 25, 0}));
+    }
+}
+
 TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
