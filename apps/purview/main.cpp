@@ -27,6 +27,7 @@ Examples:
   purview demo                                a world, 200 bots and a page to look at
   purview demo --check --seconds 20           the same, proving itself; exit code 3 if it cannot
   purview serve --world worlds/vale/vale.toml
+  purview serve --sessions-per-host-max 500   for many bots of one machine, such as these:
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
   purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
   purview rules --url ADDRESS --try rules.toml
@@ -207,10 +208,13 @@ int main(int argc, char** argv) {
     serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel");
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
                             "operators may read and try rules, but not set them");
-    serve_command->add_option("--sessions-max", serve.sessions_max)
+    serve_command
+        ->add_option("--sessions-max", serve.sessions_max, "clients that may be in at once")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
-    serve_command->add_option("--sessions-per-host-max", serve.sessions_per_host_max)
+    serve_command
+        ->add_option("--sessions-per-host-max", serve.sessions_per_host_max,
+                     "of them from one address, this machine's included: as many as its bots")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command

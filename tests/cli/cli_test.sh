@@ -202,6 +202,13 @@ case "$case_name" in
         in_out 'purview demo --check'
         run 0 demo --help
         in_out '--bots'
+        # The bots of the examples need a server that lets them in.
+        run 0 --help
+        in_out 'purview serve --sessions-per-host-max 500 '
+        in_out 'purview bots .*--clients 500 '
+        run 0 serve --help
+        in_out 'clients that may be in at once'
+        in_out 'of them from one address'
         run 0 --version
         ;;
     bad_world)
@@ -521,7 +528,7 @@ assert report["joined"] == 60 and report["ghosts_mean"] > 20 and report["order_v
 assert report["enters"] > 60 * 20 and report["packets_malformed"] == 0 and report["rtt_ms_p99"] > 0, report
 PY
         run 1 bots --server "127.0.0.1:$port" --clients 90 --seconds 5 --report -
-        in_err 'refused: address_limit'
+        in_err 'refused: address_limit: .*--sessions-per-host-max'
         ;;
     bots_move)
         # Who jumps meets others all the time; where jumps are not allowed nobody does.
