@@ -393,8 +393,8 @@ int main(int argc, char** argv) {
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
     }
-    if (demo_command->count("--drivers") == 0)
-        demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
+    demo.chooses_drivers = demo_command->count("--drivers") == 0;
+    if (demo.chooses_drivers) demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
     const double least = settle_seconds(demo) + judged_seconds_least;

@@ -582,6 +582,14 @@ PY
         in_out '^relevant entities '
         in_err "'clients == 5': clients is 5"
         ;;
+    own_world)
+        # A small world in which next to nothing goes on, and nobody can drive: all of it is right.
+        make_six
+        run 0 demo --check ${3:+"$3"} --world "$dir/six.toml" --bots 10 --seconds 8 --port 0 --json "$dir/report.json"
+        in_err 'everything holds'
+        python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["entities"] < 30 and report["digests_checked"] > 0 and report["truth_checked"] > 0, report' \
+            "$dir/report.json" || fail 'another world was proven, or nothing'
+        ;;
     generated_map)
         make_map
         bots=160
