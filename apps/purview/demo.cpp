@@ -161,7 +161,9 @@ class Judge {
     }
 
     void require(const std::string& name, double value, const std::string& relation, double bound) {
-        const bool holds = relation == ">=" ? value >= bound : value <= bound;
+        const bool holds = relation == ">="   ? value >= bound
+                           : relation == "<=" ? value <= bound
+                                              : value == bound;
         checks_.push_back({{"name", name},
                            {"value", value},
                            {"must_be", relation},
@@ -290,9 +292,11 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
     if (bots.drivers > 0 && !is_trace)
         require_driving(bots, world_seconds, judges_pace || keeps_up);
     if (options_.with_node) {
-        require("exit code of the WebAssembly client", node_exit, "<=", 0);
-        require("digests of the WebAssembly client", node_report.value("digests", 0.0),
-                ">=", world_seconds / 2);
+        const std::uint64_t nonce =
+            std::strtoull(node_report.value("nonce", std::string()).c_str(), nullptr, 16);
+        require("exit code of the WebAssembly client", node_exit, "==", 0);
+        require("digests of the WebAssembly client",
+                static_cast<double>(proof.digests_checked_of(nonce)), ">=", world_seconds / 2);
         require("packets that the WebAssembly client could not read",
                 node_report.value("malformed", 1.0), "<=", 0);
     }

@@ -590,6 +590,23 @@ PY
         python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["entities"] < 30 and report["digests_checked"] > 0 and report["truth_checked"] > 0, report' \
             "$dir/report.json" || fail 'another world was proven, or nothing'
         ;;
+    with_node)
+        # Somebody else's program, which says whatever it likes, and one that does not end by itself.
+        mkdir "$dir/bin"
+        PATH=$dir/bin:$PATH
+        make_six
+        node_says() {
+            printf '#!/bin/sh\n%s\n' "$1" >"$dir/bin/node"
+            chmod +x "$dir/bin/node"
+            run 3 demo --check --no-pace --with-node --world "$dir/six.toml" --bots 4 --seconds 7 --port 0
+        }
+        node_says 'echo "{\"nonce\": \"0000000000000001\", \"digests\": 100000, \"malformed\": 0}"'
+        in_err 'check failed: digests of the WebAssembly client is 0,'
+        if grep -q 'exit code' "$dir/err"; then fail 'a good end is none'; fi
+        # shellcheck disable=SC2016
+        node_says 'kill -9 $$'
+        in_err 'check failed: exit code of the WebAssembly client is -1, must be == 0'
+        ;;
     generated_map)
         make_map
         bots=160
