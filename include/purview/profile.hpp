@@ -15,7 +15,7 @@ namespace purview {
 enum class Profile : std::uint8_t {
     ngo = 0,     ///< Unity Netcode: everything to everybody until nodes are bound
     mirror = 1,  ///< distance around the main entity, which an observer must have
-    fusion = 2,  ///< areas of interest, owners see nothing by owning
+    fusion = 2,  ///< areas of interest, owners see nothing by owning, copies freeze
     phaser = 3,  ///< a grid of cells of 34 x 20, one ring
 };
 /// `ngo`, `mirror`, `fusion`, `phaser`.
