@@ -68,19 +68,22 @@ CLI::Validator number_between(double least, double most) {
         fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-/// "127.0.0.1:7780" or "[::1]:7780".
+/// "127.0.0.1:7780", "[::1]:7780" or "localhost:7780"; no other name is looked up.
 bool split_address(const std::string& text, std::string& host, std::uint16_t& port) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon + 1 == text.size()) return false;
     host = text.substr(0, colon);
     if (host.size() > 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
+    if (host == "localhost") host = "127.0.0.1";
     char* end = nullptr;
     const long number = std::strtol(text.c_str() + colon + 1, &end, 10);
     if (*end != '\0' || number < 1 || number > 65535) return false;
     port = static_cast<std::uint16_t>(number);
     return true;
 }
+
+constexpr const char* server_help = "numeric address, or localhost, and port";
 
 /// Where a running server's operator channel is, as given in one of several ways.
 struct OperatorChoice {
@@ -91,8 +94,9 @@ struct OperatorChoice {
 };
 
 void add_operator(CLI::App& command, OperatorChoice& choice) {
-    auto* url = command.add_option("--url", choice.url, "the address as the server printed it");
-    auto* server = command.add_option("--server", choice.server, "address and port")
+    auto* url = command.add_option("--url", choice.url,
+                                   "the address as the server printed it: numeric, or localhost");
+    auto* server = command.add_option("--server", choice.server, server_help)
                        ->capture_default_str()
                        ->excludes(url);
     command.add_option("--port", choice.port, "of a server on this machine")
@@ -240,7 +244,7 @@ int main(int argc, char** argv) {
     double bots_seconds = 30;
     bool bots_spectate = false;
     auto* bots_command = app.add_subcommand("bots", "Connect many clients to a server");
-    bots_command->add_option("--server", bots_server, "address and port")->capture_default_str();
+    bots_command->add_option("--server", bots_server, server_help)->capture_default_str();
     bots_command->add_option("--clients", bots.clients)
         ->check(CLI::Range(1, 60'000))
         ->capture_default_str();

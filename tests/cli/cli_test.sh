@@ -192,7 +192,7 @@ case "$case_name" in
         in_err "'localhost' is not a numeric address"
         run 2 serve --seconds nan
         run 2 bots --loss nan
-        run 1 bots --server localhost:7 --seconds 50
+        run 1 bots --server elsewhere:7 --seconds 50
         in_err 'not a numeric address'
         run 2 demo --check --bots 3000 --seconds 9
         in_err '3000 bots join first: --seconds must be at least 10.5'
@@ -395,6 +395,11 @@ rules = json.load(open(sys.argv[1]))
 assert rules["op"] == "rules" and rules["revision"] == 1 and rules["editable"], rules
 assert rules["names"]["flags"] == ["cloaked"] and rules["names"]["values"] == ["hp"], rules
 PY
+        # So is what a person types, where it is this machine's.
+        run 0 rules --url "$(sed 's/127.0.0.1/localhost/;1q' "$dir/first")"
+        run 0 rules --server "localhost:$port" --operator-token $token
+        run 1 rules --server "elsewhere:$port" --operator-token $token
+        in_err "'elsewhere' is not a numeric address"
         # What is shown is a file that can be tried: nothing would change.
         rules 0 --try "$dir/rules.toml"
         in_out '^gains: 0, losses: 0$'
