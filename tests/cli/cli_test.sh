@@ -336,7 +336,7 @@ PY
         run 1 explain --server "$server" --operator-token $token --observer 1 --entity 1
         in_err 'no server at'
         make_six
-        serve_six
+        serve_six --record "$dir/six.pvrec"
         # shellcheck disable=SC2086
         why() { run 0 explain $operator --observer 0 --entity "$1"; }
         why 0
@@ -360,6 +360,9 @@ PY
         in_out 'add: distance 3.0 of 60.0.* -> applies'
         in_out 'would show it: allow the pair'
         stop_six
+        # Operators come, ask and go in a replay as they did.
+        [ "$(grep -ao 'operator_closed [0-9]' "$dir/six.pvrec" | sort -u | wc -l)" -ge 5 ] || fail 'operators that went are not recorded'
+        run 0 replay "$dir/six.pvrec" --world "$dir/six.toml"
         # Whoever else answers there is understood, or is not.
         for answer in '{"op":1}' '{"op":"explain"}' '{"op":"explain","observer":1,"index":[],"tick":3,"text":""}' \
             '{"op":"explain","observer":1,"index":2,"tick":3,"text":4}' '{"op":"error","text":5}'; do
