@@ -207,9 +207,10 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")
         ->capture_default_str();
-    serve_command->add_option("--operator-token", serve.operator_token,
-                              "for the operator channel; random on loopback");
-    serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel");
+    auto* token = serve_command->add_option("--operator-token", serve.operator_token,
+                                            "for the operator channel; random on loopback");
+    serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel")
+        ->excludes(token);
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
                             "operators may read and try rules, but not set them");
     serve_command

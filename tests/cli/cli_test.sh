@@ -509,6 +509,8 @@ PY
         in_err 'is not loopback'
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1 --operator-token short
         in_err 'at least 16 characters'
+        run 2 serve --port 0 --seconds 1 --no-operator --operator-token 0123456789abcdef
+        in_err '--no-operator excludes --operator-token'
         ;;
     json_streams)
         run 0 serve --port 0 --seconds 2 --json -
