@@ -233,6 +233,20 @@ case "$case_name" in
         # A name is one line.
         sed 's/"near, not cloaked"/"near\\n[interest.sight]"/' "$dir/six.toml" >"$dir/w.toml"
         refused_world "w.toml:21:8: a node's name has no control characters"
+        # What nothing answers to is told, and nobody is kept out.
+        warned_world() {
+            run 0 serve --world "$dir/w.toml" --port 0 --seconds 0.3
+            in_err "warning: $1"
+        }
+        run 0 serve --world "$dir/six.toml" --port 0 --seconds 0.3
+        if grep -q 'warning: ' "$dir/err"; then fail 'a sound world is warned of'; fi
+        sed 's/start_type = "start"/start_type = "begin"/' "$dir/six.toml" >"$dir/w.toml"
+        warned_world "map.start_type: no object is of type 'begin'"
+        sed 's/start_type = "start"/collision_property = "wall"/' "$dir/six.toml" >"$dir/w.toml"
+        warned_world "map.collision_property: no tile has 'wall'"
+        make_trace
+        printf '[trace]\nfile = "trace.csv"\n[players]\ncarts = 3\n' >"$dir/w.toml"
+        warned_world 'players.carts: there are none in a recorded crowd'
         # What has no end.
         sed 's/six.json/\/dev\/null/' "$dir/six.toml" >"$dir/w.toml"
         refused_world '/dev/null: cannot be read: it is not a regular file'
