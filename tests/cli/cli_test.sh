@@ -524,7 +524,7 @@ PY
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1 --operator-token short
         in_err 'at least 16 characters'
         run 2 serve --port 0 --seconds 1 --no-operator --operator-token 0123456789abcdef
-        in_err '--no-operator excludes --operator-token'
+        in_err '--operator-token excludes --no-operator'
         ;;
     json_streams)
         run 0 serve --port 0 --seconds 2 --json -
