@@ -40,7 +40,7 @@ while (!ended && performance.now() < end) {
 }
 const { packetsReceived, packetsMalformed, bytesReceived, orderViolations } = client.stats;
 const good = joinedAt > 0 && largest > 0 && orderViolations === 0;
-console.log(JSON.stringify({ joined: joinedAt > 0, enters, leaves, ghosts_max: largest, digests: packetsReceived,
-                             malformed: packetsMalformed, bytes_received: bytesReceived, node: process.version }));
+console.log(JSON.stringify({ joined: joinedAt > 0, nonce: client.nonce, enters, leaves, ghosts_max: largest,
+                             packets: packetsReceived, malformed: packetsMalformed, bytes_received: bytesReceived, node: process.version }));
 client.leave();
 process.exit(good ? 0 : 1);

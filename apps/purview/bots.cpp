@@ -104,6 +104,14 @@ std::string trouble_of(std::string_view what, std::string_view reason, const Bot
     return text;
 }
 
+/// Bots are of one host.
+std::string refusal_of(const Bot& bot) {
+    std::string text = trouble_of("refused", to_string(bot.client.refuse_reason()), bot);
+    if (bot.client.refuse_reason() == RefuseReason::address_limit)
+        text += ": the server's --sessions-per-host-max allows no more of one host";
+    return text;
+}
+
 }  // namespace
 
 /// The bots of one thread.
@@ -202,8 +210,7 @@ void BotCrew::Squad::publish() {
                 break;
             case ClientState::refused:
                 ++sum.refused;
-                if (trouble.empty())
-                    trouble = trouble_of("refused", to_string(bot->client.refuse_reason()), *bot);
+                if (trouble.empty()) trouble = refusal_of(*bot);
                 break;
             case ClientState::closed:
                 ++sum.closed;

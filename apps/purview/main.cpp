@@ -27,6 +27,7 @@ Examples:
   purview demo                                a world, 200 bots and a page to look at
   purview demo --check --seconds 20           the same, proving itself; exit code 3 if it cannot
   purview serve --world worlds/vale/vale.toml
+  purview serve --sessions-per-host-max 500   for many bots of one machine, such as these:
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
   purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
   purview rules --url ADDRESS --try rules.toml
@@ -67,19 +68,22 @@ CLI::Validator number_between(double least, double most) {
         fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-/// "127.0.0.1:7780" or "[::1]:7780".
+/// "127.0.0.1:7780", "[::1]:7780" or "localhost:7780"; no other name is looked up.
 bool split_address(const std::string& text, std::string& host, std::uint16_t& port) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon + 1 == text.size()) return false;
     host = text.substr(0, colon);
     if (host.size() > 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
+    if (host == "localhost") host = "127.0.0.1";
     char* end = nullptr;
     const long number = std::strtol(text.c_str() + colon + 1, &end, 10);
     if (*end != '\0' || number < 1 || number > 65535) return false;
     port = static_cast<std::uint16_t>(number);
     return true;
 }
+
+constexpr const char* server_help = "numeric address, or localhost, and port";
 
 /// Where a running server's operator channel is, as given in one of several ways.
 struct OperatorChoice {
@@ -90,8 +94,9 @@ struct OperatorChoice {
 };
 
 void add_operator(CLI::App& command, OperatorChoice& choice) {
-    auto* url = command.add_option("--url", choice.url, "the address as the server printed it");
-    auto* server = command.add_option("--server", choice.server, "address and port")
+    auto* url = command.add_option("--url", choice.url,
+                                   "the address as the server printed it: numeric, or localhost");
+    auto* server = command.add_option("--server", choice.server, server_help)
                        ->capture_default_str()
                        ->excludes(url);
     command.add_option("--port", choice.port, "of a server on this machine")
@@ -202,15 +207,19 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")
         ->capture_default_str();
-    serve_command->add_option("--operator-token", serve.operator_token,
-                              "for the operator channel; random on loopback");
-    serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel");
+    auto* token = serve_command->add_option("--operator-token", serve.operator_token,
+                                            "for the operator channel; random on loopback");
+    serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel")
+        ->excludes(token);
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
                             "operators may read and try rules, but not set them");
-    serve_command->add_option("--sessions-max", serve.sessions_max)
+    serve_command
+        ->add_option("--sessions-max", serve.sessions_max, "clients that may be in at once")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
-    serve_command->add_option("--sessions-per-host-max", serve.sessions_per_host_max)
+    serve_command
+        ->add_option("--sessions-per-host-max", serve.sessions_per_host_max,
+                     "of them from one address, this machine's included: as many as its bots")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command
@@ -236,7 +245,7 @@ int main(int argc, char** argv) {
     double bots_seconds = 30;
     bool bots_spectate = false;
     auto* bots_command = app.add_subcommand("bots", "Connect many clients to a server");
-    bots_command->add_option("--server", bots_server, "address and port")->capture_default_str();
+    bots_command->add_option("--server", bots_server, server_help)->capture_default_str();
     bots_command->add_option("--clients", bots.clients)
         ->check(CLI::Range(1, 60'000))
         ->capture_default_str();
@@ -389,8 +398,8 @@ int main(int argc, char** argv) {
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;
     }
-    if (demo_command->count("--drivers") == 0)
-        demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
+    demo.chooses_drivers = demo_command->count("--drivers") == 0;
+    if (demo.chooses_drivers) demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
     const double least = settle_seconds(demo) + judged_seconds_least;

@@ -286,6 +286,11 @@ void Proof::tick_done() {
     });
 }
 
+std::uint64_t Proof::digests_checked_of(std::uint64_t nonce) const {
+    const auto found = digests_.find(nonce);
+    return found == digests_.end() ? 0 : found->second;
+}
+
 void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
     const Stopwatch watch(*this);
     checker_of(session).resolved(notice.sequence, notice.delivered);
@@ -297,6 +302,7 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
     const auto right = checker.is_right(sequence, digest);
     if (!right) return;
     ++counters_.digests_checked;
+    ++digests_[session.nonce];
     if (*right) return;
     ++counters_.digest_mismatches;
     if (!asked_[session.connection_id]) {

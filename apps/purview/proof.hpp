@@ -52,6 +52,8 @@ class Proof final : public ReplicationTap {
 
     /// Waits for what is checked apart, as mismatches().
     ProofCounters counters() const;
+    /// Of a client, by the nonce that it began with; also of one that has gone.
+    std::uint64_t digests_checked_of(std::uint64_t nonce) const;
     /// The first mismatches in words: observer, entity, field, tick.
     std::vector<std::string> mismatches() const;
 
@@ -121,6 +123,7 @@ class Proof final : public ReplicationTap {
     TruthCheck truth_;
     std::uint32_t rules_revision_;                                      ///< that it knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
+    std::unordered_map<std::uint64_t, std::uint64_t> digests_;  ///< checked, by nonce
     std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
     std::vector<ValuesThen> values_;                 ///< by entity index: read in this tick
     std::vector<ValuesThen> values_before_;          ///< by entity index: as of the tick before

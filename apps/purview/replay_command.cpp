@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view state_prefix = "state ";
 constexpr std::string_view operator_prefix = "operator ";
+constexpr std::string_view operator_closed_prefix = "operator_closed ";
 
 const char* name_of(WorldSource source) {
     return source == WorldSource::map ? "map" : source == WorldSource::trace ? "trace" : "toml";
@@ -59,6 +60,13 @@ std::string do_note(ServerApp& app, std::string_view note) {
         (void)app.server->data().request_state(ObserverId{observer});
         return {};
     }
+    if (note.substr(0, operator_closed_prefix.size()) == operator_closed_prefix) {
+        std::uint32_t connection = 0;
+        if (!read_number(note.substr(operator_closed_prefix.size()), connection))
+            return "a malformed note";
+        app.operators->closed(connection);
+        return {};
+    }
     if (note.substr(0, operator_prefix.size()) != operator_prefix) return "an unknown note";
     note.remove_prefix(operator_prefix.size());
     const std::size_t space = note.find(' ');
@@ -89,6 +97,10 @@ std::string state_note(ObserverId observer) {
 
 std::string operator_note(std::uint32_t connection, std::string_view text) {
     return fmt::format("{}{} {}", operator_prefix, connection, text);
+}
+
+std::string operator_closed_note(std::uint32_t connection) {
+    return fmt::format("{}{}", operator_closed_prefix, connection);
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -130,8 +142,9 @@ int run_replay(const ReplayOptions& options) {
     if (beginning->schema_hash != app->world->schema->schema.hash())
         return refuse("recorded with another schema");
 
-    const auto result = record::replay(reader, *app->server,
-                                       [&](std::string_view note) { return do_note(*app, note); });
+    const auto result = record::replay(
+        reader, *app->server, [&](std::string_view note) { return do_note(*app, note); },
+        [&] { app->operators->tick_done(); });
     if (result.outcome == record::ReplayResult::Outcome::bad_file) return refuse(result.text);
     if (!write_out(fmt::format(
             "{} ticks, {} datagrams received, {} sent and {} states compared, state {:016x}\n",

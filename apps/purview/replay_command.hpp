@@ -24,8 +24,9 @@ int run_replay(const ReplayOptions& options);
 
 /// Into a recording's beginning.
 std::map<std::string, std::string> options_of(const ServeOptions& options, const WorldSetup& world);
-/// What an operator asks, as a note: he may change rules.
+/// What an operator asks, as a note: he may change rules. And that he has gone.
 std::string operator_note(std::uint32_t connection, std::string_view text);
+std::string operator_closed_note(std::uint32_t connection);
 /// That a client is asked for all that it holds.
 std::string state_note(ObserverId observer);
 

@@ -169,8 +169,9 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
         its->border->note(operator_note(connection, text));
         its->operators->message(connection, text);
     };
-    app->web->on_operator_closed = [its = app->operators.get()](std::uint32_t connection) {
-        its->closed(connection);
+    app->web->on_operator_closed = [its = app.get()](std::uint32_t connection) {
+        its->border->note(operator_closed_note(connection));
+        its->operators->closed(connection);
     };
     return app;
 }

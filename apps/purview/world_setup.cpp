@@ -140,6 +140,18 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     }
 }
 
+/// What somebody wrote and nothing in his map or crowd answers to.
+void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
+    const auto warn = [&](const std::string& text) { file.warnings.push_back(text); };
+    if (file.map && !file.start_type.empty() && setup.starts.empty())
+        warn("map.start_type: no object is of type '" + file.start_type + "'");
+    const auto blocks = [](std::uint8_t tile) { return tile != 0; };
+    if (file.map && !file.collision_property.empty() &&
+        std::none_of(file.map->blocked.begin(), file.map->blocked.end(), blocks))
+        warn("map.collision_property: no tile has '" + file.collision_property + "'");
+    if (file.trace && file.carts > 0) warn("players.carts: there are none in a recorded crowd");
+}
+
 /// Empty, or by how much there is too much.
 std::string problem_of_size(const vale::Setup& setup) {
     const ServerDef def;
@@ -229,6 +241,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
             return Problem{path + ": " + wrong};
     }
     if (world->file.trace) use_trace(world->file, setup);
+    if (source == WorldSource::toml) warn_of_idle(world->file, setup);
     if (const std::string wrong = problem_of_size(setup); !wrong.empty())
         return Problem{path + ": " + wrong};
     world->schema = std::make_unique<vale::ValeSchema>(setup);

@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "purview/interest.hpp"
+#include "purview/server.hpp"
 
 namespace purview {
 
 enum class Profile : std::uint8_t {
     ngo = 0,     ///< Unity Netcode: everything to everybody until nodes are bound
     mirror = 1,  ///< distance around the main entity, which an observer must have
-    fusion = 2,  ///< areas of interest, owners see nothing by owning
+    fusion = 2,  ///< areas of interest, owners see nothing by owning, copies freeze
     phaser = 3,  ///< a grid of cells of 34 x 20, one ring
 };
 /// `ngo`, `mirror`, `fusion`, `phaser`.
@@ -23,5 +24,20 @@ std::string_view to_string(Profile profile) noexcept;
 /// A definition with the profile's rules and flags. Bounds, flags, keys and kinds are the caller's
 /// to add.
 InterestDef profile(Profile profile);
+
+/// The same for Server::create: whatever an InterestDef says that a ServerDef says, too.
+inline ServerDef server_profile(Profile theirs) {
+    const InterestDef interest = profile(theirs);
+    ServerDef def;
+    def.rules = interest.rules;
+    def.kinds = interest.kinds;
+    def.level = interest.level;
+    def.areas_max = interest.areas_max;
+    def.single_area = interest.single_area;
+    def.ready_requires_entity = interest.ready_requires_entity;
+    def.count_observers = interest.count_observers;
+    def.measure_changed = interest.measure_changed;
+    return def;
+}
 
 }  // namespace purview

@@ -136,7 +136,8 @@ struct RpcReport {
     std::span<const RpcCulled> culled;
 };
 
-/// A pair that a report had as sent or held, and that will not get the call, or may not have.
+/// A pair that a report had as sent or held, and that will not get the call, or may not have. There
+/// is none for who has gone: Game::left says so.
 struct RpcLateCull {
     CallId call = CallId::none;
     RpcCulled culled{};

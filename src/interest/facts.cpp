@@ -199,12 +199,12 @@ void InterestData::touch_all(EntityId unit) {
 
 void InterestData::tell_touched(EntityId unit) {
     for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
+    note_hide(unit);
     for (std::size_t i = 0; i < touched_.size(); ++i) {
         const auto [o, before] = touched_[i];
         if (o == IdPool::no_index) continue;
         note(o, unit, i < touched_before_ && before, x_holds(o, unit));
     }
-    note_hide(unit);
 }
 
 // -- minimum stay ---------------------------------------------------------------------------------
@@ -224,9 +224,11 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     const Stays::Stay* stay = stays_.find(o, unit);
     const Slot slot = table_.slot_of(unit);
     if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
-    // A hide by hand ends it only where it stands when the tick's facts are complete (check_hides).
+    // A hide ends it only where it stands when the tick's facts are complete (check_hides).
     if (facts_of(o, unit, slot).decide(false) != Stage::no_node) return false;
-    if (!has_stay(o, unit, tick_) || is_hidden_by_rules(unit)) {
+    const bool is_hidden = is_hidden_by_rules(unit);
+    if (is_hidden && !hide_checks_.empty()) return false;
+    if (is_hidden || !has_stay(o, unit, tick_)) {
         stays_.end(o, unit);
         return false;
     }

@@ -51,6 +51,7 @@ InterestDef profile(Profile profile) {
             KernelDesc area;
             area.type = KernelType::area;
             rules.nodes.push_back(one_step("area of interest", area));
+            rules.nodes.back().settings.leave = LeavePolicy::freeze;
             rules.axes = Axes::xyz;
             rules.bounds_max = {1024, 1024, 1024};
             KindInterest kind;  // owning shows nothing: regions, lists and global objects do

@@ -13,7 +13,8 @@ namespace {
 
 class Replay {
   public:
-    Replay(Server& server, const OnNote& on_note) : server_(server), on_note_(on_note) {}
+    Replay(Server& server, const OnNote& on_note, const std::function<void()>& after_tick)
+        : server_(server), on_note_(on_note), after_tick_(after_tick) {}
 
     /// False at the first difference or malformed chunk: see result.
     bool take(const Chunk& chunk);
@@ -35,6 +36,7 @@ class Replay {
 
     Server& server_;
     const OnNote& on_note_;
+    const std::function<void()>& after_tick_;
     std::vector<Address> addresses_;
     std::uint64_t sent_in_tick_ = 0;
 };
@@ -61,6 +63,7 @@ bool Replay::take(const Chunk& chunk) {
             const Micros now = in.number(8);
             if (!in.is_complete()) return malformed();
             server_.tick(now);
+            if (after_tick_) after_tick_();
             ++result.ticks;
             sent_in_tick_ = 0;
             return true;
@@ -154,8 +157,9 @@ bool Replay::compare_state(Fields& in) {
 
 }  // namespace
 
-ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note) {
-    Replay replay(server, on_note);
+ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note,
+                    const std::function<void()>& after_tick) {
+    Replay replay(server, on_note, after_tick);
     Chunk chunk;
     while (reader.next(chunk)) {
         if (replay.take(chunk)) continue;

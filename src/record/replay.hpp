@@ -28,7 +28,9 @@ struct ReplayResult {
 /// Does what the program noted; empty, or why it cannot.
 using OnNote = std::function<std::string(std::string_view note)>;
 
-/// What follows the beginning. `server` must be as it was when recording began.
-ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note);
+/// What follows the beginning. `server` must be as it was when recording began. `after_tick`: what
+/// the program does after every tick, if it does something.
+ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note,
+                    const std::function<void()>& after_tick = {});
 
 }  // namespace purview::record

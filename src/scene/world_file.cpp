@@ -35,7 +35,8 @@ void read_map(const toml::table& table, WorldFile& world) {
     MapOptions options;
     in.read("file", file);
     in.read_real("metres_per_tile", options.metres_per_tile, 0.001, 10'000);
-    in.read("collision_property", options.collision_property);
+    in.read("collision_property", world.collision_property);
+    options.collision_property = world.collision_property;
     in.read("start_type", world.start_type);
     if (const toml::array* areas = in.array("area_tiles")) {
         const auto* width = areas->size() == 2 ? areas->get(0)->as_integer() : nullptr;

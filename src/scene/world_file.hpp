@@ -69,6 +69,7 @@ struct WorldFile {
     std::uint32_t area_height_tiles = 0;
     std::vector<KindEntry> kinds;
     std::map<std::string, std::string> object_layers;  ///< layer -> kind of its objects
+    std::string collision_property;                    ///< tiles with it block
     std::string start_type;                            ///< objects of this type are starting places
     InterestEntry interest;
     std::vector<std::string> warnings;

@@ -192,7 +192,7 @@ case "$case_name" in
         in_err "'localhost' is not a numeric address"
         run 2 serve --seconds nan
         run 2 bots --loss nan
-        run 1 bots --server localhost:7 --seconds 50
+        run 1 bots --server elsewhere:7 --seconds 50
         in_err 'not a numeric address'
         run 2 demo --check --bots 3000 --seconds 9
         in_err '3000 bots join first: --seconds must be at least 10.5'
@@ -202,6 +202,13 @@ case "$case_name" in
         in_out 'purview demo --check'
         run 0 demo --help
         in_out '--bots'
+        # The bots of the examples need a server that lets them in.
+        run 0 --help
+        in_out 'purview serve --sessions-per-host-max 500 '
+        in_out 'purview bots .*--clients 500 '
+        run 0 serve --help
+        in_out 'clients that may be in at once'
+        in_out 'of them from one address'
         run 0 --version
         ;;
     bad_world)
@@ -226,6 +233,20 @@ case "$case_name" in
         # A name is one line.
         sed 's/"near, not cloaked"/"near\\n[interest.sight]"/' "$dir/six.toml" >"$dir/w.toml"
         refused_world "w.toml:21:8: a node's name has no control characters"
+        # What nothing answers to is told, and nobody is kept out.
+        warned_world() {
+            run 0 serve --world "$dir/w.toml" --port 0 --seconds 0.3
+            in_err "warning: $1"
+        }
+        run 0 serve --world "$dir/six.toml" --port 0 --seconds 0.3
+        if grep -q 'warning: ' "$dir/err"; then fail 'a sound world is warned of'; fi
+        sed 's/start_type = "start"/start_type = "begin"/' "$dir/six.toml" >"$dir/w.toml"
+        warned_world "map.start_type: no object is of type 'begin'"
+        sed 's/start_type = "start"/collision_property = "wall"/' "$dir/six.toml" >"$dir/w.toml"
+        warned_world "map.collision_property: no tile has 'wall'"
+        make_trace
+        printf '[trace]\nfile = "trace.csv"\n[players]\ncarts = 3\n' >"$dir/w.toml"
+        warned_world 'players.carts: there are none in a recorded crowd'
         # What has no end.
         sed 's/six.json/\/dev\/null/' "$dir/six.toml" >"$dir/w.toml"
         refused_world '/dev/null: cannot be read: it is not a regular file'
@@ -329,7 +350,7 @@ PY
         run 1 explain --server "$server" --operator-token $token --observer 1 --entity 1
         in_err 'no server at'
         make_six
-        serve_six
+        serve_six --record "$dir/six.pvrec"
         # shellcheck disable=SC2086
         why() { run 0 explain $operator --observer 0 --entity "$1"; }
         why 0
@@ -353,6 +374,9 @@ PY
         in_out 'add: distance 3.0 of 60.0.* -> applies'
         in_out 'would show it: allow the pair'
         stop_six
+        # Operators come, ask and go in a replay as they did.
+        [ "$(grep -ao 'operator_closed [0-9]' "$dir/six.pvrec" | sort -u | wc -l)" -ge 5 ] || fail 'operators that went are not recorded'
+        run 0 replay "$dir/six.pvrec" --world "$dir/six.toml"
         # Whoever else answers there is understood, or is not.
         for answer in '{"op":1}' '{"op":"explain"}' '{"op":"explain","observer":1,"index":[],"tick":3,"text":""}' \
             '{"op":"explain","observer":1,"index":2,"tick":3,"text":4}' '{"op":"error","text":5}'; do
@@ -388,6 +412,11 @@ rules = json.load(open(sys.argv[1]))
 assert rules["op"] == "rules" and rules["revision"] == 1 and rules["editable"], rules
 assert rules["names"]["flags"] == ["cloaked"] and rules["names"]["values"] == ["hp"], rules
 PY
+        # So is what a person types, where it is this machine's.
+        run 0 rules --url "$(sed 's/127.0.0.1/localhost/;1q' "$dir/first")"
+        run 0 rules --server "localhost:$port" --operator-token $token
+        run 1 rules --server "elsewhere:$port" --operator-token $token
+        in_err "'elsewhere' is not a numeric address"
         # What is shown is a file that can be tried: nothing would change.
         rules 0 --try "$dir/rules.toml"
         in_out '^gains: 0, losses: 0$'
@@ -494,6 +523,8 @@ PY
         in_err 'is not loopback'
         run 2 serve --host 0.0.0.0 --port 0 --seconds 1 --operator-token short
         in_err 'at least 16 characters'
+        run 2 serve --port 0 --seconds 1 --no-operator --operator-token 0123456789abcdef
+        in_err '--operator-token excludes --no-operator'
         ;;
     json_streams)
         run 0 serve --port 0 --seconds 2 --json -
@@ -521,7 +552,7 @@ assert report["joined"] == 60 and report["ghosts_mean"] > 20 and report["order_v
 assert report["enters"] > 60 * 20 and report["packets_malformed"] == 0 and report["rtt_ms_p99"] > 0, report
 PY
         run 1 bots --server "127.0.0.1:$port" --clients 90 --seconds 5 --report -
-        in_err 'refused: address_limit'
+        in_err 'refused: address_limit: .*--sessions-per-host-max'
         ;;
     bots_move)
         # Who jumps meets others all the time; where jumps are not allowed nobody does.
@@ -574,6 +605,31 @@ PY
         run 3 demo --port 0 --bots 5 --seconds 2 --fail-if 'clients == 5'
         in_out '^relevant entities '
         in_err "'clients == 5': clients is 5"
+        ;;
+    own_world)
+        # A small world in which next to nothing goes on, and nobody can drive: all of it is right.
+        make_six
+        run 0 demo --check ${3:+"$3"} --world "$dir/six.toml" --bots 10 --seconds 8 --port 0 --json "$dir/report.json"
+        in_err 'everything holds'
+        python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["entities"] < 30 and report["digests_checked"] > 0 and report["truth_checked"] > 0, report' \
+            "$dir/report.json" || fail 'another world was proven, or nothing'
+        ;;
+    with_node)
+        # Somebody else's program, which says whatever it likes, and one that does not end by itself.
+        mkdir "$dir/bin"
+        PATH=$dir/bin:$PATH
+        make_six
+        node_says() {
+            printf '#!/bin/sh\n%s\n' "$1" >"$dir/bin/node"
+            chmod +x "$dir/bin/node"
+            run 3 demo --check --no-pace --with-node --world "$dir/six.toml" --bots 4 --seconds 7 --port 0
+        }
+        node_says 'echo "{\"nonce\": \"0000000000000001\", \"digests\": 100000, \"malformed\": 0}"'
+        in_err 'check failed: digests of the WebAssembly client is 0,'
+        if grep -q 'exit code' "$dir/err"; then fail 'a good end is none'; fi
+        # shellcheck disable=SC2016
+        node_says 'kill -9 $$'
+        in_err 'check failed: exit code of the WebAssembly client is -1, must be == 0'
         ;;
     generated_map)
         make_map

@@ -17,7 +17,9 @@ from handshake import CLOSE, Handshakes, read_reason_text  # noqa: E402
 from groups import Groups, order_of_input  # noqa: E402
 from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
-from schema import Component, Kind  # noqa: E402
+import recording  # noqa: E402
+from schema import Component, Kind, Schema  # noqa: E402
+from session import Session  # noqa: E402
 from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
                       read_differences, read_leave, read_link, read_roster)
 from written import Written  # noqa: E402
@@ -184,8 +186,34 @@ class Reading(unittest.TestCase):
         written.write(1, snapshot(enters=[spawned]), kinds)
         written.write(2, snapshot(enters=[spawned]), kinds)
         self.refuses("with another reason", lambda: written.write(3, snapshot(enters=[enter(1, 5)]), kinds))
-        written.write(3, snapshot(leaves=[Leave(1, 4)]), kinds)
+        gone = snapshot(leaves=[Leave(1, 4)])
+        written.write(3, gone, kinds)
+        written.arrived(3, gone)
         written.write(4, snapshot(enters=[enter(1, 5)]), kinds)
+
+    def test_an_id_is_used_again_when_a_leave_is_known_to_have_arrived(self):
+        written = Written()
+        kinds = [make_kind([fields.Number(9, 0)])]
+        written.write(1, snapshot(enters=[enter(1, 5)]), kinds)
+        gone = snapshot(leaves=[Leave(1, 4)])
+        written.write(2, gone, kinds)
+        self.refuses("is known to have arrived", lambda: written.write(3, snapshot(enters=[enter(1, 6)]), kinds))
+        written.write(3, gone, kinds)
+        written.arrived(3, gone)
+        written.write(4, snapshot(enters=[enter(1, 6)]), kinds)
+
+    def test_a_server_is_not_silent_for_long(self):
+        session = Session(1, 2, 3, None)
+        session.check_pace(9000)  # its client is not in
+        session.spoke_tick = session.told_tick = 100
+        session.check_pace(111)
+        self.refuses("11 ticks without a packet", lambda: session.check_pace(112))
+        session.spoke_tick = 356
+        session.check_pace(356)
+        session.spoke_tick = 357
+        self.refuses("no snapshot for 257 ticks", lambda: session.check_pace(357))
+        session.told_tick = None  # packets wait for their fates
+        session.check_pace(9000)
 
     def test_references_come_behind_the_fields_and_masks_have_one_form(self):
         kind = make_kind([fields.Reference(), fields.Number(255, 0), fields.Number(1, 0)])
@@ -369,6 +397,91 @@ class OfGroups(Reading):
         self.assertEqual(ghosts.waiting, {1, 2})
         ghosts.apply(snapshot(verbose=[Verbose(1, 0, Link(), [])]))
         self.assertEqual((ghosts.waiting, ghosts.counts["shown_late"]), (set(), 2))
+
+
+class OfSchemas(Reading):
+    """Schemas as they are written, of booleans."""
+
+    def schema(self, components, kinds, calls=(), inputs=()):
+        """Of each component its name and those of its fields, of each kind its name and its components."""
+        out = []
+        put = lambda value, size: out.append("{:0{}b}".format(value, size)[::-1])  # noqa: E731
+
+        def put_name(name):
+            for byte in (len(name), *name.encode()):
+                put(byte, 8)
+
+        def put_fields(names):
+            put(len(names), 5)
+            for name in names:
+                put_name(name)
+                put(0, 3)
+        put(0, 1)
+        put(len(components), 6)
+        for name, its in components:
+            put_name(name)
+            put(0, 1)
+            put_fields(its)
+        put(len(kinds), 9)
+        for name, its in kinds:
+            put_name(name)
+            put(its, len(components))
+            put(0, 3)
+        put(len(calls), 8)
+        for name, its in calls:
+            put_name(name)
+            put(2 << 1, 9)  # about nobody
+            put_fields(its)
+        put(len(inputs), 6)
+        for name, its in inputs:
+            put_name(name)
+            put_fields(its)
+        put(0, (2 * len(kinds) + len(components)) * bool(inputs))
+        return Schema(bits("".join(out)))
+
+    def test_a_schema_is_no_larger_than_the_paper_allows(self):
+        some = lambda count: [f"f{i}" for i in range(count)]  # noqa: E731
+        parts = lambda count, fields: [(f"c{i}", some(fields)) for i in range(count)]  # noqa: E731
+        kinds = lambda count: [(f"k{i}", 0) for i in range(count)]  # noqa: E731
+        self.schema(parts(32, 1), kinds(256))
+        self.schema(parts(4, 16), [("all", 15)])
+        self.refuses("33 components", lambda: self.schema(parts(33, 1), kinds(1)))
+        self.refuses("257 kinds", lambda: self.schema(parts(1, 1), kinds(257)))
+        self.refuses("a component of 17 fields", lambda: self.schema(parts(1, 17), kinds(1)))
+        self.refuses("a kind of 65 fields", lambda: self.schema([*parts(4, 16), ("more", ["f"])], [("all", 31)]))
+
+    def test_names_differ(self):
+        kind = [("k", 1)]
+        self.schema([("a", ["a"]), ("b", ["a"])], [("a", 0), ("b", 0)], [("a", ["a"])], [("a", ["a"])])
+        for its in (([("a", []), ("a", [])], kind), ([("a", [])], kind + kind), ([("a", ["b", "b"])], kind),
+                    ([("a", [])], kind, [("a", []), ("a", [])]), ([("a", [])], kind, [("a", ["b", "b"])]),
+                    ([("a", [])], kind, (), [("a", []), ("a", [])]), ([("a", [])], kind, (), [("a", ["b", "b"])])):
+            self.refuses("twice", lambda its=its: self.schema(*its))
+
+
+class OfRecordings(Reading):
+    def read(self, *chunks):
+        data = b"PVRC\1\0"
+        for kind, body in ((recording.BEGIN, b""), *chunks):
+            data += bytes([kind]) + len(body).to_bytes(4, "little") + body
+        return list(recording.events(data))
+
+    def refuses_file(self, what, *chunks):
+        with self.assertRaises(recording.BadRecording) as caught:
+            self.read(*chunks)
+        self.assertIn(what, str(caught.exception))
+
+    def test_an_address_is_declared_before_it_is_named(self):
+        address = (recording.ADDRESS, bytes(23))
+        first, second = bytes(4), b"\1" + bytes(3)
+        for kind, before in ((recording.RECEIVED, bytes(8)), (recording.SENT, b""), (recording.ADDRESS_CLOSED, b"")):
+            self.refuses_file("cut short", address, (kind, before + first))  # it lacks an end, and nothing else
+            self.refuses_file("address 0 of 0", (kind, before + first), address)
+            self.refuses_file("address 1 of 1", address, (kind, before + second))
+
+    def test_a_chunk_has_a_largest_size(self):
+        self.refuses_file("cut short", (recording.NOTE, bytes(1 << 22)))
+        self.refuses_file("a chunk of 4194305 bytes", (recording.NOTE, bytes((1 << 22) + 1)))
 
 
 class OfInputs(Reading):

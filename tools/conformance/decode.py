@@ -37,7 +37,6 @@ class Decoder:
     def __init__(self):
         self.handshakes = Handshakes()
         self.sessions = {}  # by connection id
-        self.addresses = 0
         self.tick = 0
         self.number = 0  # of the datagram, from 1
         self.damaged = 0
@@ -49,8 +48,6 @@ class Decoder:
         for kind, body in recording.events(data):
             if kind == recording.BEGIN:
                 self.begin = recording.Begin(body)
-            elif kind == recording.ADDRESS:
-                self.addresses += 1
             elif kind == recording.TICK:
                 self.tick += 1
             elif kind == recording.RECEIVED:

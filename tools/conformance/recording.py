@@ -13,6 +13,8 @@ VERSION = 1
  END) = range(1, 13)
 FIXED_SIZES = {ADDRESS: 23, TICK: 8, DRAINED: 0, STATE: 12, ADDRESS_CLOSED: 4, SHUT_DOWN: 0, PROBE: 0, END: 4}
 LEAST_SIZES = {RECEIVED: 12, SENT: 4}
+ADDRESS_AT = {RECEIVED: 8, SENT: 0, ADDRESS_CLOSED: 0}  # where in a chunk its number stands
+CHUNK_BYTES_MAX = 1 << 22
 BEGIN_FIXED = struct.Struct("<HQHI32s")
 
 
@@ -46,12 +48,15 @@ def events(data):
         raise BadRecording("of another version")
     at = 6
     ended = False
+    addresses = 0
     while at < len(data):
         if ended:
             raise BadRecording("bytes behind the end")
         if at + 5 > len(data):
             raise BadRecording("cut short")
         kind, size = struct.unpack_from("<BI", data, at)
+        if size > CHUNK_BYTES_MAX:
+            raise BadRecording(f"a chunk of {size} bytes at byte {at}")
         if at + 5 + size > len(data):
             raise BadRecording("cut short")
         if (at == 6) != (kind == BEGIN) or not BEGIN <= kind <= END:
@@ -59,6 +64,11 @@ def events(data):
         if FIXED_SIZES.get(kind, size) != size or LEAST_SIZES.get(kind, 0) > size:
             raise BadRecording(f"a chunk of {size} bytes, type {kind}, at byte {at}")
         body = data[at + 5:at + 5 + size]
+        addresses += kind == ADDRESS
+        if kind in ADDRESS_AT:
+            number = struct.unpack_from("<I", body, ADDRESS_AT[kind])[0]
+            if number >= addresses:
+                raise BadRecording(f"address {number} of {addresses} at byte {at}")
         if kind == END:
             ended = True
             if int.from_bytes(body, "little") != zlib.crc32(data[:at]):

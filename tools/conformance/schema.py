@@ -13,6 +13,10 @@ RELATIVE_PLACE = 0x10000
 ORIENTATION = 0x10001
 TELEPORT = 0x10002
 NO_PLACE = 0xFFFF
+COMPONENTS_MAX = 32
+KINDS_MAX = 256
+FIELDS_MAX = 16  # of a component
+KIND_FIELDS_MAX = 64
 RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
 INPUTS_MAX = 32
@@ -69,17 +73,24 @@ class Schema:
         self.hash = 0
         components = []
         count = reader.u(6)
+        if count > COMPONENTS_MAX:
+            raise reader.wrong(f"{count} components")
         self.mix_in(count)
+        names = set()
         for index in range(count):
-            components.append(self.read_component(reader, index == place))
+            components.append(self.read_component(reader, names, index == place))
         if place is not None and place >= count:
             raise reader.wrong("the place component does not exist")
         self.mix_in(NO_PLACE if place is None else place)
         self.placed = [] if place is None else [components[place]]
         self.kinds = []
         is_relative = False
-        for _ in range(reader.u(9)):
-            name = read_name(reader)
+        kinds = reader.u(9)
+        if kinds > KINDS_MAX:
+            raise reader.wrong(f"{kinds} kinds")
+        names = set()
+        for _ in range(kinds):
+            name = read_name(reader, names)
             self.mix_in(hash_bytes(name, 0))
             bits = reader.u(count)
             has = [i for i in range(count) if bits >> i & 1]
@@ -95,6 +106,8 @@ class Schema:
                 self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
             self.kinds[-1].has_relative_place = has_relative_place
+            if len(self.kinds[-1].fields) > KIND_FIELDS_MAX:
+                raise reader.wrong(f"a kind of {len(self.kinds[-1].fields)} fields")
         if not self.kinds:
             raise reader.wrong("a schema without kinds")
         self.extrapolates = any(kind.extrapolated for kind in self.kinds)
@@ -102,7 +115,8 @@ class Schema:
         count = reader.u(8)
         if count > RPCS_MAX:
             raise reader.wrong(f"{count} types of calls")
-        self.rpcs = [self.read_call_type(reader) for _ in range(count)]
+        names = set()
+        self.rpcs = [self.read_call_type(reader, names) for _ in range(count)]
         self.rpc_bits = max(0, count - 1).bit_length()
         self.read_inputs(reader, components)
         for component in self.placed:
@@ -120,11 +134,13 @@ class Schema:
             raise reader.wrong(f"kind {kind} of {len(self.kinds)}")
         return kind
 
-    def read_component(self, reader, of_place):
-        self.mix_in(hash_bytes(read_name(reader), 0))
+    def read_component(self, reader, names, of_place):
+        self.mix_in(hash_bytes(read_name(reader, names), 0))
         for_some = reader.u(1) == 1
         component = Component(for_some, for_some and reader.u(1) == 1)
         component.fields = self.read_fields(reader, of_place)
+        if len(component.fields) > FIELDS_MAX:
+            raise reader.wrong(f"a component of {len(component.fields)} fields")
         if for_some and any(field.extrapolated for field in component.fields):
             raise reader.wrong("what is extrapolated is not for everyone")
         if for_some:
@@ -153,8 +169,8 @@ class Schema:
         for part in (ORIENTATION, index, field, axis, full_turn):
             self.mix_in(part)
 
-    def read_call_type(self, reader):
-        made = CallType(read_name(reader), reader)
+    def read_call_type(self, reader, names):
+        made = CallType(read_name(reader, names), reader)
         for attribute in made.attributes():
             self.mix_in(attribute)
         self.mix_in(hash_bytes(made.name, 0))
@@ -171,8 +187,9 @@ class Schema:
             raise reader.wrong(f"{count} inputs")
         self.inputs = []
         self.input_bits = max(0, count - 1).bit_length()
+        names = set()
         for _ in range(count):
-            self.mix_in(hash_bytes(read_name(reader), 0))
+            self.mix_in(hash_bytes(read_name(reader, names), 0))
             self.inputs.append(self.read_fields(reader, False))
             if any(field.name == "reference" for field in self.inputs[-1]):
                 raise reader.wrong("a reference in an input")
@@ -195,14 +212,15 @@ class Schema:
     def read_fields(self, reader, of_place):
         count = reader.u(5)
         self.mix_in(count)
-        fields = [self.read_field(reader, of_place) for _ in range(count)]
+        names = set()
+        fields = [self.read_field(reader, names, of_place) for _ in range(count)]
         words = sum(field.words for field in fields)
         if words > WORDS_MAX:
             raise reader.wrong(f"fields of {words} words")
         return fields
 
-    def read_field(self, reader, of_place):
-        self.mix_in(hash_bytes(read_name(reader), 0))
+    def read_field(self, reader, names, of_place):
+        self.mix_in(hash_bytes(read_name(reader, names), 0))
         kind = reader.u(3)
         self.mix_in(kind)
         if of_place:
@@ -249,8 +267,13 @@ class Schema:
         return value
 
 
-def read_name(reader):
+def read_name(reader, others):
+    """One that differs from all others, and is one of them from now on."""
     size = reader.u(8)
     if not 1 <= size <= 63:
         raise reader.wrong(f"a name of {size} bytes")
-    return bytes(reader.u(8) for _ in range(size))
+    name = bytes(reader.u(8) for _ in range(size))
+    if name in others:
+        raise reader.wrong(f"the name {name} twice")
+    others.add(name)
+    return name

@@ -18,6 +18,9 @@ from written import Written
 
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
+HOLE_MIN = 900  # packets without a known fate: the next ones go later and later
+SILENT_TICKS_MAX = 10  # in which nothing is sent
+UNTOLD_TICKS_MAX = 256  # from snapshot to snapshot
 AT_REST_MAX = 20  # packets without a known fate, of a client that hears and answers
 WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE, CELLS, CORRECTION = range(1, 9)
 JOIN, GAME_UP, STATE = range(1, 4)
@@ -61,6 +64,8 @@ class Session:
         self.calls_up = CallsUp()
         self.inputs = Inputs()
         self.groups = Groups()
+        self.spoke_tick = None  # of the last packet
+        self.told_tick = None  # of the last snapshot; None: there was none yet, or packets wait for their fates
         self.waiting = 0  # calls that came before their ghosts
         self.views = 0
         self.cells = 0  # messages with grids
@@ -217,6 +222,7 @@ class Session:
             if self.up.fates.get(acknowledged, accepted) != accepted:
                 raise reader.wrong(f"packet {acknowledged} had another fate")
         expect_oldest(header, self.server_knows)
+        self.check_pace(tick)
         packet = Packet()
         packet.teaches = self.up.spoke_of.get(header.newest, 0)
         packet.fragments = read_fragments(reader)
@@ -227,6 +233,7 @@ class Session:
             if packet.snapshot.tick_low != tick & 0xFFFF:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1
+            self.told_tick = tick
             self.written.write(number, packet.snapshot, self.schema.kinds)
             self.groups.write(number, tick, packet.snapshot, self.ghosts.held, len(datagram))
             for leave in packet.snapshot.leaves:
@@ -242,6 +249,9 @@ class Session:
         reader.finish()
         self.inputs.send(packet.input_state)
 
+        self.spoke_tick = tick
+        if number - self.down.told >= HOLE_MIN:
+            self.told_tick = None
         self.down.newest = number
         self.down.spoke_of[number] = header.newest or 0
         self.up.forget(self.server_knows)
@@ -255,6 +265,15 @@ class Session:
                 self.written.view_complete(self.ghosts.held)
             elif message[:1] == bytes([CORRECTION]):
                 self.correction(message)
+
+    def check_pace(self, tick):
+        """From the first snapshot on the server is never silent for long."""
+        if self.told_tick is None:
+            return
+        if tick - self.told_tick > UNTOLD_TICKS_MAX:
+            raise Mismatch(f"no snapshot for {tick - self.told_tick} ticks")
+        if tick - self.spoke_tick - 1 > SILENT_TICKS_MAX:
+            raise Mismatch(f"{tick - self.spoke_tick - 1} ticks without a packet")
 
     def correction(self, message):
         tick_low, groups = read_correction(BitReader(message[1:]), self.schema)

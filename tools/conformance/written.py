@@ -15,6 +15,7 @@ class Written:
         # was since it is what it is: (value, packets).
         self.parts = {}
         self.copies = {}  # the same, of those that are kept: what arrived before the leave counts
+        self.leaving = set()  # ids whose last leave is not known to have arrived
         self.left = set()  # ids with a leave since the first tick
         self.first_tick = None
         self.first = set()  # local ids that entered in the first tick with a snapshot
@@ -27,7 +28,10 @@ class Written:
                 parts.pop(LINK, None)
                 self.copies[leave.id] = parts
             self.left.add(leave.id)
+            self.leaving.add(leave.id)
         for enter in snapshot.enters:
+            if enter.id in self.leaving:
+                raise Mismatch(f"ghost {enter.id} enters, and no leave of the one before is known to have arrived")
             before = self.parts.get(enter.id, {}).get(LINK)
             if before is not None and before[0].reason != enter.link.reason:
                 raise Mismatch(f"the enter of ghost {enter.id} again, with another reason")
@@ -60,6 +64,7 @@ class Written:
             self.first.update(enter.id for enter in snapshot.enters)
 
     def arrived(self, packet, snapshot):
+        self.leaving.difference_update(leave.id for leave in snapshot.leaves)
         for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain, *snapshot.shared):
             parts = self.parts.get(item.id) or self.copies.get(item.id, {})
             for part in [part for part, (_, packets) in parts.items() if packet in packets]:

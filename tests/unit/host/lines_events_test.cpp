@@ -8,6 +8,7 @@
 
 #include "interest/steps.hpp"
 #include "purview/host_view.hpp"
+#include "purview/profile.hpp"
 #include "stage.hpp"
 
 namespace purview::test {
@@ -108,6 +109,27 @@ TEST_CASE("lines: the server hears of every observer, a client of itself alone (
     CHECK(stage.server->events()[0].is_leave());
     stage.step(2);
     CHECK(stage.client(0).events().size() == 1);
+}
+
+TEST_CASE(
+    "lines: where a server begins with Fusion's profile, a copy that areas leave behind is kept") {
+    Schema schema;
+    const auto place = add_place(schema, 0, 1000);
+    const KindId thing = schema.kind("thing", {place.id});
+    Stage stage(schema, 1, server_profile(Profile::fusion));
+    (void)stage.spawn(thing, {100, 100, 0});
+    std::string fusion;
+    for (const float x : {100.0F, 500.0F, 100.0F}) {
+        const Area around = Area::sphere({x, 100, 0}, 10);
+        CHECK(stage.interest().set_area(stage.observers[0], 1, around) == Status::ok);
+        stage.step(6);
+        for (const ClientEvent& event : stage.client().events()) {
+            if (event.is_enter(EventMode::fusion)) fusion += "in ";
+            if (event.is_leave(EventMode::fusion)) fusion += "out ";
+        }
+        CHECK(stage.changes() == (fusion.empty() ? "made" : x == 500 ? "kept" : "resumed"));
+    }
+    CHECK(fusion == "out in ");
 }
 
 TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter and leave (F16)") {

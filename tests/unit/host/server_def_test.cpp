@@ -7,7 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "host/server_def.hpp"
 #include "idle_game.hpp"
+#include "purview/profile.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -166,6 +168,26 @@ TEST_CASE("host: what is too large is so until a packet has the room that is nam
     }
     CHECK(refused > 10);
     CHECK(has + 1 == needs);
+}
+
+TEST_CASE("host: a server that begins with a profile has all that the profile says of interest") {
+    for (const Profile begun : {Profile::ngo, Profile::mirror, Profile::fusion, Profile::phaser}) {
+        CAPTURE(to_string(begun));
+        ShelfSchema shelf;
+        ServerDef def = server_profile(begun);
+        def.schema = &shelf.schema;
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        CHECK(problem_of(def) == "");
+        const InterestDef theirs = profile(begun);
+        const InterestDef its = interest_def_of(def);
+        REQUIRE(its.rules.nodes.size() == 1);
+        CHECK(its.rules.nodes[0].name == theirs.rules.nodes[0].name);
+        CHECK(its.rules.axes == theirs.rules.axes);
+        CHECK(its.rules.range_classes_m == theirs.rules.range_classes_m);
+        CHECK(its.ready_requires_entity == (begun == Profile::mirror));
+        CHECK(its.kinds[0].owner_sees == (begun != Profile::fusion));
+    }
 }
 
 }  // namespace purview::test

@@ -102,6 +102,7 @@ struct CellWorldDef {
     std::uint32_t walkers = 120;
     bool has_chests = false;
     bool denies = false;  ///< now and then somebody may not see somebody
+    std::uint32_t without_digests = 0;  ///< the first of the clients
 };
 
 class CellWorld final : public Game {
@@ -138,7 +139,7 @@ class CellWorld final : public Game {
             ClientDef client;
             client.nonce = mix64(def.seed * 100 + i);
             client.name = std::to_string(i);
-            client.digest_every = 1;
+            client.digest_every = i < def.without_digests ? 0 : 1;
             peers.push_back(
                 std::make_unique<Peer>(Peer{Client(client),
                                             FaultyNetwork(mix64(def.seed * 8 + i), def.faults),

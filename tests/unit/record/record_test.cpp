@@ -55,15 +55,19 @@ std::string record_some(std::uint32_t strangers = 0) {
     return file.str();
 }
 
-ReplayResult replay(const std::string& bytes, std::uint64_t world_seed = seed) {
+ReplayResult replay(const std::string& bytes, std::uint64_t world_seed = seed,
+                    const std::function<void(Server&)>& after_tick = {}) {
     std::stringstream file(bytes);
     record::Reader reader(file);
     if (!reader.begin()) return {ReplayResult::Outcome::bad_file, reader.problem()};
     SmallWorld world(world_seed, {});
-    return record::replay(reader, *world.server, [&](std::string_view note) {
+    const auto on_note = [&](std::string_view note) {
         if (note != "freeze") return std::string("an unknown note");
         world.game.frozen = true;
         return std::string();
+    };
+    return record::replay(reader, *world.server, on_note, [&] {
+        if (after_tick) after_tick(*world.server);
     });
 }
 
@@ -92,6 +96,15 @@ TEST_CASE("record: what was recorded is lived again, byte by byte and state by s
     CHECK(result.sent > 60);
     CHECK(result.received > 60);
     CHECK(result.states == 12);
+}
+
+TEST_CASE("record: what a program does after every tick it does in a replay") {
+    std::vector<Tick> ticks;
+    const ReplayResult result = replay(
+        record_some(), seed, [&](const Server& server) { ticks.push_back(server.current_tick()); });
+    CHECK(result.outcome == ReplayResult::Outcome::same);
+    REQUIRE(ticks.size() == result.ticks);
+    for (std::size_t i = 0; i < ticks.size(); ++i) CHECK(ticks[i] == i + 1);
 }
 
 TEST_CASE("record: strangers from forty thousand addresses are not kept, and lived again") {
