@@ -222,17 +222,12 @@ class Judge {
     bool waits(const NodeProgram& node) const noexcept {
         return !data_.input_of(observer_, sight_).is_due(node);
     }
-    /// A step that subtracts by the entity alone applies.
+    /// Some node hides it, by what it asks the entity alone.
     bool is_hidden(const Case& c, const Slots& slots, Slot slot) const {
-        const auto hides = [&](const Step& step) {
-            return step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
-                   step.kernel->test_entity(slots, slot);
-        };
         return std::any_of(data_.program_.whole.begin(), data_.program_.whole.end(),
                            [&](const WholeNode& node) {
-                               const std::vector<Step>& steps = node.program.steps;
                                return !node.is_custom && c.member[index_of(node.id)] != 0 &&
-                                      std::any_of(steps.begin(), steps.end(), hides);
+                                      InterestData::hides(node, slots, slot);
                            });
     }
 

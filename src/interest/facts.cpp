@@ -256,7 +256,7 @@ bool InterestData::hides(const WholeNode& node, const Slots& slots, Slot slot) {
 
 bool InterestData::is_hidden_by_rules(EntityId unit) const {
     const Slot slot = table_.slot_of(unit);
-    if (slot == no_slot || !may_rules_hide()) return false;
+    if (slot == no_slot || !has_hiding_flags_) return false;
     const Slots slots(table_, facts_table_);
     for (const WholeNode& node : program_.whole) {
         if (node.is_custom || def_.rules.nodes.empty()) continue;

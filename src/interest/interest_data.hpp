@@ -385,7 +385,6 @@ class InterestData {
     // -- minimum stay
     bool hold(std::uint32_t observer, EntityId unit);
     static bool hides(const WholeNode& node, const Slots& slots, Slot slot);
-    bool may_rules_hide() const noexcept { return has_hiding_flags_ || program_.is_pipeline; }
     bool is_hidden_by_rules(EntityId unit) const;
     void note_hide(EntityId unit);
     void check_hides();

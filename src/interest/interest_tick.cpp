@@ -397,7 +397,7 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
 
 /// Nothing but what windows say makes events in this tick: there is nothing to look up.
 bool InterestData::is_window_all() const noexcept {
-    return !is_x_possible() && no_window_count_ == 0 && !may_rules_hide() &&
+    return !is_x_possible() && no_window_count_ == 0 && !has_hiding_flags_ &&
            spawned_list_.empty() && members_list_.size() == 0 && !splits_.any() &&
            released_.size() == 0 && def_.rules.min_stay_ticks == 0 && facts_.empty();
 }

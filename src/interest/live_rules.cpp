@@ -128,8 +128,9 @@ void InterestData::summarise_program() {
     for (const NodeProgram& node : program_.nodes) has_waiting_ |= node.result_plane != no_plane;
     for (const WholeNode& node : program_.whole) {
         for (const Step& step : node.program.steps) {
-            has_hiding_flags_ |=
-                step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity;
+            const bool may_hide =
+                node.program.combine == StepOp::subtract || step.op == StepOp::subtract;
+            has_hiding_flags_ |= may_hide && step.kernel->depends_on() == DependsOn::entity;
         }
     }
 }
