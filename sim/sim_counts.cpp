@@ -49,7 +49,6 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
     most_rounds = std::max(most_rounds, more.most_rounds);
-    most_limited_rounds = std::max(most_limited_rounds, more.most_limited_rounds);
     bounds_within_reach += more.bounds_within_reach;
     most_turns = std::max(most_turns, more.most_turns);
     rule_changes += more.rule_changes;
@@ -121,19 +120,18 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{f.sent}, Count{f.lost}, Count{f.doubled}, Count{f.reordered}, Count{f.damaged},
         Count{f.cut_short});
     std::printf(
-        "  %llu lines cut for 2 s (%llu one way only), %llu new addresses (%llu datagrams came "
-        "late "
-        "from those before), %llu clients replaced (%llu said good-bye), other rules %llu times, "
-        "other budgets %llu\n",
+        "  %llu lines cut for 2 s (%llu one way only), %llu new addresses (%llu datagrams from "
+        "those before came late), %llu clients replaced (%llu said good-bye), other rules %llu "
+        "times, other budgets %llu\n",
         Count{counts.blackouts}, Count{counts.one_way_blackouts}, Count{counts.address_changes},
         Count{counts.stale_addresses}, Count{counts.rejoins}, Count{counts.good_byes},
         Count{counts.rule_changes}, Count{counts.budget_changes});
     std::printf(
-        "  the budget bound in %llu seeds, nothing waited longer than %u ticks, nor than %.2f "
-        "rounds (with a limit %.2f; %llu times a tick later than the bound), no page for more than "
-        "%u packets with others\n",
+        "  the budget bound in %llu seeds; nothing waited longer than %u ticks, or %.2f rounds "
+        "of all that its observer has (%llu times a tick the derived bound was within the run); "
+        "no page for more than %u packets with others\n",
         Count{counts.budget_bound}, counts.oldest_ticks, counts.most_rounds,
-        counts.most_limited_rounds, Count{counts.bounds_within_reach}, counts.most_turns);
+        Count{counts.bounds_within_reach}, counts.most_turns);
 }
 
 std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {

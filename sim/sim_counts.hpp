@@ -92,7 +92,6 @@ struct SimCounts {
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
     double most_rounds = 0;          ///< the same, in rounds of all that the observer has
-    double most_limited_rounds = 0;  ///< of kinds with a limit
     std::uint64_t bounds_within_reach =
         0;                         ///< ticks of observers in which the bound could be missed
     std::uint32_t most_turns = 0;  ///< packets with other pages that a page waited for

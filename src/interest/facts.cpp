@@ -224,16 +224,18 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
     const Stays::Stay* stay = stays_.find(o, unit);
     const Slot slot = table_.slot_of(unit);
     if (stay == nullptr || stay->until <= tick_ || slot == no_slot) return false;
-    // A hide ends it only where it stands when the tick's facts are complete (check_hides).
-    if (facts_of(o, unit, slot).decide(false) != Stage::no_node) return false;
-    const bool is_hidden = is_hidden_by_rules(unit);
-    if (is_hidden && !hide_checks_.empty()) return false;
-    if (is_hidden || !has_stay(o, unit, tick_)) {
+    const Stage stage = facts_of(o, unit, slot).decide(false);
+    const bool by_hand = stage == Stage::force_hidden || stage == Stage::explicit_only;
+    if (stage != Stage::no_node && !by_hand) return false;
+    // Between ticks a hide may be taken back: it counts where it stands in check_hides.
+    const bool is_hidden = by_hand || is_hidden_by_rules(unit);
+    if (!has_stay(o, unit, tick_) || (is_hidden && hide_checks_.empty())) {
         stays_.end(o, unit);
         return false;
     }
+    if (is_hidden) note_hide(unit);
     pairs_.edit(o, unit).held = true;
-    return true;
+    return !by_hand;
 }
 
 /// By steps that ask the entity alone: a node that subtracts hides those whom they show together,

@@ -501,11 +501,11 @@ TEST_CASE(
     manager.tick();
     CHECK(manager.settings(observer, id(0)).every_ticks == 1);
     // Now it is looked every sixth tick, however often something changes.
-    put(manager, 1, 90);
+    put(manager, 1, 62);
     Set seen = ticked(manager, observer);
     std::vector<int> changed;
     for (int i = 0; i < 30; ++i) {
-        put(manager, 1, i / 6 % 2 == 0 ? 55 : 90);
+        put(manager, 1, i / 6 % 2 == 0 ? 55 : 62);
         Set now = ticked(manager, observer);
         if (now != seen) changed.push_back(i);
         seen = std::move(now);
