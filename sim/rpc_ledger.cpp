@@ -103,7 +103,6 @@ void RpcLedger::check_late(const RpcLateCull& late) {
     if (promise == promises.end()) return fail("a call is culled late that was not promised");
     const Call& call = calls_.at(promise->first);
     const RpcDesc& type = desc(call.rpc);
-    const bool was_held = promise->second == Promise::held;
     bool has_cause = false;
     switch (late.culled.reason) {
         case CullReason::left:
@@ -114,7 +113,7 @@ void RpcLedger::check_late(const RpcLateCull& late) {
             has_cause = type.policy == RpcPolicy::hold;
             break;
         case CullReason::capacity:
-            has_cause = was_held;
+            has_cause = type.policy == RpcPolicy::hold;
             break;
         case CullReason::no_room:
             has_cause = type.delivery == RpcDelivery::unreliable;

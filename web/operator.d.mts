@@ -152,6 +152,7 @@ export class OperatorChannel {
   ask(request: { op: "rules" }): Promise<Rules | Refusal>;
   ask(request: { op: "set_rules"; nodes: RuleNode[] }): Promise<Rules | Refusal>;
   ask(request: { op: "try_rules"; nodes: RuleNode[]; observer?: number | null }): Promise<Trial | Refusal>;
+  ask(request: { op: "members"; node: string }): Promise<{ op: "members"; node: string; count: number; entities: { entity: string; index: number; kind: string }[] } | Refusal>;
   ask(request: { op: "at"; x: number; y: number; radius_m: number }): Promise<{ op: "at"; entities: EntityAt[] } | Refusal>;
   ask(request: { op: "explain"; observer: number; entity: string | number }): Promise<Explanation | Refusal>;
   tell(request: { op: "held"; observer: number } | { op: "truth"; on: boolean; rect: [number, number, number, number] }): void;

@@ -437,6 +437,9 @@ class InterestManager {
     /// `kind`: only these.
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out,
                      KindId kind = EntityDef::no_kind) const;
+    /// Appends the entities (roots of groups) that this node of the rules is about, whatever it
+    /// says of them (N31). Looks at every entity.
+    void entities_of(NodeId node, std::vector<EntityId>& out) const;
     /// Appends the ready observers to whom something at this place would be relevant by place alone
     /// (P25): the place is within reach of a step of their nodes that adds by place. To kernels of
     /// your own the thing there is entity 0 of generation 1, whoever that is. Looks at every

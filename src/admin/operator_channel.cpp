@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t truth_entities_max = 20'000;
 constexpr std::size_t entities_at_max = 16;
+constexpr std::size_t members_max = 1'000;
 constexpr std::uint8_t truth_frame = 1;
 
 template <class T>
@@ -150,6 +151,7 @@ void OperatorChannel::run(std::uint32_t connection, const json& request) {
     if (op == "explain") return explain(connection, request);
     if (op == "stats") return tell_stats(connection);
     if (op == "at") return tell_entities_at(connection, request);
+    if (op == "members") return tell_members(connection, request);
     if (op == "rules") {
         subscription.rules_told = server_->rules_revision();
         return answer(connection, desk_.rules());
@@ -264,6 +266,28 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
                             {"observer", observer}});
     }
     answer(connection, {{"op", "at"}, {"entities", entities}});
+}
+
+void OperatorChannel::tell_members(std::uint32_t connection, const json& request) {
+    const auto& nodes = server_->rules().nodes;
+    const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeDesc& one) {
+        return request.contains("node") && request["node"] == one.name;
+    });
+    if (node == nodes.end()) return refuse(connection, "members needs 'node', the name of one");
+    std::vector<EntityId> members;
+    server_->interest().entities_of(NodeId{static_cast<std::uint16_t>(node - nodes.begin())},
+                                    members);
+    std::sort(members.begin(), members.end());
+    json entities = json::array();
+    for (const EntityId entity : std::span(members).first(std::min(members.size(), members_max))) {
+        entities.push_back({{"entity", std::to_string(static_cast<std::uint64_t>(entity))},
+                            {"index", index_of(entity)},
+                            {"kind", server_->world().data().kind_def_at(index_of(entity)).name}});
+    }
+    answer(connection, {{"op", "members"},
+                        {"node", node->name},
+                        {"count", members.size()},
+                        {"entities", entities}});
 }
 
 void OperatorChannel::set_rules(std::uint32_t connection, const json& request) {

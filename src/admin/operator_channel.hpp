@@ -58,6 +58,7 @@ class OperatorChannel {
     void explain(std::uint32_t connection, const json& request);
     void tell_stats(std::uint32_t connection);
     void tell_entities_at(std::uint32_t connection, const json& request);
+    void tell_members(std::uint32_t connection, const json& request);
     void set_rules(std::uint32_t connection, const json& request);
     /// To everybody who has asked for rules and does not know these.
     void tell_rules();

@@ -367,7 +367,8 @@ std::uint64_t ServerData::choose_calls(Session& session, std::uint64_t bits) {
     const std::uint64_t own = session.calls_out.choose(
         *def.schema, bits - std::min(bits, snapshot_frame_bits), cost_bits);
     session.calls_out.for_each_chosen([&](const OutgoingRpc& call) {
-        if (call.ghost != no_local_id) first.push_back(call.ghost);
+        const bool is_there = std::find(first.begin(), first.end(), call.ghost) != first.end();
+        if (call.ghost != no_local_id && !is_there) first.push_back(call.ghost);
     });
     return own;
 }

@@ -299,6 +299,16 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
     }
 }
 
+void InterestData::entities_of(NodeId node, std::vector<EntityId>& out) const {
+    const std::vector<NodeDesc>& nodes = def_.rules.nodes;
+    if (index_of(node) >= std::max<std::size_t>(nodes.size(), 1)) return;
+    const NodeMembers members =
+        nodes.empty() ? NodeMembers::unbound : nodes[index_of(node)].members;
+    for_each_unit([&](EntityId unit) {
+        if (facts_table_.bindings.is_member(node, members, unit)) out.push_back(unit);
+    });
+}
+
 void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const {
     if (!is_finite(min) || !is_finite(max)) return;
     const Vec3 low = inner(min), high = inner(max);

@@ -237,6 +237,7 @@ class InterestData {
     NodeSettings settings(ObserverId observer, EntityId entity,
                           ExplainedSettings* by = nullptr) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
+    void entities_of(NodeId node, std::vector<EntityId>& out) const;
     void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
     Vec3 place_of(EntityId entity) const noexcept;
     bool is_observer(ObserverId observer) const noexcept {

@@ -307,6 +307,9 @@ Strengths InterestManager::changed_strengths(ObserverId o) {
 NodeSettings InterestManager::settings(ObserverId o, EntityId e) const {
     return data_->settings(o, e);
 }
+void InterestManager::entities_of(NodeId node, std::vector<EntityId>& out) const {
+    data_->entities_of(node, out);
+}
 void InterestManager::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out,
                                   KindId kind) const {
     data_->entities_in(min, max, out, kind);

@@ -339,7 +339,9 @@ class Planner {
     /// is to be told, or a parent is under way and has to arrive first.
     bool add_pending(LocalId lane, float priority) {
         const auto is_new = [this](LocalId one) {
-            return ghosts_.needs_enter(one) || (ghosts_.is_special(one) && ghosts_.is_away(one));
+            if (ghosts_.needs_enter(one)) return true;
+            return ghosts_.is_special(one) && ghosts_.is_away(one) &&
+                   has_new_link(input_, ghosts_, one);
         };
         if (!is_new(lane)) return add_one(lane, priority);
         if (!add_one(lane, priority)) return false;
@@ -349,8 +351,8 @@ class Planner {
         if (world.members_at(root) == 1) return true;
         world.for_each_in_group(root, [&](EntityId member) {
             const LocalId its = ghosts_.find(member);
-            if (its != no_local_id && ghosts_.is_pending(its) && is_new(its))
-                (void)add_one(its, priority);
+            if (its == no_local_id || !ghosts_.is_pending(its) || ghosts_.is_awaited(its)) return;
+            if (is_new(its)) (void)add_one(its, priority);
         });
         return true;
     }

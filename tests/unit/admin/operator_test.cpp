@@ -248,6 +248,24 @@ TEST_CASE("operator: what stands at a place is told, the nearest first, at most 
     }
 }
 
+TEST_CASE("operator: whom a node is about is told by its name (N31)") {
+    Desk desk;
+    const auto& nodes = desk.world.server->rules().nodes;
+    std::vector<EntityId> about;
+    desk.world.server->interest().entities_of(NodeId{0}, about);
+    REQUIRE(about.size() > 16);
+    const json told = desk.ask({{"op", "members"}, {"node", nodes[0].name}});
+    CHECK(told["op"] == "members");
+    CHECK(told["count"] == about.size());
+    REQUIRE(told["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
+    const auto first = std::min_element(about.begin(), about.end());
+    CHECK(told["entities"][0]["entity"] == std::to_string(static_cast<std::uint64_t>(*first)));
+    CHECK(told["entities"][0]["index"] == index_of(*first));
+    CHECK(desk.ask({{"op", "members"}, {"node", "no such"}})["op"] == "error");
+    CHECK(desk.ask_text(R"({"op":"members"})")["op"] == "error");
+    CHECK(desk.ask_text(R"({"op":"members","node":7})")["op"] == "error");
+}
+
 TEST_CASE("operator: ids are numbers, indexes or decimal text, and come back as text too") {
     Desk desk;
     const ObserverId observer = desk.observer();

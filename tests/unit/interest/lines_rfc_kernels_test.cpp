@@ -520,7 +520,8 @@ TEST_CASE(
     CHECK(told > 10'000);
 }
 
-TEST_CASE("interest: of every entity it can be asked which nodes it is in (N31)") {
+TEST_CASE(
+    "interest: of a node it can be asked whom it is about, of an entity by which nodes (N31)") {
     InterestManager manager =
         make({node("default", {}, Members::unbound), node("walls", {}, Members::bound),
               node("near", {within(StepOp::add, 10)}, Members::bound)});
@@ -538,9 +539,20 @@ TEST_CASE("interest: of every entity it can be asked which nodes it is in (N31)"
     CHECK(nodes_of(0) == std::set<std::string>{"default"});
     CHECK(nodes_of(1) == std::set<std::string>{"walls"});
     CHECK(nodes_of(2) == std::set<std::string>{"walls", "near"});
+    const auto entities_of = [&](NodeId node) {
+        std::vector<EntityId> list;
+        manager.entities_of(node, list);
+        return std::set<EntityId>(list.begin(), list.end());
+    };
+    using Entities = std::set<EntityId>;
+    CHECK(entities_of(NodeId{0}) == Entities{id(0)});
+    CHECK(entities_of(node1) == Entities{id(1), id(2)});
+    CHECK(entities_of(node2) == Entities{id(2)});
+    CHECK(entities_of(NodeId{3}).empty());
     CHECK(manager.remove_node(id(2), node1) == Status::ok);
     manager.tick();
     CHECK(nodes_of(2) == std::set<std::string>{"near"});
+    CHECK(entities_of(node1) == Entities{id(1)});
 }
 
 }  // namespace purview::test::lines
