@@ -78,6 +78,7 @@ json describe(EntityId entity, const Explanation& why) {
                 {"hidden_member", index_or_null(why.hidden_member)},
                 {"promoted_by", index_or_null(why.promoted_by)},
                 {"knows_changes", why.knows_changes},
+                {"turns_by_itself", why.turns_by_itself},
                 {"stage", to_string(why.stage)},
                 {"nodes", json::array()},
                 {"single", json::array()},

@@ -74,7 +74,9 @@ std::string Explanation::text() const {
     if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
     const std::string turn = relevant ? "would hide it" : "would show it";
     for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
-    if (knows_changes && single.empty() && pair.empty())
+    if (turns_by_itself)
+        out += "  it turns by itself: nodes are about to be asked, or a stay ends\n";
+    if (knows_changes && !turns_by_itself && single.empty() && pair.empty())
         out += "  no single change and no pair " + turn + "\n";
     if (single.empty() && !pair.empty())
         out += "  no single change; together: " + pair[0].what + " and " + pair[1].what + "\n";
@@ -575,7 +577,11 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     const Case now = case_of(o, unit);
     const Judge judge(*this, o);
     out.stage = judge.judge(now, &out.nodes);
-    out.held = now.held && out.stage == Stage::node;
+    if (Case alone = now; now.held && out.stage == Stage::node) {
+        alone.held = false;
+        std::vector<ExplainedNode> nodes;
+        out.held = judge.judge(alone, &nodes) != Stage::node;
+    }
     out.relevant = is_yes(out.stage);
     out.settings.settings = settings(id, entity, &out.settings);
     if (is_mixed(unit)) {
@@ -583,7 +589,8 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         if (out.hidden_member != EntityId::none) return out;
         const Judge::Mixed mixed = judge.mixed_of(entity, out.unit);
         out.knows_changes = true;
-        if (judge.is_shown(mixed) != out.relevant) return out;  // it turns by itself
+        out.turns_by_itself = judge.is_shown(mixed) != out.relevant;
+        if (out.turns_by_itself) return out;
         std::vector<Change> changes =
             changes_of(o, out.unit, mixed.cases[mixed.changed], judge.sight().places);
         if (judge.has_cuts(mixed)) {
@@ -604,7 +611,8 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         out.hidden_member = cut_by(o, unit, entity);
         if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);
     }
-    if (is_yes(judge.judge(now, nullptr)) != out.relevant) return out;  // it turns by itself
+    out.turns_by_itself = is_yes(judge.judge(now, nullptr)) != out.relevant;
+    if (out.turns_by_itself) return out;
     suggest(changes_of(o, unit, now, judge.sight().places), facts_table_.axes, out,
             [&](const Change& a, const Change* b) {
                 Case then = now;

@@ -233,7 +233,7 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
         stays_.end(o, unit);
         return false;
     }
-    if (is_hidden) note_hide(unit);
+    if (is_hidden && hide_checks_.back() != unit) note_hide(unit);
     pairs_.edit(o, unit).held = true;
     return !by_hand;
 }

@@ -108,6 +108,7 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
         input.asker.velocity = facts_table_.velocity(unit_of(observer.main));
     input.asker.tick = tick_;
     input.asker.owned = sight.owned;
+    input.is_forced = observer.needs_scan || is_anybody_asked_;
     input.nodes = program_.nodes;
     input.skips_empty = program_.skips_empty;
     input.any_cut = no_window_count_ > 0;
@@ -154,7 +155,6 @@ void InterestData::look_from(std::uint32_t o, Look& look) const {
     ScanInput& input = look.input.emplace(input_of(o, look.sight));
     input.pulled = look.pulled;
     input.may_be_unplaced = program_.everywhere || input.pulls();
-    input.is_forced = observer.needs_scan || is_anybody_asked_;
 }
 
 void InterestData::update_window(const Look& look, Worker& worker) {
