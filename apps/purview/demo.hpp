@@ -19,7 +19,7 @@ struct DemoOptions {
     bool with_node = false;
     bool judge_pace = true;
     bool chooses_drivers = false;  ///< `bots.drivers` is for worlds with carts; otherwise nobody
-    std::string json_path;  ///< report; "-": standard output
+    std::string json_path;         ///< report; "-": standard output
     std::vector<FailCondition> fail_if;
     std::string break_mode;  ///< test builds: one of spoil_modes()
     std::string command;     ///< as typed, for the report

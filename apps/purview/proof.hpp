@@ -123,7 +123,7 @@ class Proof final : public ReplicationTap {
     TruthCheck truth_;
     std::uint32_t rules_revision_;                                      ///< that it knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
-    std::unordered_map<std::uint64_t, std::uint64_t> digests_;  ///< checked, by nonce
+    std::unordered_map<std::uint64_t, std::uint64_t> digests_;          ///< checked, by nonce
     std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
     std::vector<ValuesThen> values_;                 ///< by entity index: read in this tick
     std::vector<ValuesThen> values_before_;          ///< by entity index: as of the tick before

@@ -52,7 +52,7 @@ sim)
             --min-gained 300 --min-lost 300 --min-untold 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
             --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
             --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-commands 40 --min-views 9 --min-refused 1 \
-            --min-spawned 50 --min-owned 5 --min-frames 1500 --min-repeated-frames 8000 --min-parts 800 --min-starved 150 \
+            --min-spawned 50 --min-owned 5 --min-frames 1500 --min-repeated-frames 8000 --min-parts 800 --min-starved 100 \
             --min-corrections 25 --min-corrected-groups 25
         cat "$dir/out"
         voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))

@@ -101,7 +101,7 @@ struct CellWorldDef {
     std::uint32_t clients = 4;
     std::uint32_t walkers = 120;
     bool has_chests = false;
-    bool denies = false;  ///< now and then somebody may not see somebody
+    bool denies = false;                ///< now and then somebody may not see somebody
     std::uint32_t without_digests = 0;  ///< the first of the clients
 };
 
