@@ -110,9 +110,7 @@ void RpcLedger::check_late(const RpcLateCull& late) {
                         !server_->interest().is_relevant(late.culled.observer, call.target);
             break;
         case CullReason::expired:
-            has_cause = type.policy == RpcPolicy::hold;
-            break;
-        case CullReason::capacity:
+        case CullReason::capacity:  // held, perhaps after it was sent
             has_cause = type.policy == RpcPolicy::hold;
             break;
         case CullReason::no_room:
