@@ -153,7 +153,7 @@ void Simulation::check_waiting() {
     constexpr double item_bits = 510;  // an animal with all there is
     constexpr double slowest_rate = 4;
     // Where the budget is tight the derived bound lies beyond most runs. In many of them
-    // nothing has waited for a quarter of this.
+    // nothing has waited for a third of this.
     constexpr Tick ticks_max = 300;
     sessions_.clear();
     world_.server->sessions(sessions_);

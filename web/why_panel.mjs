@@ -152,7 +152,7 @@ export function decision(answer) {
   const whose = answer.nodes.length > 1 ? ` “${node.name}”` : "";
   if (node.combine !== "add") return `node${whose} ${node.combine === "subtract" ? "takes it away" : "is required, and says no"}`;
   const step = decidingStep(node);
-  if (step < 0) return `${whose === "" ? "a node" : `node${whose}`} without steps says yes`;
+  if (step < 0) return `${whose === "" ? "a node" : `node${whose}`} ${node.steps.length === 0 ? "without steps says yes" : "said yes when it was asked last"}`;
   return `step ${step + 1}${whose === "" ? "" : ` of${whose}`} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
 }
 

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "purview/interest.hpp"
-#include "purview/server.hpp"
 
 namespace purview {
 
@@ -24,20 +23,5 @@ std::string_view to_string(Profile profile) noexcept;
 /// A definition with the profile's rules and flags. Bounds, flags, keys and kinds are the caller's
 /// to add.
 InterestDef profile(Profile profile);
-
-/// The same for Server::create: whatever an InterestDef says that a ServerDef says, too.
-inline ServerDef server_profile(Profile theirs) {
-    const InterestDef interest = profile(theirs);
-    ServerDef def;
-    def.rules = interest.rules;
-    def.kinds = interest.kinds;
-    def.level = interest.level;
-    def.areas_max = interest.areas_max;
-    def.single_area = interest.single_area;
-    def.ready_requires_entity = interest.ready_requires_entity;
-    def.count_observers = interest.count_observers;
-    def.measure_changed = interest.measure_changed;
-    return def;
-}
 
 }  // namespace purview

@@ -10,6 +10,7 @@
 
 #include "host/session.hpp"
 #include "link/stream.hpp"
+#include "purview/server_profile.hpp"
 #include "replication/client_ghosts.hpp"
 #include "replication/rpc_args.hpp"
 #include "replication/schema_codec.hpp"
@@ -253,6 +254,21 @@ InterestDef interest_def_of(const ServerDef& def) {
     interest.measure_changed = def.measure_changed;
     interest.observers_max = def.sessions_max + 16;
     return interest;
+}
+
+/// The way back of interest_def_of.
+ServerDef server_profile(Profile theirs) {
+    InterestDef interest = profile(theirs);
+    ServerDef def;
+    def.rules = std::move(interest.rules);
+    def.kinds = std::move(interest.kinds);
+    def.level = interest.level;
+    def.areas_max = interest.areas_max;
+    def.single_area = interest.single_area;
+    def.ready_requires_entity = interest.ready_requires_entity;
+    def.count_observers = interest.count_observers;
+    def.measure_changed = interest.measure_changed;
+    return def;
 }
 
 }  // namespace purview

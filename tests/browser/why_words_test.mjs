@@ -22,6 +22,9 @@ assert.equal(no([node("near", false, [step("add", "distance 80.0 of 60.0", false
 assert.equal(no([]), "there are no nodes");
 assert.equal(yes([node("all", true)]), "a node without steps says yes");
 
+// What a node that waits said last counts, whatever its steps would say now.
+assert.equal(yes([node("near", true, [step("add", "distance 80.0 of 60.0", false)])]), "a node said yes when it was asked last");
+
 // A node that is not about the entity decides nothing, whatever its steps say.
 const other = node("rooms", false, NEAR, { member: false });
 assert.equal(no([other, node("near", false, [step("add", "distance 80.0 of 60.0", false)])]), "no step adds it");

@@ -8,7 +8,7 @@
 
 #include "interest/steps.hpp"
 #include "purview/host_view.hpp"
-#include "purview/profile.hpp"
+#include "purview/server_profile.hpp"
 #include "stage.hpp"
 
 namespace purview::test {

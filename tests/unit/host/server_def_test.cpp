@@ -9,7 +9,7 @@
 
 #include "host/server_def.hpp"
 #include "idle_game.hpp"
-#include "purview/profile.hpp"
+#include "purview/server_profile.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {

@@ -396,40 +396,6 @@ TEST_CASE("shared: sections that go in every tick keep nobody out who is large")
     }
 }
 
-TEST_CASE("shared: sections give way to whom a call of the same tick is about") {
-    CellWorldDef def;
-    def.mode = NodeMode::read_many;
-    def.clients = 1;
-    def.walkers = 0;
-    def.budget_bytes = 1'200;
-    def.has_chests = true;
-    CellWorld world(def);
-    std::vector<EntityId> crowd = world.gather(76);
-    std::uint16_t hp = 0;
-    const auto step = [&] {
-        ++hp;
-        for (const EntityId one : crowd) {
-            edit_hp(world, one, hp);
-            (void)world.server->world().move(one, {150 + static_cast<float>(hp % 40), 141, 0});
-        }
-        world.step();
-    };
-    for (int i = 0; i < 10; ++i) step();
-    const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
-    for (const auto& lot : world.is.lots) {
-        for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
-    }
-    // A leave is first in the order; whom the call is about needs most of the packet.
-    CHECK(world.server->world().despawn(crowd.back()) == Status::ok);
-    crowd.pop_back();
-    CHECK(world.server->call(chest, world.is.open, Ping{0, 7}));
-    step();
-    ReceivedRpc call;
-    CHECK(world.peers[0]->client.next_rpc(call));
-    CHECK(world.ghost(0, chest) != no_ghost);
-    CHECK(world.tick_bytes_max <= def.budget_bytes);
-}
-
 TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer") {
     // The order of calls and changes is the ledger's business (rpc tests, the simulator); here:
     // what a section told and is not known to have arrived goes along once more.

@@ -63,9 +63,6 @@ struct CellSchema {
             parts.push_back(lots[i].id);
         }
         chest = schema.kind("chest", parts);
-        RpcDesc desc;
-        desc.delivery = RpcDelivery::unreliable;
-        open = schema.rpc<Ping>("open", desc).integer("number", &Ping::number, 0, 999);
     }
     InterestRules rules(NodeMode mode) const {
         InterestRules rules;
@@ -89,7 +86,6 @@ struct CellSchema {
     Component<Mind> mind;
     std::array<Component<Lot>, 3> lots{};
     KindId walker{}, fox{}, crate{}, chest{};
-    Rpc<Ping> open;  ///< about a chest
     FlagId cloaked{};
 };
 
