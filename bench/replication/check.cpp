@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/check.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "host/server_data.hpp"
 #include "wire/quantise.hpp"
 
@@ -9,7 +12,18 @@ namespace purview::bench {
 
 namespace {
 
-Checked check_one(const Session& session, const Client& client, const World& world) {
+/// Those who are on one of the two lists alone.
+std::uint64_t differing(std::vector<EntityId> told, std::vector<EntityId> wanted) {
+    std::sort(told.begin(), told.end());
+    std::sort(wanted.begin(), wanted.end());
+    std::vector<EntityId> apart;
+    std::set_symmetric_difference(told.begin(), told.end(), wanted.begin(), wanted.end(),
+                                  std::back_inserter(apart));
+    return apart.size();
+}
+
+Checked check_one(const Session& session, const Client& client, const World& world,
+                  std::vector<EntityId>& told) {
     Checked checked;
     const GhostTable& ghosts = session.ghosts;
     std::uint32_t live = 0;
@@ -18,6 +32,7 @@ Checked check_one(const Session& session, const Client& client, const World& wor
         if (!ghosts.is_live(lane)) continue;
         ++live;
         const EntityId entity = ghosts.entity(lane);
+        told.push_back(entity);
         if (!client.is_held(lane) || !world.is_alive(entity) ||
             client.kind_of(lane) != world.kind_of(entity)) {
             ++checked.wrong;
@@ -54,7 +69,11 @@ Checked check_clients(Stage& stage) {
             ++all.wrong;
             continue;
         }
-        all += check_one(*session, stage.watcher(i), stage.server().world());
+        const World& world = stage.server().world();
+        std::vector<EntityId> told;
+        all += check_one(*session, stage.watcher(i), world, told);
+        if (stage.script().relevant)
+            all += {0, differing(std::move(told), stage.script().relevant(world, i))};
     }
     return all;
 }

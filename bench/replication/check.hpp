@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Are decoded clients right? What a whole client holds is compared with the world, field by field.
+// Are decoded clients right? Whom a whole client holds is compared with whom the scene says that he
+// should, and what he holds with the world, field by field.
 #pragma once
 
 #include <cstdint>

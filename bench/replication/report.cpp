@@ -111,7 +111,7 @@ json to_json(const Report& report, const std::string& command) {
         rows.push_back({{"scene", r.scene},
                         {"engine", r.engine},
                         {"observers", r.observers},
-                        {"threads", 1},
+                        {"threads", r.threads},
                         {"ticks", r.ticks},
                         {"ms_p10", r.ms_p10},
                         {"ms_p50", r.ms_p50},

@@ -29,6 +29,7 @@ struct Row {
     std::string scene;   ///< and, where it has several, which of them
     std::string engine;  ///< purview, colyseus, straight, article, ...
     std::uint32_t observers = 0;
+    unsigned threads = 1;
     std::uint64_t ticks = 0;
     double ms_p50 = 0, ms_p99 = 0, ms_max = 0, ms_mean = 0;
     double ms_p10 = 0;             ///< what a quiet machine would have taken

@@ -4,6 +4,7 @@
 // 10,000 entities, explicit lists of 200, a tenth of the entities with new values in every tick:
 // beside @colyseus/schema, in turn, on the same lists and values.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 
@@ -82,7 +83,7 @@ class OurSide {
         def.server.entities_max = variant.scene.entities;
         if (variant.budget_bytes > 0) def.server.budget_bytes_per_tick = variant.budget_bytes;
         def.clients = variant.scene.observers;
-        def.watchers = 8;
+        def.watchers = static_cast<std::uint32_t>(lists_.size());
         def.loss = variant.loss;
         Script script;
         script.populate = [this](World& world) { populate(world); };
@@ -97,6 +98,7 @@ class OurSide {
         };
         script.simulate = [this](Server& server, Tick) { change(server.world()); };
         script.tell = [this](Server& server, Tick) { swap(server.interest()); };
+        script.relevant = [this](const World&, std::uint32_t client) { return lists_[client]; };
         stage_ = std::make_unique<Stage>(def, std::move(script));
         meter_.emplace(schema_.schema);
         stage_->tap = [this](std::span<const std::byte> datagram) { meter_->read(datagram); };
@@ -106,6 +108,7 @@ class OurSide {
         if (meter != nullptr) meter->begin_round();
         for (std::uint32_t i = 0; i < ticks; ++i) {
             const TickCost cost = stage_->step();
+            note_swaps();
             ++tick_;
             if (meter != nullptr) meter->add(cost);
             if (right_at_once_) checked += check_some();
@@ -123,6 +126,22 @@ class OurSide {
             (void)world.set(entity, schema_.thing, {v.x, v.y, static_cast<std::uint16_t>(v.hp)});
             if (purses_) (void)world.set(entity, schema_.purse, {static_cast<std::uint16_t>(v.hp)});
             entities_.push_back(entity);
+        }
+        const auto wanted = static_cast<std::ptrdiff_t>(workload_->scene.wanted);
+        auto next = workload_->lists.begin();
+        for (std::vector<EntityId>& list : lists_) {
+            for (const auto end = next + wanted; next != end; ++next)
+                list.push_back(entities_[*next]);
+        }
+    }
+    /// In the lists of whole clients.
+    void note_swaps() {
+        for (std::uint32_t o = 0; o < lists_.size(); ++o) {
+            const auto* swaps = workload_->swaps_of(tick_, o);
+            for (std::uint32_t i = 0; i < workload_->scene.churn; ++i) {
+                std::replace(lists_[o].begin(), lists_[o].end(), entities_[swaps[i].out],
+                             entities_[swaps[i].in]);
+            }
         }
     }
     void change(World& world) {
@@ -154,6 +173,7 @@ class OurSide {
     bool purses_;
     ThingSchema schema_;
     std::vector<EntityId> entities_;
+    std::array<std::vector<EntityId>, 8> lists_;  ///< of whole clients, as the workload has them
     std::vector<PairEdit> edits_;
     std::unique_ptr<Stage> stage_;
     std::optional<WireMeter> meter_;

@@ -138,7 +138,7 @@ void scene_forest(Report& report, const Options& options) {
     const auto round = [&](std::uint32_t count, Meter& mine, Meter& theirs, Meter& unseeing) {
         mine.begin_round();
         for (std::uint32_t i = 0; i < count; ++i) {
-            mine.add(scene.stage->step());
+            mine.add(scene.step());
             oldest = std::max(oldest, oldest_unsent(*scene.stage));
         }
         scene.straight.turn(count, theirs);

@@ -130,7 +130,7 @@ void scene_one_place(Report& report, const Options& options) {
     };
     const auto round = [&](std::uint32_t ticks, Meters& meters) {
         meters.ours.begin_round();
-        for (std::uint32_t i = 0; i < ticks; ++i) meters.ours.add(scene.stage->step());
+        for (std::uint32_t i = 0; i < ticks; ++i) meters.ours.add(scene.step());
         scene.straight.turn(ticks, meters.straight);
         scene.blind.turn(ticks, meters.blind);
     };

@@ -62,9 +62,25 @@ struct Sides {
             (void)server.interest().set_main_entity(o, life.observers()[c]);
         };
         script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
+        script.relevant = [this, range_m](const World& world, std::uint32_t client) {
+            const Vec3 from = world.place_of(life.observers()[client]);
+            std::vector<EntityId> near = all_of(world);
+            std::erase_if(near, [&](EntityId entity) {
+                const Vec3 at = world.place_of(entity);
+                const float dx = at.x - from.x, dy = at.y - from.y;
+                return dx * dx + dy * dy > range_m * range_m;
+            });
+            return near;
+        };
         stage.emplace(def, std::move(script));
         meter.emplace(schema.schema);
         stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
+    }
+    /// What became of its packets the straight encoder hears within its time: so do we.
+    TickCost step() {
+        TickCost cost = stage->step();
+        cost.tick_ms += cost.receive_ms;
+        return cost;
     }
     Sides(const Sides&) = delete;
     Sides& operator=(const Sides&) = delete;

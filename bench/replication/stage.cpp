@@ -22,6 +22,12 @@ namespace {
 
 }  // namespace
 
+std::vector<EntityId> all_of(const World& world) {
+    std::vector<EntityId> all;
+    world.for_each([&](EntityId entity) { all.push_back(entity); });
+    return all;
+}
+
 void Stage::Pile::add(std::uint32_t client, std::span<const std::byte> datagram) {
     list.push_back({client, bytes.size(), datagram.size()});
     bytes.insert(bytes.end(), datagram.begin(), datagram.end());

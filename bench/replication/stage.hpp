@@ -29,7 +29,13 @@ struct Script {
     std::function<void(Server&, Tick)> simulate;
     /// What the game tells us besides values (lists, flags); timed.
     std::function<void(Server&, Tick)> tell;
+    /// Whom a client has to hold, in any order, by the scene alone: what the server takes for
+    /// relevant is compared with it. Null: nobody says so.
+    std::function<std::vector<EntityId>(const World&, std::uint32_t client)> relevant;
 };
+
+/// Everything in the world.
+std::vector<EntityId> all_of(const World& world);
 
 struct StageDef {
     ServerDef server;
@@ -49,7 +55,7 @@ struct EncodeCost {
 /// One tick as the server had it.
 struct TickCost {
     double tick_ms = 0;       ///< Server::tick and next_datagram, without `simulate`
-    double receive_ms = 0;    ///< Server::receive of all clients' packets, before the tick
+    double receive_ms = 0;    ///< Server::receive of all clients' packets, before it: not in it
     double tell_ms = 0;       ///< part of tick_ms
     std::uint64_t bytes = 0;  ///< payload sent
     std::uint64_t datagrams = 0;
@@ -74,6 +80,7 @@ class Stage final : public Game {
 
     Server& server() noexcept { return *server_; }
     const StageDef& def() const noexcept { return def_; }
+    const Script& script() const noexcept { return script_; }
     std::uint32_t watchers() const noexcept { return static_cast<std::uint32_t>(whole_.size()); }
     Client& watcher(std::uint32_t i) noexcept { return *whole_[i]; }
     ObserverId observer(std::uint32_t client) const noexcept { return observers_[client]; }
