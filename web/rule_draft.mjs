@@ -10,7 +10,6 @@ const APPLY_EVERY_MS = 250;   // often enough to follow a slider, seldom enough 
 const TRY_AFTER_MS = 350;     // a pause in typing
 
 const words = (text) => text.trim().replace(/\s+/g, " ");
-const clone = (nodes) => nodes.map((node) => ({ ...node, steps: node.steps.map((step) => ({ ...step })) }));
 
 /** What the server is told of nodes: steps that are switched off stay here. */
 function wireOf(nodes) {
@@ -51,7 +50,7 @@ export class RuleDraft {
   elsewhere = "";
   #channel;
   #listeners = new Set();
-  #before = null;      // nodes before the first edit
+  #before = null;      // nodes that ran before the first of ours that ran; null: none did, or these run
   #typed = false;      // there are texts that only apply() sends
   #sending = false;
   #again = false;
@@ -75,7 +74,7 @@ export class RuleDraft {
 
   /** The draft is not what runs. */
   get isPending() { return this.running !== null && !isSame(wireOf(this.nodes), this.running.nodes); }
-  get canRevert() { return this.#before !== null && (this.isPending || !isSame(wireOf(this.#before), this.running?.nodes ?? [])); }
+  get canRevert() { return this.isPending || this.#before !== null; }
   /** The server takes no rules from operators; dry runs it does. */
   get isReadOnly() { return this.running?.editable === false; }
   get isSending() { return this.#sending; }
@@ -113,7 +112,6 @@ export class RuleDraft {
 
   #edit(change) {
     if (this.running === null) return;
-    if (!this.canRevert) this.#before = clone(this.nodes);
     change();
     ++this.#edits;
     this.elsewhere = this.elsewhere === "waiting" ? "waiting" : "";
@@ -132,29 +130,24 @@ export class RuleDraft {
     return this.#send();
   }
 
-  /** Back to the rules from before the first edit, in force at once. */
+  /** Back to the rules from before the first of ours, in force at once. Edits that never ran are only forgotten. */
   async revert() {
-    if (this.#before === null) return;
-    if (this.isReadOnly) return this.takeRunning();
-    this.nodes = clone(this.#before);
-    this.trial = null;
-    this.error = null;
-    this.elsewhere = "";
-    this.#typed = false;
-    ++this.#edits;
-    await this.#send();
-    if (this.error === null) this.#before = null;
-    this.#changed();
+    if (this.running === null) return;
+    this.nodes = [];
+    this.#show(this.#before ?? this.running.nodes);
+    if (this.#before !== null || this.#sending) await this.#send();
   }
 
   /** Takes what runs, and forgets what was typed. */
-  takeRunning() {
-    if (this.running === null) return;
+  takeRunning() { if (this.running !== null) this.#show(this.running.nodes); }
+
+  #show(nodes) {
     this.#typed = false;
     this.elsewhere = "";
     this.error = null;
     this.trial = null;
-    this.#adopt(this.running.nodes);
+    ++this.#edits;
+    this.#adopt(nodes);
     this.#changed();
   }
 
@@ -188,16 +181,21 @@ export class RuleDraft {
     this.#sending = true;
     this.#sentAt = performance.now();
     const nodes = wireOf(this.nodes);
+    const before = this.#before ?? this.running.nodes;
     const edits = this.#edits;
     this.#changed();
     const answer = await this.#ask({ op: "set_rules", nodes });
     this.#sending = false;
     if (answer.op === "error") {
       if (edits === this.#edits) this.error = this.#located(answer);
-    } else if (edits === this.#edits) {
-      this.#typed = false;
-      this.error = null;
-      this.#adopt(answer.nodes);
+    } else {
+      this.#before = before;
+      this.#run(answer);
+      if (edits === this.#edits) {
+        this.#typed = false;
+        this.error = null;
+        this.#adopt(answer.nodes);
+      }
     }
     if (this.#again) {
       this.#again = false;
@@ -222,8 +220,7 @@ export class RuleDraft {
 
   #take(rules) {
     const known = this.running;
-    if (!this.canRevert) this.#before = null;
-    this.running = rules;
+    this.#run(rules);
     if (known === null) {
       this.nodes = [];
       this.#adopt(rules.nodes);
@@ -237,6 +234,11 @@ export class RuleDraft {
       }
     }
     this.#changed();
+  }
+
+  #run(rules) {
+    this.running = rules;
+    if (this.#before !== null && isSame(this.#before, rules.nodes)) this.#before = null;
   }
 
   /** The draft becomes these nodes; steps that are switched off here stay beside them. */

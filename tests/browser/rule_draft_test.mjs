@@ -194,6 +194,35 @@ const tests = {
     await draft.revert();
     assert.deepEqual(channel.nodes, [named("near", ["add within 5"])]);
   },
+  async "who has set nothing undoes nothing of others"() {
+    const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
+    const wider = named("far", ["add within 300"]);
+    for (const end of ["takeRunning", "revert"]) {
+      const { channel, draft, texts } = await begin(near, far);
+      draft.setText(draft.nodes[0].steps[0], "add within 7");
+      channel.set([near, wider]);
+      assert.equal(draft.canRevert, true);
+      await draft[end]();
+      assert.deepEqual([texts(), draft.canRevert, channel.count("set_rules")], [[NEAR, wider.steps], false, 0]);
+    }
+    // What is set after theirs replaces theirs, and goes back to theirs.
+    const { channel, draft } = await begin(near, far);
+    draft.setText(draft.nodes[0].steps[0], "add within 7");
+    channel.set([near, wider]);
+    await draft.apply();
+    await draft.revert();
+    assert.deepEqual([channel.nodes, draft.canRevert], [[near, wider], false]);
+  },
+  async "rules that go back to where they were are nothing to revert"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    for (const metres of [80, 60]) {
+      draft.slide(draft.nodes[0].steps[0], `add within ${metres} leave 66`);
+      await sleep(300);
+    }
+    assert.equal(draft.canRevert, false);
+    channel.set([named("near", ["add within 5"])]);
+    assert.equal(draft.canRevert, false);
+  },
   async "without live everything waits"() {
     const { channel, draft } = await begin(named("near", NEAR));
     draft.live = false;
