@@ -53,7 +53,7 @@ export class RuleDraft {
   #before = null;      // nodes that ran before the first of ours that ran; null: none did, or these run
   #typed = false;      // there are texts that only apply() sends
   #sending = false;
-  #again = false;
+  #again = false;      // apply() was called while something was on its way
   #sentAt = -Infinity;
   #sendTimer = null;
   #tryTimer = null;
@@ -118,8 +118,7 @@ export class RuleDraft {
     this.trial = null;
     this.error = null;
     if (!this.isPending) this.#typed = false;
-    if (this.live && !this.#typed && !this.isReadOnly) this.#sendSoon();
-    else this.#trySoon();
+    this.#follow();
     this.#changed();
   }
 
@@ -163,21 +162,23 @@ export class RuleDraft {
     this.#changed();
   }
 
-  #sendSoon() {
-    if (this.#sending) { this.#again = true; return; }
+  /** The draft goes to the server by itself, or waits for apply() and is tried. */
+  #follow() {
     clearTimeout(this.#sendTimer);
-    this.#sendTimer = setTimeout(() => this.#send(), Math.max(0, this.#sentAt + APPLY_EVERY_MS - performance.now()));
-  }
-
-  #trySoon() {
     clearTimeout(this.#tryTimer);
-    this.#tryTimer = setTimeout(() => { if (this.isPending) void this.tryOut(); }, TRY_AFTER_MS);
+    if (!this.live || this.#typed || this.isReadOnly) {
+      this.#again = false;
+      this.#tryTimer = setTimeout(() => { if (this.isPending) void this.tryOut(); }, TRY_AFTER_MS);
+    } else if (this.isPending && !this.#sending) {
+      this.#sendTimer = setTimeout(() => this.#send(), Math.max(0, this.#sentAt + APPLY_EVERY_MS - performance.now()));
+    }
   }
 
   async #send() {
     clearTimeout(this.#sendTimer);
     if (this.running === null) return;
-    if (this.#sending) { this.#again = true; return; }
+    this.#again = this.#sending;
+    if (this.#sending) return;
     this.#sending = true;
     this.#sentAt = performance.now();
     const nodes = wireOf(this.nodes);
@@ -186,21 +187,20 @@ export class RuleDraft {
     this.#changed();
     const answer = await this.#ask({ op: "set_rules", nodes });
     this.#sending = false;
+    const isEdited = edits !== this.#edits;
     if (answer.op === "error") {
-      if (edits === this.#edits) this.error = this.#located(answer);
+      if (!isEdited) this.error = this.#located(answer);
     } else {
       this.#before = before;
       this.#run(answer);
-      if (edits === this.#edits) {
+      if (!isEdited) {
         this.#typed = false;
         this.error = null;
         this.#adopt(answer.nodes);
       }
     }
-    if (this.#again) {
-      this.#again = false;
-      this.#sendSoon();
-    }
+    if (this.#again) void this.#send();
+    else if (isEdited) this.#follow();
     this.#changed();
   }
 

@@ -223,6 +223,45 @@ const tests = {
     channel.set([named("near", ["add within 5"])]);
     assert.equal(draft.canRevert, false);
   },
+  async "a text that is typed after a slider has moved does not go with it"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    const [first, , last] = draft.nodes[0].steps;
+    for (const delay of [0, 60]) {
+      // The second value of the slider waits for its time, or for the answer to the first.
+      channel.delay = delay;
+      draft.slide(first, `add within ${50 + delay}`);
+      await sleep(20);
+      draft.slide(first, `add within ${40 + delay}`);
+      draft.setText(last, "");
+      await sleep(400);
+      assert.deepEqual(channel.nodes[0].steps, [`add within ${50 + delay}`, NEAR[1], NEAR[2]]);
+      draft.setText(last, NEAR[2]);
+      await draft.apply();
+      assert.deepEqual(channel.nodes[0].steps, [`add within ${40 + delay}`, NEAR[1], NEAR[2]]);
+      await sleep(300);
+    }
+  },
+  async "what is applied while a slider is on its way goes behind it"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    channel.delay = 40;
+    draft.slide(draft.nodes[0].steps[0], "add within 50");
+    await sleep(20);
+    draft.setText(draft.nodes[0].steps[1], "add owner");
+    await draft.apply();
+    await sleep(100);
+    assert.deepEqual([channel.nodes[0].steps, draft.isPending], [["add within 50", "add owner", NEAR[2]], false]);
+  },
+  async "rules that run are not set again"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    const [first] = draft.nodes[0].steps;
+    draft.restoreText(first);
+    draft.setText(first, `${NEAR[0]}0`);
+    draft.setText(first, NEAR[0]);
+    draft.slide(first, "add within 50");
+    draft.slide(first, NEAR[0]);
+    await sleep(300);
+    assert.equal(channel.count("set_rules"), 0);
+  },
   async "without live everything waits"() {
     const { channel, draft } = await begin(named("near", NEAR));
     draft.live = false;
