@@ -17,7 +17,7 @@ export class RuleDraft {
   watched: number | null;
   readonly error: { text: string; column: number; node: DraftNode | null; step: DraftStep | null } | null;
   readonly trial: Trial | null;
-  /** "shown": somebody else set the rules that are shown; "waiting": and our texts are not among them. */
+  /** "shown": somebody else set the rules that are shown; "waiting": and our edits are not among them, and wait for apply(). */
   readonly elsewhere: "" | "shown" | "waiting";
   readonly isPending: boolean;
   readonly canRevert: boolean;

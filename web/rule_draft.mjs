@@ -46,7 +46,7 @@ export class RuleDraft {
   error = null;
   /** The last dry run of just this draft. */
   trial = null;
-  /** "shown": somebody else set the rules that are shown; "waiting": and our texts are not among them. */
+  /** "shown": somebody else set the rules that are shown; "waiting": and our edits are not among them, and wait for apply(). */
   elsewhere = "";
   #channel;
   #listeners = new Set();
@@ -57,7 +57,7 @@ export class RuleDraft {
   #sentAt = -Infinity;
   #sendTimer = null;
   #tryTimer = null;
-  #edits = 0;
+  #edits = 0;          // answers about a draft before the newest are not about it
 
   constructor(channel) {
     this.#channel = channel;
@@ -140,12 +140,11 @@ export class RuleDraft {
   /** Takes what runs, and forgets what was typed. */
   takeRunning() { if (this.running !== null) this.#show(this.running.nodes); }
 
-  #show(nodes) {
+  #show(nodes, elsewhere = "") {
     this.#typed = false;
-    this.elsewhere = "";
+    this.elsewhere = elsewhere;
     this.error = null;
     this.trial = null;
-    ++this.#edits;
     this.#adopt(nodes);
     this.#changed();
   }
@@ -166,7 +165,7 @@ export class RuleDraft {
   #follow() {
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#tryTimer);
-    if (!this.live || this.#typed || this.isReadOnly) {
+    if (!this.live || this.#typed || this.isReadOnly || this.elsewhere === "waiting") {
       this.#again = false;
       this.#tryTimer = setTimeout(() => { if (this.isPending) void this.tryOut(); }, TRY_AFTER_MS);
     } else if (this.isPending && !this.#sending) {
@@ -193,6 +192,8 @@ export class RuleDraft {
     } else {
       this.#before = before;
       this.#run(answer);
+      this.elsewhere = "";
+      this.trial = null;
       if (!isEdited) {
         this.#typed = false;
         this.error = null;
@@ -220,17 +221,19 @@ export class RuleDraft {
 
   #take(rules) {
     const known = this.running;
+    const wasPending = this.isPending;
     this.#run(rules);
     if (known === null) {
       this.nodes = [];
       this.#adopt(rules.nodes);
     } else if (rules.revision !== known.revision && !this.#sending) {
-      this.trial = null;
-      if (this.#typed) {
+      if (wasPending && this.isPending) {
         this.elsewhere = "waiting";
+        this.trial = null;
+        ++this.#edits;
+        this.#follow();
       } else {
-        this.elsewhere = "shown";
-        this.#adopt(rules.nodes);
+        return this.#show(rules.nodes, "shown");
       }
     }
     this.#changed();
@@ -243,6 +246,8 @@ export class RuleDraft {
 
   /** The draft becomes these nodes; steps that are switched off here stay beside them. */
   #adopt(nodes) {
+    ++this.#edits;
+    clearTimeout(this.#sendTimer);
     const mine = wireOf(this.nodes);
     const isAlike = nodes.length === mine.length &&
       nodes.every((node, i) => node.name === mine[i].name && node.steps.length === mine[i].steps.length);

@@ -194,6 +194,38 @@ const tests = {
     await draft.revert();
     assert.deepEqual(channel.nodes, [named("near", ["add within 5"])]);
   },
+  async "nor does it take away what waits without live, what a server takes not at all, and where a slider is"() {
+    for (const kind of ["waits", "read-only", "live"]) {
+      const { channel, draft, texts } = await begin(named("near", NEAR), named("far", ["add within 200"]));
+      draft.live = kind !== "waits";
+      channel.isEditable = kind !== "read-only";
+      channel.set(channel.nodes);
+      draft.slide(draft.nodes[0].steps[0], "add within 7");
+      draft.switchStep(draft.nodes[0].steps[1], false);
+      channel.set([named("near", NEAR), named("far", ["add within 300"])]);
+      draft.slide(draft.nodes[0].steps[0], "add within 8");
+      await sleep(300);
+      assert.deepEqual([draft.elsewhere, texts()[0][0], draft.nodes[0].steps[1].on], ["waiting", "add within 8", false], kind);
+      assert.deepEqual([channel.count("set_rules"), channel.nodes[0].steps], [0, NEAR]);
+      if (kind === "read-only") continue;
+      await draft.apply();
+      assert.deepEqual([channel.nodes[0].steps, draft.elsewhere], [["add within 8", NEAR[2]], ""]);
+    }
+  },
+  async "a dry run says nothing of rules that run"() {
+    const { channel, draft } = await begin(named("near", NEAR));
+    channel.delay = 40;
+    draft.setText(draft.nodes[0].steps[0], "add within 7");
+    void draft.tryOut();
+    channel.set([named("near", ["add within 7", NEAR[1], NEAR[2]])]);
+    await sleep(80);
+    assert.deepEqual([draft.isPending, draft.trial, draft.elsewhere], [false, null, "shown"]);
+    draft.setText(draft.nodes[0].steps[0], "add within 8");
+    await draft.tryOut();
+    assert.equal(draft.trial.losses, 2);
+    await draft.apply();
+    assert.equal(draft.trial, null);
+  },
   async "who has set nothing undoes nothing of others"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
     const wider = named("far", ["add within 300"]);
