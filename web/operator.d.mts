@@ -51,6 +51,8 @@ export interface Refusal {
   text: string;
   /** The request that is refused. */
   about?: string;
+  /** The rules were not made from the revision that runs, which is this. */
+  revision?: number;
   /** Where in the rules it is: indices, and a column from 1 on in the text of the step. */
   node?: number;
   /** Of the node, such as "refresh". */
@@ -152,7 +154,8 @@ export class OperatorChannel {
   ask(request: { op: "stats" }): Promise<ServerStats | Refusal>;
   ask(request: { op: "find"; nonce: string }): Promise<{ op: "found"; observer: number | null } | Refusal>;
   ask(request: { op: "rules" }): Promise<Rules | Refusal>;
-  ask(request: { op: "set_rules"; nodes: RuleNode[] }): Promise<Rules | Refusal>;
+  /** With a `revision`, from which they were made, they are refused when another one runs. */
+  ask(request: { op: "set_rules"; nodes: RuleNode[]; revision?: number }): Promise<Rules | Refusal>;
   ask(request: { op: "try_rules"; nodes: RuleNode[]; observer?: number | null }): Promise<Trial | Refusal>;
   ask(request: { op: "members"; node: string }): Promise<{ op: "members"; node: string; count: number; entities: { entity: string; index: number; kind: string }[] } | Refusal>;
   ask(request: { op: "at"; x: number; y: number; radius_m: number }): Promise<{ op: "at"; entities: EntityAt[] } | Refusal>;

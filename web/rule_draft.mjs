@@ -53,6 +53,7 @@ export class RuleDraft {
   #before = null;      // nodes that ran before the first of ours that ran; null: none did, or these run
   #typed = false;      // there are texts that only apply() sends
   #sending = false;
+  #heard = null;       // rules that the server told while ours were on their way
   #again = false;      // apply() was called while something was on its way
   #sentAt = -Infinity;
   #sendTimer = null;
@@ -184,11 +185,12 @@ export class RuleDraft {
     const before = this.#before ?? this.running.nodes;
     const edits = this.#edits;
     this.#changed();
-    const answer = await this.#ask({ op: "set_rules", nodes });
+    const answer = await this.#ask({ op: "set_rules", nodes, revision: this.running.revision });
     this.#sending = false;
     const isEdited = edits !== this.#edits;
     if (answer.op === "error") {
-      if (!isEdited) this.error = this.#located(answer);
+      // Rules of others that were ahead of ours are no mistake: the server tells them, and ours wait.
+      if (!isEdited && answer.revision === undefined) this.error = this.#located(answer);
     } else {
       this.#before = before;
       this.#run(answer);
@@ -200,7 +202,10 @@ export class RuleDraft {
         this.#adopt(answer.nodes);
       }
     }
-    if (this.#again) void this.#send();
+    const heard = this.#heard;
+    this.#heard = null;
+    if (heard !== null) this.#take(heard);
+    if (this.#again && this.elsewhere !== "waiting") void this.#send();
     else if (isEdited) this.#follow();
     this.#changed();
   }
@@ -220,13 +225,14 @@ export class RuleDraft {
   // -- from the server ----------------------------------------------------------------------------
 
   #take(rules) {
+    if (this.#sending) { this.#heard = rules; return; }
     const known = this.running;
     const wasPending = this.isPending;
     this.#run(rules);
     if (known === null) {
       this.nodes = [];
       this.#adopt(rules.nodes);
-    } else if (rules.revision !== known.revision && !this.#sending) {
+    } else if (rules.revision !== known.revision) {
       if (wasPending && this.isPending) {
         this.elsewhere = "waiting";
         this.trial = null;
@@ -284,6 +290,7 @@ export class RuleDraft {
     this.#before = null;
     this.#typed = false;
     this.#again = false;
+    this.#heard = null;
     this.elsewhere = "";
     this.trial = null;
     this.error = null;

@@ -133,6 +133,17 @@ json RuleDesk::try_rules(const json& message) {
 
 json RuleDesk::set_rules(const json& message) {
     if (read_only_) return error("set_rules", "this server was started with --read-only-rules");
+    const auto made_from = message.find("revision");
+    if (made_from != message.end() && !made_from->is_number_unsigned()) {
+        return error("set_rules", "'revision' must be a whole number of 0 or more");
+    }
+    const std::uint64_t running = server_->rules_revision();
+    if (made_from != message.end() && *made_from != running) {
+        json stale = error("set_rules", "made from revision " + made_from->dump() +
+                                            ", but revision " + std::to_string(running) + " runs");
+        stale["revision"] = running;
+        return stale;
+    }
     const auto rules = compile(message);
     if (!rules) return error("set_rules", rules.what());
     const Status status = server_->set_rules(*rules);

@@ -39,6 +39,7 @@ class Channel {
       if (step >= 0) return { op: "error", about: request.op, node, step, column: steps[step].indexOf("bad") + 1, text: "bad" };
     }
     if (request.op === "try_rules") return { op: "try_rules", gains: 1, losses: 2, observers: [], warnings: [] };
+    if (request.revision !== this.revision) return { op: "error", about: request.op, revision: this.revision, text: "stale" };
     this.set(request.nodes);
     return this.rules;
   }
@@ -225,6 +226,38 @@ const tests = {
     assert.equal(draft.trial.losses, 2);
     await draft.apply();
     assert.equal(draft.trial, null);
+  },
+  async "what others set while ours is on its way is seen, and not undone"() {
+    const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
+    const wider = named("far", ["add within 300"]);
+    for (const text of ["add within 7", "add bad"]) {
+      const { channel, draft, texts } = await begin(near, far);
+      channel.delay = 40;
+      draft.setText(draft.nodes[0].steps[0], text);
+      const applied = draft.apply();
+      void draft.apply();
+      channel.set([near, wider]);
+      await applied;
+      await sleep(100);
+      assert.deepEqual([draft.elsewhere, draft.running.revision, texts()[0][0]], ["waiting", 2, text]);
+      assert.equal(draft.error?.column, text === "add bad" ? 5 : undefined);
+      draft.slide(draft.nodes[0].steps[0], "add within 8");
+      await sleep(300);
+      assert.deepEqual(channel.nodes, [near, wider]);
+      draft.takeRunning();
+      assert.deepEqual(texts(), [NEAR, wider.steps]);
+    }
+    // And behind ours, before its answer has been read.
+    const { channel, draft, texts } = await begin(near, far);
+    draft.slide(draft.nodes[1].steps[0], "add within 250");
+    const { ask } = channel;
+    channel.ask = async (request) => {
+      const answer = structuredClone(await ask.call(channel, request));
+      if (request.op === "set_rules") channel.set([near, wider]);
+      return answer;
+    };
+    await sleep(50);
+    assert.deepEqual([draft.elsewhere, texts(), draft.isPending], ["shown", [NEAR, wider.steps], false]);
   },
   async "who has set nothing undoes nothing of others"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];

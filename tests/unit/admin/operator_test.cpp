@@ -181,6 +181,30 @@ TEST_CASE("operator: rules that are set reach everybody who asked for rules, onc
     CHECK(desk.said.empty());
 }
 
+TEST_CASE("operator: rules that were made from a revision are not set over a later one") {
+    Desk desk;
+    const auto set = [&](const json& revision, const char* step) {
+        return desk.ask({{"op", "set_rules"}, {"nodes", one_node({step})}, {"revision", revision}});
+    };
+    CHECK(set(1, "add within 60 leave 66")["revision"] == 2);
+    for (const std::uint64_t other : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
+        CHECK(
+            set(other, "add within 5") ==
+            json({{"op", "error"},
+                  {"about", "set_rules"},
+                  {"text", "made from revision " + std::to_string(other) + ", but revision 2 runs"},
+                  {"revision", 2}}));
+    }
+    for (const json& bad : {json("2"), json(-1), json(2.5), json(nullptr)}) {
+        const json reply = set(bad, "add within 5");
+        CHECK(reply["text"] == "'revision' must be a whole number of 0 or more");
+        CHECK(!reply.contains("revision"));
+    }
+    CHECK(desk.ask({{"op", "rules"}})["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
+    // Of who does not say from which they were made, the last one wins.
+    CHECK(desk.ask({{"op", "set_rules"}, {"nodes", one_node({"add within 5"})}})["revision"] == 3);
+}
+
 TEST_CASE("operator: a dry run tells gains and losses, and changes nothing (N39)") {
     Desk desk;
     const json wider = desk.ask({{"op", "try_rules"}, {"nodes", one_node({"add within 1000"})}});
