@@ -15,7 +15,8 @@ export class RuleDraft {
   live: boolean;
   /** The observer of whom a dry run should speak in particular. */
   watched: number | null;
-  readonly error: { text: string; column: number; node: DraftNode | null; step: DraftStep | null } | null;
+  /** `isAnswer` false: the server has not answered, and rules that were sent may run or not. */
+  readonly error: { text: string; isAnswer: boolean; column: number; node: DraftNode | null; step: DraftStep | null } | null;
   readonly trial: Trial | null;
   /** "shown": somebody else set the rules that are shown; "waiting": and our edits are not among them, and wait for apply(). */
   readonly elsewhere: "" | "shown" | "waiting";

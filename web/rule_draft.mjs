@@ -42,7 +42,7 @@ export class RuleDraft {
   live = true;
   /** The observer of whom a dry run should speak in particular. */
   watched = null;
-  /** {step or null, node or null, text, column} of the last refusal. */
+  /** {step or null, node or null, text, column} of the last refusal; isAnswer: the server's own. */
   error = null;
   /** The last dry run of just this draft. */
   trial = null;
@@ -187,6 +187,7 @@ export class RuleDraft {
     this.#changed();
     const answer = await this.#ask({ op: "set_rules", nodes, revision: this.running.revision });
     this.#sending = false;
+    if (this.running === null) return this.#changed();
     const isEdited = edits !== this.#edits;
     if (answer.op === "error") {
       // Rules of others that were ahead of ours are no mistake: the server tells them, and ours wait.
@@ -214,12 +215,13 @@ export class RuleDraft {
     try {
       return await this.#channel.ask(request);
     } catch (problem) {
-      return { op: "error", text: problem.message };
+      const tail = request.op === "set_rules" ? ": these rules may run or not" : "";
+      return { op: "error", text: `${problem.message}${tail}`, isAnswer: false };
     }
   }
 
-  #located({ text, node, step, column }) {
-    return { text, column: column ?? 0, node: this.nodes[node] ?? null, step: step === undefined || step < 0 ? null : stepOnWire(this.nodes, node, step) };
+  #located({ text, node, step, column, isAnswer = true }) {
+    return { text, isAnswer, column: column ?? 0, node: this.nodes[node] ?? null, step: step === undefined || step < 0 ? null : stepOnWire(this.nodes, node, step) };
   }
 
   // -- from the server ----------------------------------------------------------------------------
@@ -231,7 +233,7 @@ export class RuleDraft {
     this.#run(rules);
     if (known === null) {
       this.nodes = [];
-      this.#adopt(rules.nodes);
+      this.#show(rules.nodes);
     } else if (rules.revision !== known.revision) {
       if (wasPending && this.isPending) {
         this.elsewhere = "waiting";
@@ -286,6 +288,7 @@ export class RuleDraft {
   #forget() {
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#tryTimer);
+    ++this.#edits;
     this.running = null;
     this.#before = null;
     this.#typed = false;

@@ -91,7 +91,7 @@ export class RulesPanel {
       return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
         : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}.`);
     }
-    put(state, "textContent", draft.error ? "Refused: nothing was changed."
+    put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No answer came.")
       : draft.isReadOnly ? "This server takes no rules from operators; Try still works."
       : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is running.`);
   }

@@ -356,6 +356,30 @@ const tests = {
     assert.deepEqual(texts(), [NEAR]);
     assert.equal(channel.count("set_rules"), 0);
   },
+  async "what was not answered is not called refused"() {
+    const begun = async () => {
+      const all = await begin(named("near", NEAR));
+      all.draft.setText(all.draft.nodes[0].steps[0], "add within 7");
+      all.channel.ask = async () => {
+        await sleep(20);
+        throw new Error("no answer");
+      };
+      return all;
+    };
+    const { draft } = await begun();
+    await draft.apply();
+    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no answer: these rules may run or not"]);
+    await draft.tryOut();
+    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no answer"]);
+    // The channel goes with the answer, and comes back with our rules: there is nothing to complain of.
+    const lost = await begun();
+    const sent = [lost.draft.apply(), lost.draft.tryOut()];
+    lost.channel.emit("closed");
+    await Promise.all(sent);
+    assert.deepEqual([lost.draft.error, lost.draft.isSending], [null, false]);
+    lost.channel.set([named("near", ["add within 7", NEAR[1], NEAR[2]])]);
+    assert.deepEqual([lost.draft.error, lost.draft.isPending, lost.draft.elsewhere], [null, false, ""]);
+  },
   async "with the channel the draft goes, and comes back with it"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.slide(draft.nodes[0].steps[0], "add within 6");
