@@ -14,6 +14,7 @@ import { WhyPanel } from "./why_panel.mjs";
 import { WhyQuestion, endOf } from "./why_question.mjs";
 
 const TRUTH_RECT_EVERY_MS = 500;
+const STATS_EVERY_MS = 1000;
 const OPEN_AGAIN_MS = 2000;
 const PICK_PIXELS = 16;
 const OWN_WITHIN_M = 10;  // of where the own player is drawn, which is a little behind
@@ -25,6 +26,8 @@ export class OperatorPage {
   #tabs;
   #observer = null;  // which one this client is
   #revision = null;
+  #note = byId("truth-note").textContent;
+  #rulesPanel;
   #panel;
   #map;
 
@@ -38,6 +41,7 @@ export class OperatorPage {
     this.channel.on("closed", () => {
       this.#observer = this.#revision = null;
       scene.truth = null;
+      this.#showStats(null);
       setTimeout(() => { if (client.state === "joined" && !this.channel.isOpen) void this.joined(); }, OPEN_AGAIN_MS);
     });
     this.channel.on("rules", ({ revision }) => {
@@ -48,7 +52,8 @@ export class OperatorPage {
     setInterval(() => { if (byId("truth").checked) this.#askTruth(); }, TRUTH_RECT_EVERY_MS);
 
     this.rules = new RuleDraft(this.channel);
-    new RulesPanel(this.rules).followWorld(this.channel, () => tabs.current === "rules");
+    this.#rulesPanel = new RulesPanel(this.rules);
+    setInterval(() => this.#askStats(), STATS_EVERY_MS);
 
     this.why = new WhyQuestion(this.channel, () => tabs.current === "why");
     this.#panel = new WhyPanel(this.why, {
@@ -62,7 +67,8 @@ export class OperatorPage {
   async joined() {
     try {
       if (!this.channel.isOpen) await this.channel.open();
-      byId("entities").textContent = (await this.channel.ask({ op: "stats" })).entities;
+      byId("truth-note").textContent = this.#note;
+      void this.#askStats();
       this.#observer = this.rules.watched = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
       if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
     } catch (problem) {
@@ -106,6 +112,18 @@ export class OperatorPage {
   #endOf(entity) {
     const end = endOf(entity);
     return entity.observer !== null && entity.observer === this.#observer ? { ...end, name: "me", isMe: true } : end;
+  }
+
+  async #askStats() {
+    if (!this.channel.isOpen) return;
+    const stats = await this.channel.ask({ op: "stats" }).catch(() => null);
+    if (stats?.op === "stats") this.#showStats(stats);
+  }
+
+  /** null: nobody tells them. */
+  #showStats(stats) {
+    byId("entities").textContent = stats?.entities ?? "–";
+    this.#rulesPanel.showWorld(stats);
   }
 
   #askTruth() {

@@ -6,11 +6,10 @@
 import { byId, grouped, make, put } from "./dom.mjs";
 import { NodeCard } from "./rule_card.mjs";
 
-const WORLD_EVERY_MS = 1000;
-
 export class RulesPanel {
   #draft;
   #cards = new Map();
+  #before = null;  // of the world, when it was told last
 
   constructor(draft) {
     this.#draft = draft;
@@ -23,20 +22,15 @@ export class RulesPanel {
     this.#sync();
   }
 
-  /** Asks for everybody's figures once a second while `isShown()`. */
-  followWorld(channel, isShown) {
-    let before = null;
-    setInterval(async () => {
-      if (!isShown() || !channel.isOpen) { before = null; return; }
-      const stats = await channel.ask({ op: "stats" }).catch(() => null);
-      if (stats?.op !== "stats") return;
-      const pairs = stats.sessions.reduce((sum, session) => sum + session.relevant, 0);
-      const now = { at: performance.now(), bytes: stats.bytes_sent };
-      const rate = before && now.bytes >= before.bytes ? (now.bytes - before.bytes) / (now.at - before.at) : null;
-      before = now;
-      byId("rules-world").textContent =
-        `All ${stats.sessions.length} clients: ${grouped(pairs)} relevant${rate === null ? "" : `, ${grouped(rate)} kB/s`}`;
-    }, WORLD_EVERY_MS);
+  /** Everybody's figures, from one ServerStats to the next; null: nobody tells them. */
+  showWorld(stats) {
+    const before = this.#before;
+    const now = this.#before = stats && { at: performance.now(), bytes: stats.bytes_sent };
+    if (stats === null) return put(byId("rules-world"), "textContent", "");
+    const pairs = stats.sessions.reduce((sum, session) => sum + session.relevant, 0);
+    const rate = before && now.bytes >= before.bytes ? (now.bytes - before.bytes) / (now.at - before.at) : null;
+    byId("rules-world").textContent =
+      `All ${stats.sessions.length} clients: ${grouped(pairs)} relevant${rate === null ? "" : `, ${grouped(rate)} kB/s`}`;
   }
 
   #sync() {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The operator's part of the page over a channel that opens or does not, without a browser:
+//   node operator_page_test.mjs WEB_DIRECTORY
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+// As much of a document as the panels touch.
+class Element extends EventTarget {
+  children = [];
+  dataset = {};
+  style = {};
+  append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+  setAttribute(name, value) { this[name] = value; }
+}
+const elements = new Map();
+const byId = (id) => elements.get(id) ?? elements.set(id, new Element()).get(id);
+globalThis.Element = Element;
+globalThis.document = {
+  getElementById: byId,
+  createElement: () => Object.assign(new Element(), { getContext: () => ({}) }),
+  querySelector: () => new Element(),
+};
+
+/** A server: whether it lets anybody in, and what it says. */
+const server = { isThere: true, entities: 100, opened: 0, socket: null };
+globalThis.WebSocket = class {
+  readyState = 0;
+  constructor() {
+    ++server.opened;
+    server.socket = this;
+    queueMicrotask(() => {
+      if (!server.isThere) { this.readyState = 3; this.onerror(); this.onclose(); return; }
+      this.readyState = 1;
+      this.onopen();
+    });
+  }
+  send(text) {
+    const { op, id } = JSON.parse(text);
+    const answer = { stats: { entities: server.entities, bytes_sent: 0, sessions: [{ relevant: 3 }] },
+                     rules: { revision: 1, editable: true, nodes: [], warnings: [], names: { flags: [], keys: [], values: [] } } }[op];
+    if (op === "find") this.tell({ op: "found", observer: 7, id });
+    else if (answer) this.tell({ op, ...answer, id });
+  }
+  tell(message) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(message) })); }
+  close() { this.readyState = 3; this.onclose(); }
+};
+
+let now = 0;
+const timers = new Map();
+globalThis.setTimeout = (run, ms) => timers.set(run, { at: now + ms, every: null }) && run;
+globalThis.setInterval = (run, ms) => timers.set(run, { at: now + ms, every: ms }) && run;
+globalThis.clearTimeout = (run) => timers.delete(run);
+/** So much later, and all that has come of it. */
+async function pass(ms) {
+  for (const end = now + ms; now < end; now += 100) {
+    for (const [run, timer] of timers) {
+      if (timer.at > now) continue;
+      if (timer.every === null) timers.delete(run);
+      else timer.at += timer.every;
+      run();
+    }
+    for (let i = 0; i < 30; ++i) await null;
+  }
+}
+
+const { OperatorPage } = await import(pathToFileURL(join(process.argv[2], "operator_page.mjs")));
+byId("truth-note").textContent = "the note";
+const client = { state: "joined", nonce: "00" };
+const scene = { drawn: { own: null, ghosts: [] }, truth: null };
+const view = { centre: { x: 0, y: 0 }, halfWidth: 1, halfHeight: 1 };
+const page = new OperatorPage("ws://127.0.0.1/operator", client, scene, view, { current: "world" }, { mark() {} });
+const shown = () => [byId("entities").textContent, byId("rules-world").textContent?.split(",")[0], byId("truth-note").textContent];
+
+// What the world holds is told again and again, and not when nobody tells it.
+void page.joined();
+await pass(100);
+assert.equal(byId("entities").textContent, 100);
+server.entities = 120;
+await pass(1500);
+assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
+server.isThere = false;
+server.socket.close();
+await pass(100);
+assert.deepEqual(shown(), ["–", "", "the note"]);
+
+// What was wrong is not said any more once it is right.
+await page.joined();
+assert.match(byId("truth-note").textContent, /does not open/);
+server.isThere = true;
+await page.joined();
+await pass(100);
+assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
+console.log("operator page: passed");
