@@ -26,7 +26,12 @@ export class WhyQuestion {
 
   constructor(channel, isShown) {
     this.#channel = channel;
-    channel.on("closed", () => { this.answer = null; this.#changed(); });
+    channel.on("closed", () => {
+      // A server that has started again calls others by the same ids; who "me" is, is found anew.
+      if (!this.first?.isMe) this.first = null;
+      this.second = this.answer = null;
+      this.#changed();
+    });
     setInterval(() => { if (isShown() && this.#open === 0) void this.ask(); }, ASK_EVERY_MS);
   }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What becomes of the question "why?" when its channel goes:  node why_question_test.mjs WEB_DIRECTORY
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+globalThis.setInterval = () => {};
+const { WhyQuestion, endOf } = await import(pathToFileURL(join(process.argv[2], "why_question.mjs")));
+
+const channel = {
+  isOpen: true,
+  asked: [],
+  listeners: {},
+  on(name, listener) { this.listeners[name] = listener; },
+  async ask(request) {
+    this.asked.push(request);
+    return request.op === "at" ? { op: "at", entities: [] } : { op: "explain", observer: request.observer, entity_text: request.entity };
+  },
+};
+const question = new WhyQuestion(channel, () => true);
+const me = { name: "me", isMe: true, observer: 7, entity: null };
+const wolf = endOf({ entity: "12", index: 12, kind: "wolf", x: 1, y: 2, observer: null });
+const player = endOf({ entity: "13", index: 13, kind: "player", x: 1, y: 2, observer: 8 });
+
+/** [first, second] of a question that was answered before the channel went, and what is asked after that. */
+async function left(first, second) {
+  channel.isOpen = true;
+  question.choose("first", first);
+  question.choose("second", second);
+  await question.ask();
+  assert.notEqual(question.answer, null);
+  channel.isOpen = false;
+  channel.listeners.closed();
+  assert.equal(question.answer, null);
+  channel.isOpen = true;
+  channel.asked = [];
+  await question.ask();
+  return [question.first, question.second, channel.asked.length];
+}
+
+// The ids of others are those of a server that may have gone; "me" is found again by the page.
+assert.deepEqual(await left(player, wolf), [null, null, 0]);
+assert.deepEqual(await left(me, wolf), [me, null, 0]);
+assert.deepEqual(await left(player, { ...player, name: "me", isMe: true }), [null, null, 0]);
+console.log("why question: passed");
