@@ -89,7 +89,7 @@ set_tests_properties("browser: the page of docs/your-page.md joins, draws, walks
 add_test(NAME "web: types are found, hold, and name what is there"
   COMMAND node ${browser}/types_test.mjs ${PROJECT_SOURCE_DIR}/web)
 set_tests_properties("web: types are found, hold, and name what is there" PROPERTIES LABELS browser)
-foreach(case step_text why_words why_question rule_draft operator_channel operator_page)
+foreach(case step_text why_words why_question rule_draft operator_channel operator_page walk)
   add_test(NAME "page: ${case}" COMMAND node ${browser}/${case}_test.mjs ${PROJECT_SOURCE_DIR}/web)
   set_tests_properties("page: ${case}" PROPERTIES LABELS browser)
 endforeach()

@@ -16,6 +16,7 @@ import { WhyQuestion, endOf } from "./why_question.mjs";
 const TRUTH_RECT_EVERY_MS = 500;
 const STATS_EVERY_MS = 1000;
 const OPEN_AGAIN_MS = 2000;
+const OPEN_AGAIN_MS_MAX = 30_000;
 const PICK_PIXELS = 16;
 const OWN_WITHIN_M = 10;  // of where the own player is drawn, which is a little behind
 
@@ -27,6 +28,8 @@ export class OperatorPage {
   #observer = null;  // which one this client is
   #revision = null;
   #note = byId("truth-note").textContent;
+  #openAgainMs = OPEN_AGAIN_MS;
+  #opening;
   #rulesPanel;
   #panel;
   #map;
@@ -42,7 +45,7 @@ export class OperatorPage {
       this.#observer = this.#revision = null;
       scene.truth = null;
       this.#showStats(null);
-      setTimeout(() => { if (client.state === "joined" && !this.channel.isOpen) void this.joined(); }, OPEN_AGAIN_MS);
+      this.#openAgain();
     });
     this.channel.on("rules", ({ revision }) => {
       if (this.#revision !== null && revision !== this.#revision) figures.mark(revision);
@@ -67,13 +70,22 @@ export class OperatorPage {
   async joined() {
     try {
       if (!this.channel.isOpen) await this.channel.open();
+      this.#openAgainMs = OPEN_AGAIN_MS;
       byId("truth-note").textContent = this.#note;
       void this.#askStats();
       this.#observer = this.rules.watched = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
       if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
     } catch (problem) {
       byId("truth-note").textContent = problem.message;
+      if (!this.channel.isOpen) this.#openAgain();
     }
+  }
+
+  /** Soon, and ever later while it does not open: the client may be in the world all the time. */
+  #openAgain() {
+    clearTimeout(this.#opening);
+    this.#opening = setTimeout(() => { if (this.#client.state === "joined" && !this.channel.isOpen) void this.joined(); }, this.#openAgainMs);
+    this.#openAgainMs = Math.min(this.#openAgainMs * 2, OPEN_AGAIN_MS_MAX);
   }
 
   /** A click on the map while the question is open. */

@@ -34,7 +34,10 @@ export class Walk {
     addEventListener("keyup", (event) => this.#up(event.code));
     addEventListener("blur", () => { for (const key of [...this.#keys, "Space"]) this.#up(key); });
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.stop(); });
-    client.on("state", (state) => { if (state !== "joined") this.stop(); });
+    client.on("state", (state) => {
+      if (state === "joined") this.#cloaked = false;  // a new player
+      else this.stop();
+    });
   }
 
   /** Stands still, wherever it was going: nobody sees it arrive. */

@@ -46,7 +46,11 @@ globalThis.WebSocket = class {
     else if (answer) this.tell({ op, ...answer, id });
   }
   tell(message) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(message) })); }
-  close() { this.readyState = 3; this.onclose(); }
+  close() {
+    if (this.readyState === 3) return;
+    this.readyState = 3;
+    this.onclose();
+  }
 };
 
 let now = 0;
@@ -94,4 +98,21 @@ server.isThere = true;
 await page.joined();
 await pass(100);
 assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
+
+// A channel that does not open is tried again, ever later, for as long as the client is in the world.
+server.isThere = false;
+server.socket.close();
+server.opened = 0;
+await pass(20_000);
+assert.equal(server.opened, 3);
+server.isThere = true;
+await pass(20_000);
+assert.deepEqual([server.opened, page.channel.isOpen], [4, true]);
+server.isThere = false;
+server.socket.close();
+await pass(2500);
+assert.equal(server.opened, 5, "soon again");
+client.state = "closed";
+await pass(60_000);
+assert.equal(server.opened, 5);
 console.log("operator page: passed");
