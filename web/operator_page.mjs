@@ -8,7 +8,7 @@ import { OperatorChannel } from "./operator.mjs";
 import { entitiesAt, pick } from "./pick.mjs";
 import { RuleDraft } from "./rule_draft.mjs";
 import { RulesPanel } from "./rules_panel.mjs";
-import { circleOf } from "./step_text.mjs";
+import { circlesOf } from "./step_text.mjs";
 import { WhyMap } from "./why_map.mjs";
 import { WhyPanel } from "./why_panel.mjs";
 import { WhyQuestion, endOf } from "./why_question.mjs";
@@ -100,12 +100,8 @@ export class OperatorPage {
     }
   }
 
-  /** The circles that add, by the rules that run: [{enter, leave}]; null: nobody has told them. */
-  radii() {
-    if (this.rules.running === null) return null;
-    const texts = this.rules.running.nodes.filter((node) => node.enabled !== false).flatMap((node) => node.steps);
-    return texts.map((text) => circleOf(text)).filter((circle) => circle !== null);
-  }
+  /** The circles that add, by the rules that run, where they are known: [{enter, leave}]. */
+  radii() { return circlesOf(this.rules.running?.nodes ?? []); }
 
   draw(now) {
     if (this.#tabs.current === "why") this.#map.draw(this.why, this.#scene.drawn.own, now);

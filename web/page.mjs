@@ -104,7 +104,8 @@ view.canvas.addEventListener("wheel", (event) => {
 
 // -- frames -------------------------------------------------------------------------------------------
 
-const radii = () => operator?.radii() ?? world.radii;
+/** Those of world.json are of the rules that the server started with: no more than how much one wants to see. */
+const radii = () => operator?.radii() ?? [];
 
 function draw(now) {
   requestAnimationFrame(draw);

@@ -91,6 +91,12 @@ export function circleOf(text) {
   return { enter: radius.value, leave: radius.value + (margin?.label === "margin" ? margin.value : 0) };
 }
 
+/** The circles of the nodes that run and add. */
+export function circlesOf(nodes) {
+  return nodes.filter(({ enabled = true, combine = "add" }) => enabled && combine === "add")
+    .flatMap(({ steps }) => steps.map((text) => circleOf(text))).filter((circle) => circle !== null);
+}
+
 /** A comfortable slider for a number that is now `value`: {min, max, step}. */
 export function rangeFor({ value, whole, least }) {
   if (whole) return { min: Math.max(0, least), max: Math.max(8, 2 * value), step: 1 };

@@ -178,6 +178,7 @@ try {
   assert.ok(await guest.page.isVisible("#rules-off"));
   assert.equal(await guest.page.locator(".card").count(), 0);
   assert.ok(await guest.page.locator("#rules-try").isDisabled());
+  assert.deepEqual(await guest.page.evaluate(() => globalThis.purview.radii()), []);
 
   assert.deepEqual([...complaints, ...other.complaints, ...guest.complaints], [], "the page complained");
 } catch (problem) {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { circleOf, numbersOf, opOf, rangeFor } = await import(pathToFileURL(join(process.argv[2], "step_text.mjs")));
+const { circleOf, circlesOf, numbersOf, opOf, rangeFor } = await import(pathToFileURL(join(process.argv[2], "step_text.mjs")));
 
 /** Names and values of the numbers in a text. */
 const named = (text) => numbersOf(text).map(({ label, value }) => `${label} ${value}`).join(", ");
@@ -48,6 +48,12 @@ assert.deepEqual(circleOf("add sight within 60 tests 5 grace 20"), { enter: 60, 
 for (const text of ["", "require within 60", "add same team", "add neighbourhood 50x50 rings 1", "add area leave 4"]) {
   assert.equal(circleOf(text), null, text);
 }
+
+// And on the map those of nodes that run and add.
+const node = (radius, rest = {}) => ({ name: "a", steps: [`add within ${radius}`, "subtract flag cloaked"], ...rest });
+assert.deepEqual(circlesOf([
+  node(60), node(50, { combine: "add", enabled: true }), node(40, { combine: "subtract" }), node(30, { combine: "require" }), node(20, { enabled: false }),
+]), [{ enter: 60, leave: 60 }, { enter: 50, leave: 50 }]);
 
 // A slider begins near its number, and never offers what makes no sense.
 for (const text of ["add within 60 leave 66", "add within 1.5", "add neighbourhood 50x30 rings 2", "require value level from -3 to 10", "add within 0.02"]) {
