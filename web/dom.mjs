@@ -18,5 +18,26 @@ export function put(element, name, value) {
   if (element[name] !== value) element[name] = value;
 }
 
+/**
+ * What is in `parent` becomes like `made`, touched only where it differs, so that a selection or a
+ * screen reader is left in peace.
+ */
+export function renew(parent, made) {
+  const old = [...parent.childNodes];
+  made.forEach((child, i) => {
+    if (old[i] === undefined) parent.append(child);
+    else if (!old[i].isEqualNode(child)) renewOne(old[i], child);
+  });
+  for (const child of old.slice(made.length)) child.remove();
+}
+
+function renewOne(node, made) {
+  if (node.nodeName !== made.nodeName) return node.replaceWith(made);
+  if (node.nodeType === Node.TEXT_NODE) { node.data = made.data; return; }
+  for (const { name } of [...node.attributes]) if (!made.hasAttribute(name)) node.removeAttribute(name);
+  for (const { name, value } of made.attributes) if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  renew(node, [...made.childNodes]);
+}
+
 /** 1234567 as "1,234,567". */
 export const grouped = (number) => Math.round(number).toLocaleString("en");

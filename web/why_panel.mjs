@@ -3,7 +3,7 @@
 //
 // The answer to a WhyQuestion in words: the verdict, how far the question went before something
 // decided, each node with its steps and their numbers, and what would turn the answer.
-import { byId, make, put } from "./dom.mjs";
+import { byId, make, put, renew } from "./dom.mjs";
 import { pickable } from "./pick.mjs";
 import { decidingNode, decidingStep, distanceIn } from "./why_question.mjs";
 
@@ -21,7 +21,6 @@ export class WhyPanel {
   #question;
   #scene;
   #slot = "second";
-  #drawn = "";
   #missed = "";
 
   /**
@@ -112,18 +111,16 @@ export class WhyPanel {
     put(byId("why-problem"), "hidden", note === "");
     put(byId("why-help"), "hidden", first !== null && second !== null);
     put(byId("why-answer"), "hidden", answer === null);
-    if (answer === null) { this.#drawn = ""; return; }
-    const key = JSON.stringify([{ ...answer, tick: 0 }, first?.name, second?.name]);
-    if (key === this.#drawn) return;  // so that a selection or a screen reader is left in peace
-    this.#drawn = key;
-    const verdict = byId("why-verdict");
-    verdict.className = answer.relevant ? "verdict yes" : "verdict no";
-    verdict.replaceChildren(make("b", {}, second.name), answer.relevant ? " is relevant to " : " is not relevant to ", make("b", {}, first.name),
-                            make("small", {}, decision(answer)));
-    byId("why-stages").replaceChildren(...stages(answer));
-    byId("why-nodes").replaceChildren(...answer.nodes.map((node) => nodeOf(node, isDecidedByNodes(answer))));
-    byId("why-changes-title").textContent = answer.relevant ? "What would hide it" : "What would show it";
-    byId("why-changes").replaceChildren(...changes(answer));
+    if (answer === null) return;
+    put(byId("why-verdict"), "className", answer.relevant ? "verdict yes" : "verdict no");
+    // What decided bears numbers that go on changing: it is read out with the verdict, and not by itself.
+    const verdict = make("p", {}, make("b", {}, second.name), answer.relevant ? " is relevant to " : " is not relevant to ", make("b", {}, first.name),
+                         make("small", { ariaLive: "off" }, decision(answer)));
+    renew(byId("why-verdict"), [...verdict.childNodes]);
+    renew(byId("why-stages"), stages(answer));
+    renew(byId("why-nodes"), answer.nodes.map((node) => nodeOf(node, isDecidedByNodes(answer))));
+    put(byId("why-changes-title"), "textContent", answer.relevant ? "What would hide it" : "What would show it");
+    renew(byId("why-changes"), changes(answer));
   }
 }
 

@@ -117,6 +117,21 @@ try {
   await page.screenshot({ path: join(artifacts, "why-seen.png") });
   log(`seen: ${await verdict()}`);
 
+  // While one of them moves its numbers change, where they stand, and nobody is told the same verdict again.
+  await page.evaluate(() => {
+    const card = document.querySelector("#why-nodes .card");
+    const isQuiet = ({ target }) => target.parentElement.closest("[aria-live=off]") !== null;
+    globalThis.still = { card, words: card.innerText, line: card.querySelector(".line"), said: 0 };
+    new MutationObserver((all) => { globalThis.still.said += all.filter((one) => !isQuiet(one)).length; })
+      .observe(document.getElementById("why-verdict"), { childList: true, characterData: true, subtree: true });
+  });
+  await page.mouse.move(10, 400);
+  await page.keyboard.down("d");
+  await until("the distance changes", () => page.evaluate(() => globalThis.still.card.innerText !== globalThis.still.words), 5000);
+  await page.keyboard.up("d");
+  const still = await page.evaluate(() => ({ said: globalThis.still.said, isThere: globalThis.still.card.isConnected && globalThis.still.line.isConnected }));
+  assert.deepEqual(still, { said: 0, isThere: true });
+
   // What this client does not know cannot be clicked, unless the truth is shown.
   await page.evaluate(() => globalThis.purview.operator.tell({ op: "truth", on: true, rect: [-1e4, -1e4, 1e4, 1e4] }));
   const far = await find("unknown", RADIUS * 1.1 + 10, 235);
