@@ -47,7 +47,8 @@ class Figures {
         at_least(name, value, gate, target);
         figures.back().is_timed = false;
     }
-    /// What has to be before anything can be measured; judged in every run.
+    /// What has to be before anything can be measured, and that what was measured gave the right
+    /// answer; judged in every run.
     void could_not_run(const std::string& name, const std::string& why) {
         count_at_least(name, 0, 1, 1);
         figures.back().counts = why;
@@ -59,7 +60,8 @@ class Figures {
     void aim_at_most(const std::string& name, double value, double target) {
         figures.push_back({name, value, 0, target, true, "yes", false});
     }
-    /// It counts as not holding, whatever was measured.
+    /// Of a peer that is not there, or not as it has to be: it counts as not holding, whatever was
+    /// measured. Short runs do not judge it.
     void does_not_count(const std::string& name, bool at_most, double gate, double target,
                         const std::string& why) {
         figures.push_back({name, 0, gate, target, at_most, why});
