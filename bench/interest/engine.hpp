@@ -89,8 +89,6 @@ std::vector<std::string> peer_names();
 
 /// What our engine is asked besides the radius. Hooks that are missing change nothing.
 struct OurRules {
-    bool composed = false;     ///< (near or same team) and not cloaked
-    bool margin = false;       ///< leave radius a tenth larger
     bool scalar = false;       ///< near and cloaked as predicates asked pair by pair
     bool static_node = false;  ///< the scalar rule without a reach: everybody is asked about
     bool count_tested = false;

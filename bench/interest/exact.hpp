@@ -5,6 +5,7 @@
 // and obviously right; scenes without a packaged peer are compared with it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,17 +14,22 @@
 
 namespace purview::bench {
 
+/// What the scene changes besides places, before the moves of each tick (from 1 on).
+using Change = std::function<void(std::uint32_t tick)>;
+
 /// judge(observer, its place, entity, its place): relevant?
 template <class Judge>
 class BruteRule final : public Engine {
   public:
-    explicit BruteRule(Judge judge) : judge_(std::move(judge)) {}
+    BruteRule(Judge judge, Change change) : judge_(std::move(judge)), change_(std::move(change)) {}
     void load(const Workload& workload, std::uint32_t observers) override {
         places_.assign(workload.places().begin(), workload.places().end());
         observers_ = observers;
         sets_.reset(observers);
     }
     void update(std::span<const Move> moves) override {
+        ++tick_;
+        if (change_) change_(tick_);
         for (const Move& m : moves) places_[index_of(m.entity)] = m.place;
     }
     void query() override {
@@ -43,14 +49,16 @@ class BruteRule final : public Engine {
 
   private:
     Judge judge_;
+    Change change_;
+    std::uint32_t tick_ = 0;
     std::uint32_t observers_ = 0;
     std::vector<Vec3> places_;
     SortedSets sets_;
 };
 
 template <class Judge>
-std::unique_ptr<Engine> make_brute(Judge judge) {
-    return std::make_unique<BruteRule<Judge>>(std::move(judge));
+std::unique_ptr<Engine> make_brute(Judge judge, Change change = {}) {
+    return std::make_unique<BruteRule<Judge>>(std::move(judge), std::move(change));
 }
 
 inline float squared_distance(Vec3 a, Vec3 b) {

@@ -20,21 +20,12 @@ class PurviewEngine final : public Engine {
 
     void load(const Workload& workload, std::uint32_t observers) override {
         const Scene& scene = workload.scene();
-        const auto radius = static_cast<float>(scene.radius);
         InterestDef def = near_rule(workload);
         def.window_update = rules_.window_update;
         def.measure_changed = rules_.measure_changed;
-        if (rules_.margin) def.rules.nodes[0].steps[0].kernel.leave_m = radius * 1.1F;
-        if (rules_.composed) {
-            def.key_count = 1;
-            def.flag_count = 1;
-            def.rules.nodes[0].steps.push_back(
-                {StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}});
-            def.rules.nodes[0].steps.push_back(
-                {StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
-        }
         if (rules_.scalar) {
             def.flag_count = 1;
+            const auto radius = static_cast<float>(scene.radius);
             const float squared = radius * radius;
             const auto near_pair = [squared](Vec3 at, Vec3 from) noexcept {
                 const float dx = at.x - from.x, dy = at.y - from.y;
@@ -52,16 +43,7 @@ class PurviewEngine final : public Engine {
         if (rules_.edit) rules_.edit(def);
         const std::size_t before = heap_bytes();
         entities_ = scene.entities;
-        Key team[1];
-        manager_.emplace(fill(def, workload, [&](EntityDef& entity, std::uint32_t i) {
-            if (rules_.composed) {
-                team[0] =
-                    i < scene.observers ? Key{static_cast<std::uint16_t>(1 + i % 20)} : Key::none;
-                entity.keys = team;
-                entity.flags = mix(i * 31) % 20 == 0 ? 1 : 0;
-            }
-            if (rules_.dress) rules_.dress(entity, i);
-        }));
+        manager_.emplace(fill(def, workload, rules_.dress));
         manager_->set_count_tested(rules_.count_tested);
         entity_bytes_ = static_cast<double>(heap_bytes() - before);
         if (rules_.workers > 1) {
@@ -76,7 +58,6 @@ class PurviewEngine final : public Engine {
         ++tick_;
         if (rules_.before_tick) rules_.before_tick();
         if (rules_.change) rules_.change(*manager_, observers_, tick_);
-        if (rules_.composed) change_facts();
         manager_->move(moves);
         if (rules_.strength) moves_.assign(moves.begin(), moves.end());
     }
@@ -121,21 +102,6 @@ class PurviewEngine final : public Engine {
     }
 
   private:
-    /// One in a thousand cloaks or uncloaks, ten observers change team.
-    void change_facts() {
-        for (std::uint64_t i = 0; i < entities_ / 1000; ++i) {
-            const std::uint64_t h = mix((std::uint64_t{tick_} << 32) + i);
-            (void)manager_->set_flag(entity_of(static_cast<std::uint32_t>(h % entities_)),
-                                     FlagId{0}, (h >> 40) % 20 == 0);
-        }
-        for (std::uint64_t i = 0; i < 10; ++i) {
-            const std::uint64_t h = mix((std::uint64_t{tick_} << 32) + (1U << 30) + i);
-            (void)manager_->set_key(entity_of(static_cast<std::uint32_t>(h % observers_.size())),
-                                    KeyDomain{0},
-                                    Key{static_cast<std::uint16_t>(1 + (h >> 40) % 20)});
-        }
-    }
-
     /// Relevant entities that moved in this tick, observer by observer.
     void gather_changed() {
         for (const Move& m : moves_) moved_[index_of(m.entity)] = 1;

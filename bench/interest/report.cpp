@@ -15,6 +15,10 @@ Entry ours(const std::string& name, OurRules rules, bool exact) {
 
 namespace {
 
+const char* verdict_of(const Row& row) {
+    return !row.hash_agrees ? " -" : *row.hash_agrees ? "" : " DIFFERS";
+}
+
 void print_table(const std::vector<Row>& rows) {
     std::printf("\n%-15s %-15s %10s %10s %9s %9s %8s %8s %9s %8s %s\n", "scene", "engine", "ms p50",
                 "ms p99", "update", "query", "x ours", "ns/pair", "events", "allocs", "hash");
@@ -22,7 +26,7 @@ void print_table(const std::vector<Row>& rows) {
         std::printf("%-15s %-15s %10.3f %10.3f %9.3f %9.3f %8.1f %8.2f %9.0f %8.1f %s%s%s\n",
                     row.scene.c_str(), row.engine.c_str(), row.ms_p50, row.ms_p99, row.update_ms,
                     row.query_ms, ratio(row, rows.front()), row.ns_per_pair, row.events_per_tick,
-                    row.allocations_per_tick, row.hash.c_str(), row.hash_agrees ? "" : " DIFFERS",
+                    row.allocations_per_tick, row.hash.c_str(), verdict_of(row),
                     row.sampled ? " sampled" : "");
     }
     std::fflush(stdout);
@@ -82,7 +86,7 @@ json to_json(const Report& report, const std::string& command) {
                         {"bytes_per_observer", r.bytes_observers},
                         {"allocations_per_tick", r.allocations_per_tick},
                         {"hash", r.hash},
-                        {"hash_agrees", r.hash_agrees}});
+                        {"hash_agrees", r.hash_agrees ? json(*r.hash_agrees) : json()}});
     }
     return report_json(report, rows, json(report.limits), command);
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct Row {
     double distinct_relevant = 0;
     double lanes_tested_per_tick = 0;  ///< where counted
     std::string hash;
-    bool hash_agrees = true;
+    std::optional<bool> hash_agrees;  ///< none: nobody else answered the same question
 };
 
 /// Rows in the order of the plan's entries.

@@ -9,7 +9,7 @@
 
 namespace purview::bench {
 
-/// 3D, radii, strength, cone, los: what a rule may say.
+/// composed, 3D, radii, strength, cone, los: what a rule may say.
 void scenes_of_rules(Report& report, const Options& options);
 void figures_of_rules(Report& report);
 

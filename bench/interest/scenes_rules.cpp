@@ -18,6 +18,125 @@ float squared(float v) {
     return v * v;
 }
 
+// -- composed: (near or same team) and not cloaked; margin: a leave radius that is a tenth larger
+// --------------------------------------------------------------------------------------------------
+
+/// Observers are in teams; one entity in twenty is cloaked.
+Key first_team(std::uint32_t observer) {
+    return Key{static_cast<std::uint16_t>(1 + observer % 20)};
+}
+bool is_first_cloaked(std::uint32_t entity) {
+    return mix(entity * 31) % 20 == 0;
+}
+
+/// One in a thousand cloaks or uncloaks: cloak(entity, is). Ten observers change team: join(entity,
+/// team).
+template <class Cloak, class Join>
+void change_facts(const Scene& scene, std::uint32_t tick, Cloak&& cloak, Join&& join) {
+    for (std::uint64_t i = 0; i < scene.entities / 1000; ++i) {
+        const std::uint64_t h = mix((std::uint64_t{tick} << 32) + i);
+        cloak(static_cast<std::uint32_t>(h % scene.entities), (h >> 40) % 20 == 0);
+    }
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        const std::uint64_t h = mix((std::uint64_t{tick} << 32) + (1U << 30) + i);
+        join(static_cast<std::uint32_t>(h % scene.observers),
+             Key{static_cast<std::uint16_t>(1 + (h >> 40) % 20)});
+    }
+}
+
+OurRules teams_and_cloaks(const Scene& scene) {
+    OurRules rules;
+    rules.edit = [](InterestDef& def) {
+        def.key_count = def.flag_count = 1;
+        std::vector<StepDesc>& steps = def.rules.nodes[0].steps;
+        steps.push_back({StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}});
+        steps.push_back({StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
+    };
+    rules.dress = [scene, team = Key::none](EntityDef& entity, std::uint32_t i) mutable {
+        team = i < scene.observers ? first_team(i) : Key::none;
+        entity.keys = std::span(&team, 1);
+        entity.flags = is_first_cloaked(i) ? 1 : 0;
+    };
+    rules.change = [scene](InterestManager& manager, OurRules::Observers, std::uint32_t tick) {
+        change_facts(
+            scene, tick,
+            [&](std::uint32_t e, bool is) { (void)manager.set_flag(entity_of(e), FlagId{0}, is); },
+            [&](std::uint32_t e, Key team) {
+                (void)manager.set_key(entity_of(e), KeyDomain{0}, team);
+            });
+    };
+    return rules;
+}
+
+/// The same facts, for brute force.
+struct Facts {
+    explicit Facts(const Scene& its) : scene(its) {
+        for (std::uint32_t o = 0; o < scene.observers; ++o) teams.push_back(first_team(o));
+        for (std::uint32_t e = 0; e < scene.entities; ++e)
+            is_cloaked.push_back(is_first_cloaked(e));
+    }
+    void change(std::uint32_t tick) {
+        change_facts(
+            scene, tick, [&](std::uint32_t e, bool is) { is_cloaked[e] = is; },
+            [&](std::uint32_t e, Key team) { teams[e] = team; });
+    }
+    bool are_mates(std::uint32_t observer, std::uint32_t entity) const {
+        return entity < scene.observers && teams[entity] == teams[observer];
+    }
+
+    Scene scene;
+    std::vector<Key> teams;
+    std::vector<bool> is_cloaked;
+};
+
+std::unique_ptr<Engine> brute_of_facts(const Scene& scene) {
+    const auto facts = std::make_shared<Facts>(scene);
+    const float reach = squared(static_cast<float>(scene.radius));
+    return make_brute(
+        [facts, reach](std::uint32_t o, Vec3 from, std::uint32_t e, Vec3 at) {
+            return (squared_distance(from, at) <= reach || facts->are_mates(o, e)) &&
+                   !facts->is_cloaked[e];
+        },
+        [facts](std::uint32_t tick) { facts->change(tick); });
+}
+
+/// Who was in stays in up to the leave radius.
+std::unique_ptr<Engine> brute_with_margin(const Scene& scene, std::uint32_t observers) {
+    const auto radius = static_cast<float>(scene.radius);
+    return make_brute([reach = squared(radius), leave = squared(radius * 1.1F),
+                       entities = std::size_t{scene.entities},
+                       was_in = std::vector<bool>(std::size_t{scene.entities} * observers)](
+                          std::uint32_t o, Vec3 from, std::uint32_t e, Vec3 at) mutable {
+        const std::size_t pair = o * entities + e;
+        const bool is_in = squared_distance(from, at) <= (was_in[pair] ? leave : reach);
+        was_in[pair] = is_in;
+        return is_in;
+    });
+}
+
+void composed(Report& report, const Options& options) {
+    constexpr std::uint32_t sample = 20;
+    Plan bare = plan_of("W2", options, 12);
+    const Scene scene = bare.scene;
+    bare.name = "composed: bare";
+    bare.entries = {ours("purview", {})};
+    Plan whole = bare;
+    whole.name = "composed";
+    whole.entries = {ours("composed", teams_and_cloaks(scene)),
+                     {"brute", [scene] { return brute_of_facts(scene); }, sample, true}};
+    OurRules rules;
+    rules.edit = [](InterestDef& def) {
+        KernelDesc& near = def.rules.nodes[0].steps[0].kernel;
+        near.leave_m = near.enter_m * 1.1F;
+    };
+    Plan margin = bare;
+    margin.name = "margin";
+    margin.entries = {
+        ours("margin", rules),
+        {"brute", [scene] { return brute_with_margin(scene, sample); }, sample, true}};
+    for (const auto& rows : run_together({bare, whole, margin})) add_rows(report, rows);
+}
+
 // -- 3D: as many relevant entities in a ball as there were in the disc
 // -----------------------------
 
@@ -250,6 +369,7 @@ void los(Report& report, const Options& options) {
 }  // namespace
 
 void scenes_of_rules(Report& report, const Options& options) {
+    if (wanted(options.scenes, "composed")) composed(report, options);
     if (wanted(options.scenes, "3D")) three_d(report, options);
     if (wanted(options.scenes, "radii")) radii(report, options);
     if (wanted(options.scenes, "strength")) strength(report, options);
@@ -258,6 +378,13 @@ void scenes_of_rules(Report& report, const Options& options) {
 }
 
 void figures_of_rules(Report& report) {
+    if (const Row* composed = report.find("composed", "composed")) {
+        const Row* bare = report.find("composed: bare", "purview");
+        report.at_most("composed/bare on W2", ratio(*composed, *bare), 2.5, 1.7);
+        std::printf("composed: %.0f ns an event, bare %.0f\n",
+                    composed->ms_p50 * 1e6 / composed->events_per_tick,
+                    bare->ms_p50 * 1e6 / bare->events_per_tick);
+    }
     if (const Row* deep = report.find("3D", "purview")) {
         report.at_most("3D on W2/2D", ratio(*deep, *report.find("2D", "purview")), 2.5, 2);
     }
