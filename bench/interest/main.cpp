@@ -58,51 +58,62 @@ void scene_of_ours(Report& report, const std::string& name, const std::string& b
     run_plan(report, plan);
 }
 
-void run_scenes(Report& report, const Options& options) {
-    const auto asked = [&](const char* name) { return wanted(options.scenes, name); };
-    if (asked("W1")) scene_with_peers(report, "W1", options, 60);
-    if (asked("W2")) scene_with_peers(report, "W2", options, 8);
-    if (asked("W3")) scene_with_peers(report, "W3", options, 24);
-    if (asked("W4")) scene_with_peers(report, "W4", options, 12);
-    if (asked("W5")) scene_with_peers(report, "W5", options, 8);
-    if (asked("checks")) {
-        scene_of_ours(report, "checks", "W1",
-                      {ours("purview", {}), ours("counted", {.count_tested = true})}, options, 60);
-    }
-    if (asked("scalar")) {
-        scene_of_ours(report, "scalar", "W1",
-                      {ours("purview", {}),
-                       ours("scalar", {.scalar = true}),
-                       ours("static node", {.scalar = true, .static_node = true}),
-                       {"rfc-node", [] { return make_peer("rfc-node"); }, 0, true}},
-                      options, 8);
-    }
-    if (asked("shape")) {
-        std::vector<Plan> plans;
-        for (const std::uint32_t n : {100'000U, 1'000'000U}) {
-            Plan& plan = plans.emplace_back(plan_of("W2", options, 24));
-            plan.name = n == 100'000U ? "100 k" : "1 M";
-            plan.scene.entities = n;
-            plan.scene.observers = n / 100;
-            plan.entries = {ours("purview", {})};
-        }
-        for (const auto& rows : run_together(plans)) add_rows(report, rows);
-        Plan plan = plan_of("W2", options, 24);
-        plan.name = "still";
-        plan.scene.entities_move = plan.scene.observers_move = 0;
+void checks(Report& report, const Options& options) {
+    scene_of_ours(report, "checks", "W1",
+                  {ours("purview", {}), ours("counted", {.count_tested = true})}, options, 60);
+}
+
+void scalar(Report& report, const Options& options) {
+    scene_of_ours(report, "scalar", "W1",
+                  {ours("purview", {}),
+                   ours("scalar", {.scalar = true}),
+                   ours("static node", {.scalar = true, .static_node = true}),
+                   {"rfc-node", [] { return make_peer("rfc-node"); }, 0, true}},
+                  options, 8);
+}
+
+void shape(Report& report, const Options& options) {
+    std::vector<Plan> plans;
+    for (const std::uint32_t n : {100'000U, 1'000'000U}) {
+        Plan& plan = plans.emplace_back(plan_of("W2", options, 24));
+        plan.name = n == 100'000U ? "100 k" : "1 M";
+        plan.scene.entities = n;
+        plan.scene.observers = n / 100;
         plan.entries = {ours("purview", {})};
-        run_plan(report, plan);
     }
-    if (asked("update")) {  // ADR 6
-        scene_of_ours(report, "update", "W4",
-                      {ours("purview", {}), ours("pull", {.window_update = WindowUpdate::pull}),
-                       ours("push", {.window_update = WindowUpdate::push})},
-                      options, 60);
-    }
-    scenes_of_rules(report, options);
-    scenes_of_nodes(report, options);
-    scenes_of_work(report, options);
-    scenes_of_machine(report, options);
+    for (const auto& rows : run_together(plans)) add_rows(report, rows);
+    Plan plan = plan_of("W2", options, 24);
+    plan.name = "still";
+    plan.scene.entities_move = plan.scene.observers_move = 0;
+    plan.entries = {ours("purview", {})};
+    run_plan(report, plan);
+}
+
+/// ADR 6.
+void update(Report& report, const Options& options) {
+    scene_of_ours(report, "update", "W4",
+                  {ours("purview", {}), ours("pull", {.window_update = WindowUpdate::pull}),
+                   ours("push", {.window_update = WindowUpdate::push})},
+                  options, 60);
+}
+
+/// In the order in which they run.
+NamedScenes all_scenes() {
+    NamedScenes all{
+        {"W1", [](Report& r, const Options& o) { scene_with_peers(r, "W1", o, 60); }},
+        {"W2", [](Report& r, const Options& o) { scene_with_peers(r, "W2", o, 8); }},
+        {"W3", [](Report& r, const Options& o) { scene_with_peers(r, "W3", o, 24); }},
+        {"W4", [](Report& r, const Options& o) { scene_with_peers(r, "W4", o, 12); }},
+        {"W5", [](Report& r, const Options& o) { scene_with_peers(r, "W5", o, 8); }},
+        {"checks", checks},
+        {"scalar", scalar},
+        {"shape", shape},
+        {"update", update},
+    };
+    for (const NamedScenes& more :
+         {scenes_of_rules(), scenes_of_nodes(), scenes_of_work(), scenes_of_machine()})
+        all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 void add_figures(Report& report) {
@@ -182,12 +193,13 @@ void add_figures(Report& report) {
 int main(int argc, char** argv) {
     using namespace purview::bench;
     Options options;
+    const NamedScenes scenes = all_scenes();
+    std::vector<std::string> names;
+    for (const NamedScene& scene : scenes) names.emplace_back(scene.name);
     CLI::App app{"Our interest engine beside others, on the same moves"};
-    app.add_option(
-        "--scene", options.scenes,
-        "only these: W1 W2 W3 W4 W5 composed checks scalar shape update 3D radii strength "
-        "cadence cone los join nodes \"shared store\" cells slider spike answers threads builds");
-    app.add_option("--engine", options.engines, "only these beside ours");
+    app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
+    app.add_option("--engine", options.engines, "only these beside ours")
+        ->check(CLI::IsMember(peer_names()));
     app.add_flag(
         "--quick", options.quick,
         "fewer ticks, peers that take seconds a tick stay out; only what is counted is judged");
@@ -199,12 +211,18 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
     use_counted_memory(!options.small_pages);
     Report report;
-    run_scenes(report, options);
+    for (const NamedScene& scene : scenes) {
+        if (wanted(options.scenes, scene.name)) scene.run(report, options);
+    }
     add_figures(report);
     const bool holds = print_figures(report, options.quick ? Judged::counted : Judged::all);
     if (!options.json_path.empty()) {
         std::ofstream out(options.json_path);
         out << to_json(report, command).dump(2) << '\n';
+        if (!out.good()) {
+            std::fprintf(stderr, "%s could not be written\n", options.json_path.c_str());
+            return 2;
+        }
     }
     return holds ? 0 : 3;
 }

@@ -43,11 +43,12 @@ void builds(Report& report, const Options& options) {
 
 }  // namespace
 
-void scenes_of_machine(Report& report, const Options& options) {
-    if (wanted(options.scenes, "threads")) threads(report, options);
+NamedScenes scenes_of_machine() {
+    NamedScenes scenes{{"threads", threads}};
 #ifdef PURVIEW_BENCH_HIGHWAY
-    if (wanted(options.scenes, "builds")) builds(report, options);
+    scenes.push_back({"builds", builds});
 #endif
+    return scenes;
 }
 
 void figures_of_machine(Report& report) {

@@ -312,10 +312,8 @@ void cells(Report& report, const Options& options) {
 
 }  // namespace
 
-void scenes_of_nodes(Report& report, const Options& options) {
-    if (wanted(options.scenes, "nodes")) nodes(report, options);
-    if (wanted(options.scenes, "shared store")) shared_store(report, options);
-    if (wanted(options.scenes, "cells")) cells(report, options);
+NamedScenes scenes_of_nodes() {
+    return {{"nodes", nodes}, {"shared store", shared_store}, {"cells", cells}};
 }
 
 void figures_of_nodes(Report& report) {

@@ -368,13 +368,9 @@ void los(Report& report, const Options& options) {
 
 }  // namespace
 
-void scenes_of_rules(Report& report, const Options& options) {
-    if (wanted(options.scenes, "composed")) composed(report, options);
-    if (wanted(options.scenes, "3D")) three_d(report, options);
-    if (wanted(options.scenes, "radii")) radii(report, options);
-    if (wanted(options.scenes, "strength")) strength(report, options);
-    if (wanted(options.scenes, "cone")) cone(report, options);
-    if (wanted(options.scenes, "los")) los(report, options);
+NamedScenes scenes_of_rules() {
+    return {{"composed", composed}, {"3D", three_d}, {"radii", radii},
+            {"strength", strength}, {"cone", cone},  {"los", los}};
 }
 
 void figures_of_rules(Report& report) {

@@ -221,7 +221,7 @@ void join(Report& report, const Options& options) {
 // ----------------------------------------------------------------------------------------
 
 /// W2, its range drawn from 1,600 down to 400 and up again, a step in every tick.
-void slider(Report& report) {
+void slider(Report& report, const Options&) {
     Workload workload(scene_named("W2"));
     const InterestDef def = near_rule(workload);
     InterestManager manager = fill(def, workload);
@@ -310,7 +310,7 @@ void spike(Report& report, const Options& options) {
 // -----------------------------------------------------------------------------------------
 
 /// Who sees an entity, and whose nodes cover a place: one at a time, and a hundred at once.
-void answers(Report& report) {
+void answers(Report& report, const Options&) {
     for (const std::uint32_t count : {2'000U, 10'000U}) {
         Workload workload(scene_named("W2"));
         InterestManager manager = fill(near_rule(workload), workload);
@@ -354,12 +354,12 @@ void answers(Report& report) {
 
 }  // namespace
 
-void scenes_of_work(Report& report, const Options& options) {
-    if (wanted(options.scenes, "cadence")) cadence(report, options);
-    if (wanted(options.scenes, "join")) join(report, options);
-    if (wanted(options.scenes, "slider")) slider(report);
-    if (wanted(options.scenes, "spike")) spike(report, options);
-    if (wanted(options.scenes, "answers")) answers(report);
+NamedScenes scenes_of_work() {
+    return {{"cadence", cadence},
+            {"join", join},
+            {"slider", slider},
+            {"spike", spike},
+            {"answers", answers}};
 }
 
 }  // namespace purview::bench
