@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "exact.hpp"
 #include "scenes.hpp"
 
 namespace purview::bench {
@@ -272,7 +273,15 @@ void shared_store(Report& report, const Options& options) {
         };
         return rules;
     };
-    plan.entries = {ours("1 node", rules_in(true)), ours("4 nodes", rules_in(false))};
+    const auto reach = static_cast<float>(plan.scene.radius * plan.scene.radius);
+    const auto judge = [reach](std::uint32_t o, Vec3 from, std::uint32_t e, Vec3 at) {
+        const bool are_mates = e < 1'000 && e % teams == o % teams;
+        const bool is_flagged = mix(e + 7) % 1000 == 0, is_high = mix(e) % 1000 == 0;
+        return squared_distance(from, at) <= reach || are_mates || is_flagged || is_high;
+    };
+    plan.entries = {ours("1 node", rules_in(true)),
+                    ours("4 nodes", rules_in(false)),
+                    {"brute", [judge] { return make_brute(judge); }, 20, true}};
     run_plan(report, plan);
 }
 

@@ -290,6 +290,16 @@ bool is_in_cone(Vec3 tip, Vec3 direction, float radius, Vec3 at) {
     return q <= radius * radius && aside * std::cos(angle) - along * std::sin(angle) <= 0;
 }
 
+std::unique_ptr<Engine> brute_of_cones(float radius, float turn_deg) {
+    const auto now = std::make_shared<std::uint32_t>(0);
+    return make_brute(
+        [radius, turn_deg, now](std::uint32_t o, Vec3 from, std::uint32_t, Vec3 at) {
+            return squared_distance(from, at) <= squared(radius) &&
+                   is_in_cone(from, direction_of(o, *now, turn_deg), radius, at);
+        },
+        [now](std::uint32_t tick) { *now = tick; });
+}
+
 void cone(Report& report, const Options& options) {
     Plan distance = plan_of("W1", options, 60);
     distance.name = "cone: distance";
@@ -297,15 +307,14 @@ void cone(Report& report, const Options& options) {
     const auto radius = static_cast<float>(distance.scene.radius);
     Plan fixed = distance;
     fixed.name = "cone";
-    const auto judge = [radius](std::uint32_t o, Vec3 from, std::uint32_t, Vec3 at) {
-        return squared_distance(from, at) <= squared(radius) &&
-               is_in_cone(from, direction_of(o, 0, 0), radius, at);
+    const auto entries = [radius](const char* name, float turn_deg) -> std::vector<Entry> {
+        return {ours(name, cones(radius, turn_deg)),
+                {"brute", [=] { return brute_of_cones(radius, turn_deg); }, 20, true}};
     };
-    fixed.entries = {ours("cone", cones(radius, 0)),
-                     {"brute", [judge] { return make_brute(judge); }, 20, true}};
+    fixed.entries = entries("cone", 0);
     Plan turning = distance;
     turning.name = "cone turning";
-    turning.entries = {ours("cone turning", cones(radius, 2))};
+    turning.entries = entries("cone turning", 2);
     for (const auto& rows : run_together({distance, fixed, turning})) add_rows(report, rows);
 }
 
