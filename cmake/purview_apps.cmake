@@ -58,7 +58,7 @@ set(assets
   ${PROJECT_SOURCE_DIR}/worlds/vale/vale.toml ${PROJECT_SOURCE_DIR}/worlds/vale/vale.json
   ${DYGRAPHS_DIR}/dygraph.min.js ${DYGRAPHS_DIR}/dygraph.min.css
   ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm)
-include(embed)
+include(purview_embed)
 purview_embed(purview_assets ${assets})
 add_dependencies(purview_assets purview_wasm)
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Files that are part of the program: the page, the client module, the demo world. The list is made
-// at build time (cmake/embed.cmake).
+// at build time (cmake/purview_embed.cmake).
 #pragma once
 
 #include <string_view>

@@ -15,6 +15,9 @@ for way in find_package add_subdirectory; do
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
+# A game may have modules of the names of ours.
+cmake -S "$here/add_subdirectory" -B "$dir/apps" -G Ninja -DPURVIEW_BUILD_APPS=ON \
+    -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 # What is linked into a shared library is there for other languages.
 c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
 nm -D --defined-only "$dir/client.so" >"$dir/names"

@@ -29,7 +29,7 @@ function(purview_embed target)
     math(EXPR count "${count} + 1")
   endforeach()
   file(CONFIGURE OUTPUT "${source}" CONTENT
-"// Made by cmake/embed.cmake.
+"// Made by cmake/purview_embed.cmake.
 #include \"assets.hpp\"
 @blocks@
 namespace purview::app {
