@@ -94,7 +94,9 @@ function(purview_program name)
 endfunction()
 purview_program(purview_program)
 set_target_properties(purview_program PROPERTIES OUTPUT_NAME purview)
-install(TARGETS purview_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# What a page needs: docs/your-page.md.
-install(FILES ${wasm_dir}/purview_client.wasm ${PROJECT_SOURCE_DIR}/web/client.mjs ${PROJECT_SOURCE_DIR}/web/client.d.mts
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/purview/web)
+if(PURVIEW_INSTALL)
+  install(TARGETS purview_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # What a page needs: docs/your-page.md.
+  install(FILES ${wasm_dir}/purview_client.wasm ${PROJECT_SOURCE_DIR}/web/client.mjs ${PROJECT_SOURCE_DIR}/web/client.d.mts
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/purview/web)
+endif()

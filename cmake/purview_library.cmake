@@ -63,13 +63,15 @@ if(TARGET purview_check)
 endif()
 
 # -- install and export ------------------------------------------------------------------------------
-include(CMakePackageConfigHelpers)
-install(TARGETS purview EXPORT purview_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT purview_targets NAMESPACE purview:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/purview-config.cmake.in
-  ${PROJECT_BINARY_DIR}/purview-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/purview-config-version.cmake
-  COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/purview-config.cmake ${PROJECT_BINARY_DIR}/purview-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+if(PURVIEW_INSTALL)
+  include(CMakePackageConfigHelpers)
+  install(TARGETS purview EXPORT purview_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT purview_targets NAMESPACE purview:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/purview-config.cmake.in
+    ${PROJECT_BINARY_DIR}/purview-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/purview-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/purview-config.cmake ${PROJECT_BINARY_DIR}/purview-config-version.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+endif()

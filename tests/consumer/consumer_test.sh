@@ -15,9 +15,10 @@ for way in find_package add_subdirectory; do
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
-# A game may have modules of the names of ours.
+# A game may have modules of the names of ours, and what it installs is its own.
 cmake -S "$here/add_subdirectory" -B "$dir/apps" -G Ninja -DPURVIEW_BUILD_APPS=ON \
     -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+if grep 'file(INSTALL' "$dir/apps/purview/cmake_install.cmake"; then echo "FAILED: a game installs Purview"; exit 1; fi
 # What is linked into a shared library is there for other languages.
 c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
 nm -D --defined-only "$dir/client.so" >"$dir/names"
