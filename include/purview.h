@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So that a shared library which our static one is linked into exports these. */
+/* So that a shared library which our static one is linked into whole exports these
+ * (docs/your-server.md). */
 #if defined(__GNUC__)
 #define PV_API __attribute__((visibility("default")))
 #else

@@ -19,7 +19,7 @@ done
 cmake -S "$here/add_subdirectory" -B "$dir/apps" -G Ninja -DPURVIEW_BUILD_APPS=ON \
     -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 if grep 'file(INSTALL' "$dir/apps/purview/cmake_install.cmake"; then echo "FAILED: a game installs Purview"; exit 1; fi
-# What is linked into a shared library is there for other languages.
+# What is linked whole into a shared library is there for other languages.
 c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
 nm -D --defined-only "$dir/client.so" >"$dir/names"
 names=$(grep -o 'pv_client_[a-z_]*(' "$dir/prefix/include/purview.h" | tr -d '(')
