@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/aligned.hpp"
 #include "core/hash.hpp"
@@ -18,9 +19,13 @@
 
 namespace purview {
 
+/// Storage of what may outlive the hooks (purview/memory.hpp), as what a thread keeps does.
+template <class T>
+using HeapVector = std::vector<T>;
+
 /// Of entries with `Key`, `key()` and `is_free()`; one that is default-made is free. What an edit
 /// returns points into the table until the next edit.
-template <class Entry>
+template <class Entry, template <class> class Vector = LineVector>
 class FlatTable {
   public:
     using Key = typename Entry::Key;
@@ -106,7 +111,7 @@ class FlatTable {
     }
 
   private:
-    using Storage = LineVector<Entry>;
+    using Storage = Vector<Entry>;
 
     std::size_t mask() const noexcept { return entries_.size() - 1; }
     std::size_t home(Key key) const noexcept {
@@ -137,7 +142,8 @@ class FlatTable {
 };
 
 /// Never iterated.
-template <class KeyT, class Value, KeyT Empty = static_cast<KeyT>(-1)>
+template <class KeyT, class Value, KeyT Empty = static_cast<KeyT>(-1),
+          template <class> class Vector = LineVector>
 class FlatMap {
   public:
     std::size_t size() const noexcept { return table_.size(); }
@@ -181,7 +187,7 @@ class FlatMap {
         bool is_free() const noexcept { return name == Empty; }
     };
 
-    FlatTable<Slot> table_;
+    FlatTable<Slot, Vector> table_;
 };
 
 }  // namespace purview

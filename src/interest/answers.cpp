@@ -110,7 +110,8 @@ bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId uni
     return std::binary_search(said.begin(), said.end(), other);
 }
 
-/// Room to work in for strength(): of each thread its own, so that several may ask at once.
+/// Room to work in for strength(): of each thread its own, so that several may ask at once. It
+/// outlives whom it worked for, so nothing of it comes through the hooks (purview/memory.hpp).
 struct StrengthRoom {
     /// Somebody about whom the nodes decide.
     struct Asked {
@@ -128,7 +129,8 @@ struct StrengthRoom {
     std::vector<BlockIndex> blocks;        ///< each once
     std::vector<std::uint32_t> in_window;  ///< [blocks] position in the window, or its size
     std::vector<std::uint32_t> position;   ///< by position in the window: in `blocks` + 1, else 0
-    FlatMap<std::uint32_t, std::uint32_t> elsewhere;  ///< the same of blocks beside the window
+    /// The same of blocks beside the window.
+    FlatMap<std::uint32_t, std::uint32_t, ~std::uint32_t{0}, HeapVector> elsewhere;
     std::vector<Mask> masks;
     std::vector<Mask> asked;           ///< [blocks]
     std::vector<std::uint32_t> begin;  ///< [blocks] where its asked lanes begin in `said`

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Nodes, line by line: membership, dispatching, what they store and what they are asked.
+#include <array>
 #include <cmath>
+#include <thread>
 
 #include "line_support.hpp"
 
@@ -67,6 +69,39 @@ TEST_CASE(
         CHECK(memory.held > 0);
     }
     CHECK(memory.held == 0);
+}
+
+TEST_CASE("interest: once a manager has ended nothing of the hooks' memory is held") {
+    const auto ask = [] {
+        InterestDef def = def_of(
+            {node("near", {within(StepOp::add, 10, 2)}), node("team", {same(StepOp::add, 0)})});
+        def.rules.bounds_max = {10'000, 10'000, 0};
+        def.rules.min_stay_ticks = 100;
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 9'000);  // beside the window
+        spawn(manager, 2, 55);
+        for (const std::uint32_t i : {0U, 1U})
+            CHECK(manager.set_key(id(i), KeyDomain{0}, Key{7}) == Status::ok);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{0, 1, 2});
+        put(manager, 2, 5'000);
+        CHECK(ticked(manager, observer) == Set{0, 1, 2});
+        const std::array<EntityId, 3> who{id(0), id(1), id(2)};
+        std::array<float, 3> strength{};
+        std::array<NodeSettings, 3> settings;
+        manager.strength(observer, who, strength, settings);
+        CHECK(strength[1] > 0);
+    };
+    CountedMemory memory;
+    std::size_t held = 1;
+    // A thread of its own, which has asked nobody before and has not ended yet.
+    std::thread([&] {
+        ask();
+        held = memory.held;
+    }).join();
+    CHECK(memory.calls > 0);
+    CHECK(held == 0);
 }
 
 TEST_CASE(
