@@ -4,8 +4,10 @@
  * The client for other languages, first of all as WebAssembly in a browser. Plain C99: opaque
  * handle, numbers that fit a double, buffers that the library owns. Pointers returned are valid
  * until the next call with the same handle. One thread per handle. No call fails by aborting: a
- * null or finished client answers 0; its state is closed, ids are all ones, texts are empty and
- * other pointers null.
+ * null client answers 0; its state is closed, ids are all ones, texts are empty and other pointers
+ * null, but for pv_client_call_rotation, which answers one that is not turned. A client that was
+ * refused or closed keeps what it had, ghosts and schema too, and hears no more: of what it held no
+ * leaves are told.
  */
 #ifndef PURVIEW_H
 #define PURVIEW_H

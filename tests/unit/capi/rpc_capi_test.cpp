@@ -208,6 +208,34 @@ TEST_CASE(
     pv_client_destroy(client);
 }
 
+TEST_CASE("capi: a client that was closed keeps what it had and tells no leaves") {
+    const SmallSchema schema;
+    OneClientGame game(schema);
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.rules = small_rules(schema);
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    Server server = std::move(Server::create(def, game)).value();
+    pv_client* client = pv_client_create(1, 2, 1, 0);
+    OnePlayer player(server, client);
+    for (int i = 0; i < 30; ++i) player.step();
+    REQUIRE(pv_client_take_events(client) == 1);
+    const std::uint32_t tick = pv_client_newest_tick(client);
+    CHECK(server.close(game.came, CloseReason::kicked, "") == Status::ok);
+    for (int i = 0; i < 3; ++i) player.step();
+    CHECK(pv_client_state(client) == 4);
+    CHECK(pv_client_close_reason(client) == 4);
+    CHECK(pv_client_refuse_reason(client) == 0);
+    CHECK(pv_client_take_events(client) == 0);
+    CHECK(pv_client_ghost_count(client) == 1);
+    CHECK(pv_client_collect(client, tick) == 1);
+    CHECK(pv_client_kind_count(client) == schema.schema.kinds().size());
+    CHECK(pv_client_tick_hz(client) > 0);
+    CHECK(pv_client_newest_tick(client) == tick);
+    pv_client_destroy(client);
+}
+
 TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls and makes them") {
     const SmallSchema schema;
     OneClientGame game(schema);
