@@ -83,7 +83,10 @@ typedef struct pv_stats {
     double bytes_sent, bytes_received;
     double packets_received, packets_late, packets_malformed, packets_lost;
     double order_violations;
-    double rtt_ms; /* smoothed; 0: not known yet */
+    double rtt_ms;           /* smoothed; 0: not known yet */
+    double calls_dropped;    /* whose ghosts did not come, or that nobody took */
+    double messages_dropped; /* that nobody took */
+    double events_dropped;   /* and relations, that nobody took */
 } pv_stats;
 
 /* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */
@@ -116,7 +119,10 @@ PV_API void pv_client_leave(pv_client* client);
 
 /* 0 connecting, 1 joining, 2 joined, 3 refused, 4 closed. */
 PV_API uint32_t pv_client_state(const pv_client* client);
+/* 0 not refused, 1 another version of the protocol, 2 another schema, 3 full, 4 too many of this
+ * host, 6 the game refused, 7 shutting down. */
 PV_API uint32_t pv_client_refuse_reason(const pv_client* client);
+/* 0 not closed, 1 left, 2 timeout, 3 malformed, 4 kicked, 5 shutting down, 6 never joined. */
 PV_API uint32_t pv_client_close_reason(const pv_client* client);
 /* What the server's game said why, at most 120 bytes, up to the first that is 0; "": nothing. Valid
  * until the next call of this. */
@@ -131,7 +137,8 @@ PV_API uint32_t pv_client_ghost_count(const pv_client* client);
 PV_API uint32_t pv_client_collect(pv_client* client, double tick);
 PV_API const pv_instance* pv_client_instances(const pv_client* client);
 /* Events since the last call; returns their number. What they say has left can be read as it was
- * last until the next call, unless another has come under its id since. */
+ * last until the next call, unless another has come under its id since. Of more than 65,536 the
+ * older half is dropped, and counted (events_dropped): collect what is there then. */
 PV_API uint32_t pv_client_take_events(pv_client* client);
 PV_API const pv_event* pv_client_events(const pv_client* client);
 /* Of the same time as the events taken last: one for each ghost and snapshot, to be looked at
@@ -179,7 +186,7 @@ PV_API uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost);
 PV_API uint32_t pv_client_is_view_complete(const pv_client* client);
 
 /* Calls of the server since the last time, in order; returns their number. Take them after every
- * pv_client_receive. */
+ * pv_client_receive: of more than 1,024 the oldest are dropped, and counted (calls_dropped). */
 PV_API uint32_t pv_client_take_calls(pv_client* client);
 PV_API const pv_call* pv_client_calls(const pv_client* client);
 /* 0 of an argument that is no number. */
@@ -199,7 +206,8 @@ PV_API void pv_client_give_rotation(pv_client* client, uint32_t argument);
 PV_API uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_t count);
 
 /* Messages of the server's game, in order. 1: there was one more, which is at pv_client_message
- * until the next call of this. Take them after every pv_client_receive. */
+ * until the next call of this. Take them after every pv_client_receive: of more than 1 MiB the
+ * oldest are dropped, and counted (messages_dropped). */
 PV_API uint32_t pv_client_next_message(pv_client* client);
 PV_API const uint8_t* pv_client_message(const pv_client* client);
 PV_API uint32_t pv_client_message_size(const pv_client* client);

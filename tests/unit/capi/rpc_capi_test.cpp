@@ -9,7 +9,9 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "host/client_data.hpp"
 #include "purview.h"
 #include "purview/c_client.hpp"
 #include "small_game.hpp"
@@ -205,6 +207,40 @@ TEST_CASE(
     CHECK(pv_client_call_rotation(nullptr, 0)[3] == 1);
     pv_client_give_text(nullptr, 0, 1);
     pv_client_give_rotation(nullptr, 0);
+    pv_client_destroy(client);
+}
+
+TEST_CASE("capi: who takes nothing is told how much was dropped") {
+    const SmallSchema schema;
+    OneClientGame game(schema);
+    ServerDef def;
+    def.schema = &schema.schema;
+    def.rules = small_rules(schema);
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    Server server = std::move(Server::create(def, game)).value();
+    pv_client* client = pv_client_create(1, 2, 1, 0);
+    OnePlayer player(server, client);
+    for (int i = 0; i < 30; ++i) player.step();
+    REQUIRE(pv_client_state(client) == 2);
+    const std::vector<std::byte> message(60'000);
+    for (int i = 0; i < 20; ++i) {
+        for (std::uint32_t n = 0; n < 60; ++n)
+            CHECK(server.call_all(schema.news[2], Ping{0, n}).has_value());
+        CHECK(server.send_message(game.came, message) == Status::ok);
+        for (int wait = 0; wait < 80; ++wait) player.step();
+    }
+    const pv_stats* stats = pv_client_stats(client);
+    CHECK(stats->calls_dropped == 20 * 60 - 1'024);
+    CHECK(stats->messages_dropped == 20 - (1U << 20) / 60'008);
+    CHECK(stats->events_dropped == 0);
+    // Of 65,536 more, which are not told one by one here.
+    client_of(client)->data().stats.events_dropped = 32'768;
+    stats = pv_client_stats(client);
+    CHECK(stats->events_dropped == 32'768);
+    CHECK(stats->calls_dropped == 20 * 60 - 1'024);
+    CHECK(pv_client_take_calls(client) == 1'024);
+    CHECK(pv_client_stats(nullptr) == nullptr);
     pv_client_destroy(client);
 }
 
