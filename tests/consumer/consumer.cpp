@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include <limits>
+
 #include <purview/client.hpp>
 #include <purview/interest.hpp>
 #include <purview/server.hpp>
@@ -10,6 +12,10 @@ int main() {
     if (!manager) return 1;
     const auto observer = manager->add_observer();
     if (!observer) return 2;
+    constexpr purview::EntityId entity = purview::make_entity_id(0, 1);
+    if (manager->spawn(entity, {}) != purview::Status::ok) return 4;
+    const float nowhere = std::numeric_limits<float>::quiet_NaN();
+    if (manager->move(entity, {nowhere, 0, 0}) != purview::Status::bad_position) return 5;
     purview::Client client{purview::ClientDef{}};
     return client.state() == purview::ClientState::connecting ? 0 : 3;
 }

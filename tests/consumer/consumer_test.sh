@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# consumer_test.sh BUILD_DIRECTORY: installs the built library and uses it as a stranger would.
+# consumer_test.sh BUILD_DIRECTORY: installs the built library and uses it as a stranger would, whose own
+# code is compiled with -ffast-math.
 set -eu
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +11,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || { cat "$dir/log"; exit 1; }
 for way in find_package add_subdirectory; do
-    cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_PREFIX_PATH="$dir/prefix" \
+    cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS=-ffast-math -DCMAKE_PREFIX_PATH="$dir/prefix" \
         -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
