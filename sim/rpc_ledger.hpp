@@ -39,7 +39,7 @@ struct LedgerCounts {
 
 class RpcLedger final : public ReplicationTap {
   public:
-    /// What the game says of a pair by hand, or of the entity's root.
+    /// What the game says by hand of a pair, or of the same observer and somebody above the entity.
     using IsDenied = std::function<bool(ObserverId, EntityId)>;
     /// Whether a call at this place reaches him; nothing where that is not for certain.
     using Covers = std::function<std::optional<bool>(ObserverId, Vec3)>;

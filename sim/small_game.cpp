@@ -338,8 +338,9 @@ EntityId SmallGame::near_to(const World& world, ObserverId observer, SplitMix& r
 }
 
 bool SmallGame::is_denied(const World& world, ObserverId observer, EntityId entity) const {
-    return is_marked({Mark::What::deny, observer, entity}) ||
-           is_marked({Mark::What::deny, observer, world.root_of(entity)});
+    for (EntityId one = entity; one != EntityId::none; one = world.group_parent_of(one))
+        if (is_marked({Mark::What::deny, observer, one})) return true;
+    return false;
 }
 
 void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {

@@ -393,7 +393,7 @@ class InterestManager {
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     /// False for a stale id, too.
     bool is_ready(ObserverId observer) const noexcept;
-    /// An explicit pair says never; of a member: its group's.
+    /// An explicit pair says never, of it or of somebody above it in its group.
     bool is_denied(ObserverId observer, EntityId entity) const noexcept;
     /// Appends all relevant entities, each once, in no particular order.
     void relevant(ObserverId observer, std::vector<EntityId>& out) const;

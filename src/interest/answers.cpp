@@ -24,14 +24,9 @@ bool InterestData::is_ready(ObserverId observer) const noexcept {
 
 bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
     if (!is_observer(observer) || !is_known(entity)) return false;
-    const auto says_no = [&](EntityId one) {
+    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
         const PairEntry* pair = pairs_.find(index_of(observer), one);
-        return pair != nullptr && pair->deny;
-    };
-    if (says_no(entity) || says_no(unit_of(entity))) return true;
-    for (EntityId above = splits_.parent_of(unit_of(entity)); above != EntityId::none;
-         above = splits_.parent_of(unit_of(above))) {
-        if (says_no(unit_of(above))) return true;
+        if (pair != nullptr && pair->deny) return true;
     }
     return false;
 }

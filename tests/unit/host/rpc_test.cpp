@@ -220,6 +220,34 @@ TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P1
     CHECK(got[0] == got[1]);
 }
 
+TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
+    CallWorld world(1);
+    world.place_player(0, {12, 10, 0});
+    std::vector<EntityId> line;  // from the root on
+    for (int i = 0; i < 3; ++i) {
+        line.push_back(world.spawn({10, 10, 0}));
+        if (i > 0) CHECK(world.server().world().attach(line[i], line[i - 1]) == Status::ok);
+    }
+    world.run(10);
+    CHECK(world.server().interest().deny(world.observer(0), line[1], true) == Status::ok);
+    world.run(3);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    for (std::uint32_t i = 0; i < 3; ++i) CHECK(world.server().call(line[i], hold, Ping{0, i}));
+    world.step();
+    const auto reports = world.server().rpc_reports();
+    REQUIRE(reports.size() == 3);
+    CHECK(reports[0].sent == 1);
+    for (const std::size_t denied : {1, 2}) {
+        CHECK(reports[denied].held == 0);
+        REQUIRE(reports[denied].culled.size() == 1);
+        CHECK(reports[denied].culled[0].reason == CullReason::denied);
+    }
+    CHECK(world.server().interest().deny(world.observer(0), line[1], false) == Status::ok);
+    world.run(10);
+    CHECK(world.ghost_of(0, line[2]) != no_ghost);
+    CHECK(numbers(world.got(0)) == Numbers{0});
+}
+
 TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names no ghost (F20)") {
     CallWorld world(2);
     const EntityId entity = world.spawn({10, 10, 0});

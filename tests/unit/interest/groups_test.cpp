@@ -81,6 +81,11 @@ TEST_CASE(
     CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
     CHECK(g.manager.force_hide(id(2), false) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
+    for (const std::uint32_t of : {2, 4}) CHECK(g.manager.is_denied(g.me, id(of)));
+    for (const std::uint32_t of : {0, 1, 3}) CHECK_FALSE(g.manager.is_denied(g.me, id(of)));
+    CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
+    CHECK_FALSE(g.manager.is_denied(g.me, id(4)));
     // Whoever comes below a hidden member, or leaves it.
     CHECK(g.manager.force_hide(id(2), true) == Status::ok);
     CHECK(g.manager.set_owner(id(4), ObserverId::none) == Status::ok);

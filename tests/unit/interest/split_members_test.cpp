@@ -209,6 +209,11 @@ TEST_CASE(
     CHECK(train.manager.deny(train.me, id(1), true) == Status::ok);
     CHECK(train.next() == Set{0});
     CHECK(train.manager.is_denied(train.me, id(4)));
+    // So is whoever is below a denied member, split or not.
+    CHECK(train.manager.deny(train.me, id(1), false) == Status::ok);
+    CHECK(train.manager.deny(train.me, id(2), true) == Status::ok);
+    for (const std::uint32_t below : {2, 3, 4}) CHECK(train.manager.is_denied(train.me, id(below)));
+    CHECK_FALSE(train.manager.is_denied(train.me, id(1)));
 }
 
 TEST_CASE("interest: split members below split members promote all of the way up (X10)") {
