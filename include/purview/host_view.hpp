@@ -33,7 +33,8 @@ class HostPresentation {
     /// Off; despawned tells the two apart.
     virtual void hide(EntityId entity, Reason reason) = 0;
     /// A component of an entity that is shown has another value on the wire than before. Of one
-    /// that was hidden meanwhile: once for all of that time, behind `show`.
+    /// that was hidden meanwhile: once for all of that time, behind `show`. Also, changed or not,
+    /// each that he was not told before: of what is shown for the first time all that he is told.
     virtual void changed(EntityId entity, ComponentId component) = 0;
     /// A call to observers that reaches him, in the order in which it does, behind all changes of
     /// its tick. `target`: what it is about, if it is shown; none of a static one, about a place,

@@ -36,7 +36,7 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        std::uint32_t told = 0;     ///< parts, a bit each, as long as it is shown
+        std::uint32_t told = 0;     ///< parts, a bit each; of what is hidden: when it was shown
         std::uint32_t waiting = 0;  ///< parts that changed while it was hidden, or are told now
     };
     Known& known_of(EntityId entity) {
@@ -195,7 +195,9 @@ void HostViewData::show_and_hide() {
         }
         if (!is_alive) continue;  // the presentation has just ended it
         const std::uint32_t index = index_of(event.entity);
+        const std::uint32_t before = known.told;
         server->data().decide_told(player.observer, {&index, 1}, {&known.told, 1});
+        known.waiting |= known.told & ~before;
         if (server->data().fields().layout(world.kind_at(index)).audience != 0)
             restricted_.push_back(event.entity);
         presentation->show(event.entity, event.reason);

@@ -27,7 +27,10 @@ struct Listening final : HostPresentation {
         if (on_show) on_show(entity);
     }
     void hide(EntityId, Reason) override {}
-    void changed(EntityId, ComponentId) override { ++changes; }
+    void changed(EntityId entity, ComponentId) override {
+        ++changes;
+        ++changes_of[entity];
+    }
     void called(RpcId rpc, EntityId target, std::span<const std::byte> args) override {
         Ping ping;
         REQUIRE(read_args(Rpc<Ping>{rpc}, rpc, args, ping));
@@ -45,6 +48,7 @@ struct Listening final : HostPresentation {
     std::function<void(EntityId)> on_show;
     std::vector<HeardCall> calls;
     std::uint32_t changes = 0;
+    std::map<EntityId, std::uint32_t> changes_of;
     std::vector<std::uint32_t> changes_before;  ///< [calls that came]
 };
 
@@ -240,6 +244,48 @@ TEST_CASE("host view: who is told more of what he is shown hears that it has cha
     CHECK(server.world().set_owner(other, both.view->observer()) == Status::ok);
     both.step();
     CHECK(both.presented.changes == before + 2);  // the parts that its owner is told
+}
+
+TEST_CASE("host view: what somebody is told more of while it is hidden has changed when shown") {
+    Beside both(1);
+    Server& server = both.world.server();
+    both.place({10, 10, 0});
+    const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
+    for (int i = 0; i < 3; ++i) both.step();
+    const ObserverId local = both.view->observer();
+    const auto changes_while_hidden = [&](auto&& edit) {
+        const std::uint32_t before = both.presented.changes_of[other];
+        CHECK(server.interest().deny(local, other, true) == Status::ok);
+        both.step();
+        CHECK_FALSE(both.view->is_shown(other));
+        edit();
+        both.step();
+        CHECK(server.interest().deny(local, other, false) == Status::ok);
+        both.step();
+        CHECK(both.view->is_shown(other));
+        return both.presented.changes_of[other] - before;
+    };
+    const auto own = [&] { CHECK(server.world().set_owner(other, local) == Status::ok); };
+    CHECK(changes_while_hidden([] {}) == 0);
+    CHECK(changes_while_hidden(own) == 2);  // the parts that its owner is told
+}
+
+TEST_CASE("host view: what was there before it comes with all that its player is told") {
+    CallWorld world(1);
+    Listening presented;
+    presented.world = &world;
+    const EntityId before = world.spawn({12, 10, 0});
+    world.run(3);
+    auto view = std::move(HostView::create(world.server(), presented)).value();
+    CHECK(world.server().interest().set_area(view.observer(), 0, {10, 10, 0}) == Status::ok);
+    const EntityId behind = world.spawn({12, 10, 0});
+    for (int i = 0; i < 3; ++i) {
+        world.step();
+        view.update();
+    }
+    CHECK(view.is_shown(before));
+    CHECK(presented.changes_of[behind] > 0);
+    CHECK(presented.changes_of[before] == presented.changes_of[behind]);
 }
 
 TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {
