@@ -82,15 +82,27 @@ void ServerData::set_paces(PaceScratch& room, Session& session) {
     if (needs_strength || has_settings_) {
         interest.strength(session.observer, room.entities, room.strength, room.settings);
     }
+    const auto& kinds = def.schema->kinds();
+    // No more often than those above it in its group, whatever kinds they are of.
+    const auto every_by_curves = [&](LocalId lane, float strength) {
+        std::uint32_t every = every_ticks_at(kinds[index_of(ghosts.kind(lane))].rates, strength);
+        const WorldData& data = world.data();
+        for (EntityId above = data.group_parent_at(ghosts.entity_index(lane));
+             above != EntityId::none; above = data.group_parent_at(index_of(above))) {
+            const KindDef& kind = kinds[index_of(data.kind_at(index_of(above)))];
+            every = std::max(every, every_ticks_at(kind.rates, strength));
+        }
+        return every;
+    };
     for (std::size_t i = 0; i < room.lanes.size(); ++i) {
         const LocalId lane = room.lanes[i];
         const float strength = needs_strength ? room.strength[i] : 1.0F;
         const NodeSettings settings = has_settings_ ? room.settings[i] : NodeSettings{};
-        const KindDef& kind = def.schema->kinds()[index_of(ghosts.kind(lane))];
+        const KindDef& kind = kinds[index_of(ghosts.kind(lane))];
         ghosts.set_weight(lane,
                           kind.urgency * std::max(strength, strength_floor) * settings.urgency);
         const std::uint32_t every =
-            std::max(settings.every_ticks, every_ticks_at(kind.rates, strength));
+            std::max(settings.every_ticks, has_rates_ ? every_by_curves(lane, strength) : 1);
         ghosts.set_pace(lane, {every, settings.leave});
     }
 }
