@@ -254,8 +254,8 @@ class Client {
     /// they are the last that we were, or as a component of zeros has them (AudienceDef).
     bool is_told(GhostId ghost, ComponentId component) const noexcept;
 
-    /// Everything that was relevant in the first tick in which the server held us for ready has
-    /// arrived (or has left again): a loading screen may end. Later news does not take it back.
+    /// Everything that was relevant as the server began to hold us for ready, which it has since,
+    /// has arrived (or left again): a loading screen may end. Later news does not take it back.
     bool is_view_complete() const noexcept;
     /// What came and went since clear_events(). Until then what has left can still be read as it
     /// was last (kind, place, values), unless another has come under its id since. Of more than

@@ -164,18 +164,27 @@ void ServerData::set_layout(GhostTable& ghosts, LocalId lane) {
         ghosts.set_extrapolated(lane, static_cast<unsigned>(std::popcount(layout.extrapolated)));
 }
 
-/// The client is told once when all that was relevant when it was first ready has arrived.
+/// The client is told once when all that was relevant when it was first ready has arrived. Who
+/// ceases to be ready before begins anew.
 void ServerData::watch_first_view(Session& session) {
     if (session.state != Session::State::joined || session.view == Session::View::complete) return;
     const GhostTable& ghosts = session.ghosts;
     Bitset& first = session.first_view;
+    if (!interest.is_ready(session.observer)) {  // for it there is no view yet
+        session.view = Session::View::none;
+        return;
+    }
     if (session.view == Session::View::none) {
-        if (!interest.is_ready(session.observer)) return;  // for it there is no view yet
         first.resize(ghosts.lane_end());
         for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] = ghosts.live()[w];
         session.view = Session::View::loading;
     }
-    for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] &= ~ghosts.held()[w];
+    for (std::size_t w = 0; w < first.words().size(); ++w) {
+        const std::uint64_t held = first.words()[w] & ghosts.held()[w];
+        for_each_bit(held, w * bits_per_word, [&](std::size_t l) {
+            if (!ghosts.is_away(static_cast<LocalId>(l))) first.reset(l);
+        });
+    }
     if (!first.none()) return;
     const std::byte message{static_cast<std::uint8_t>(ServerMessage::view_complete)};
     if (session.stream_out.send(std::span(&message, 1)) != Status::ok)

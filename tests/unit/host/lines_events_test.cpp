@@ -365,6 +365,35 @@ TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M
     CHECK(stage.client().ghost_count() == 51);
 }
 
+TEST_CASE("lines: a view is complete with what is there, though he was not ready meanwhile") {
+    for (const LeavePolicy leave : {LeavePolicy::despawn, LeavePolicy::deactivate}) {
+        LampSchema is;
+        is.schema.edit_kind(is.radio).leave = leave;
+        is.def.budget_bytes_per_tick = 140;
+        is.def.first_urgency = 16;  // what comes back is behind all that is new
+        is.def.kinds.clear();
+        is.def.kinds.resize(2);
+        Stage stage(is.schema, 0, is.def);
+        for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
+        ClientDef def;
+        def.nonce = 100;
+        stage.clients.push_back(std::make_unique<Client>(def));
+        for (int t = 0; t < 40 && stage.observers.empty(); ++t) stage.step();
+        REQUIRE(stage.observers.size() == 1);
+        stage.step(4);
+        CHECK(stage.client().ghost_count() > 0);
+        CHECK(stage.client().ghost_count() < 400);
+        CHECK(stage.interest().set_ready(stage.observers[0], false) == Status::ok);
+        stage.step(10);
+        CHECK(stage.client().ghost_count() == 0);
+        CHECK_FALSE(stage.client().is_view_complete());
+        CHECK(stage.interest().set_ready(stage.observers[0], true) == Status::ok);
+        for (int t = 0; t < 100 && !stage.client().is_view_complete(); ++t) stage.step();
+        CHECK(stage.client().is_view_complete());
+        CHECK(stage.client().ghost_count() == 400);
+    }
+}
+
 TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23)") {
     const LampSchema is;
     Stage stage(is.schema, 3, is.def);
