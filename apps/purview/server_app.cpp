@@ -122,8 +122,12 @@ void ServerApp::make_operators(const ServeOptions& options, admin::OperatorChann
 
 std::string ServerApp::start_recording(const ServeOptions& options) {
     if (options.record_path.empty()) return {};
-    if (record::keep_old(options.record_path))
+    std::error_code error;
+    if (record::keep_old(options.record_path, error))
         spdlog::info("{0}: what was there is {0}.1 now", options.record_path);
+    if (error)
+        return fmt::format("{}: what is there cannot be kept: {}", options.record_path,
+                           error.message());
     recording_.open(options.record_path, std::ios::binary | std::ios::trunc);
     if (!recording_) return options.record_path + ": cannot be written";
     const ServerDef& def = server->data().def;

@@ -32,16 +32,17 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-bool keep_old(const std::string& path) {
+bool keep_old(const std::string& path, std::error_code& error) {
     namespace fs = std::filesystem;
-    std::error_code ignored;  // what cannot be kept is written over
-    if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) == 0) return false;
+    const bool is_there = fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+    error.clear();
+    if (!is_there) return false;
     const auto name = [&](int number) {
         return number == 0 ? path : path + "." + std::to_string(number);
     };
     for (int number = old_recordings_max; number > 0; --number)
-        fs::rename(name(number - 1), name(number), ignored);
-    return true;
+        fs::rename(name(number - 1), name(number), error);
+    return !error;  // of the last one, which is the file itself
 }
 
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "purview/link.hpp"
@@ -99,8 +100,8 @@ std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcep
 inline constexpr int old_recordings_max = 4;
 /// Before a file of that name is written anew: the one that is there becomes path.1, path.1 becomes
 /// path.2 and so on; the oldest goes. What is no file of its own (a device, a pipe) is left alone.
-/// True: there was one.
-bool keep_old(const std::string& path);
+/// True: there was one. `error`: there is one, and it cannot be moved.
+bool keep_old(const std::string& path, std::error_code& error);
 
 class Writer {
   public:

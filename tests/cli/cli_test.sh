@@ -264,6 +264,12 @@ case "$case_name" in
         run 2 replay up.pvrec
         in_err "its world is '../six.toml', which is not below this directory"
         run 0 replay up.pvrec --world ../six.toml
+        # A recording that cannot be kept is not written over.
+        longest=$(printf '%0255d' 0)
+        cp up.pvrec "$longest"
+        run 1 serve --world ../six.toml --port 0 --seconds 0.3 --record "$longest"
+        in_err 'what is there cannot be kept: File name too long'
+        cmp -s up.pvrec "$longest" || fail 'it was written over'
         ;;
     bad_trace)
         printf 'time,id,x,y,z,facing\n2,1,0,0,0,0\n1,1,0,0,0,0\n' >"$dir/t.csv"

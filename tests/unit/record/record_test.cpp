@@ -220,7 +220,8 @@ TEST_CASE("record: an event that is missing makes another history") {
     CHECK(without_first(4).outcome == ReplayResult::Outcome::differs);  // tick
 }
 
-TEST_CASE("record: the file of before is kept, and so are four of them") {
+TEST_CASE(
+    "record: the file of before is kept, and so are four of them; one that cannot be is left") {
     namespace fs = std::filesystem;
     const fs::path place = fs::temp_directory_path() / ("purview_keep_" + std::to_string(getpid()));
     fs::create_directory(place);
@@ -230,10 +231,11 @@ TEST_CASE("record: the file of before is kept, and so are four of them") {
         text << std::ifstream(name).rdbuf();
         return text.str();
     };
-    CHECK_FALSE(record::keep_old(path));
+    std::error_code error;
+    CHECK_FALSE(record::keep_old(path, error));
     for (int run = 1; run <= 7; ++run) {
         std::ofstream(path) << "run " << run;
-        CHECK(record::keep_old(path));
+        CHECK(record::keep_old(path, error));
         CHECK_FALSE(fs::exists(path));
         for (int back = 1; back <= std::min(run, 4); ++back)
             CHECK(text_in(path + "." + std::to_string(back)) ==
@@ -241,8 +243,15 @@ TEST_CASE("record: the file of before is kept, and so are four of them") {
     }
     CHECK_FALSE(fs::exists(path + ".5"));
     std::ofstream(path).flush();  // nothing in it
-    CHECK_FALSE(record::keep_old(path));
-    CHECK_FALSE(record::keep_old("/dev/null"));
+    CHECK_FALSE(record::keep_old(path, error));
+    CHECK_FALSE(record::keep_old("/dev/null", error));
+    CHECK_FALSE(error);
+    // A name that can get no longer.
+    const std::string longest = (place / std::string(255, 'a')).string();
+    std::ofstream(longest) << "run 0";
+    CHECK_FALSE(record::keep_old(longest, error));
+    CHECK(error == std::errc::filename_too_long);
+    CHECK(text_in(longest) == "run 0");
     fs::remove_all(place);
 }
 
