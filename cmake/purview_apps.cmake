@@ -77,7 +77,7 @@ endif()
 
 # What the program has in common with the one that can be spoilt (tests/programs.cmake): all but a file.
 set(app_heavy main.cpp demo.cpp)
-set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp losses.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_heavy PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 list(TRANSFORM app_common PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 purview_heavy(${app_heavy})

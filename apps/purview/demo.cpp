@@ -317,8 +317,6 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"tick_cpu_ms_p99", percentile(loop.tick_cpu_ms, 0.99)},
             {"tick_overruns", loop.overruns},
             {"ticks_skipped", loop.skipped},
-            {"udp_not_sent", loop.udp.no_room + loop.udp.refused},
-            {"udp_dropped", loop.udp.dropped},
             {"waited_share", waited_share(seconds)},
             {"pace_judged", judges_pace},
             {"enters", stats.enters},
@@ -413,17 +411,15 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     app->loop->set_ending([&] { stats = app->server->stats(); });
     app->loop->run(&stop_requested, options.seconds, [&] { app->tick_done(); });
     const net::LoopStats& loop = app->loop->stats();
-    const json report{{"ticks", loop.ticks},
-                      {"tick_overruns", loop.overruns},
-                      {"ticks_skipped", loop.skipped},
-                      {"play_without_session", app->web->counters().without_session},
-                      {"udp_not_sent", loop.udp.no_room + loop.udp.refused},
-                      {"udp_dropped", loop.udp.dropped},
-                      {"entities", stats.entities},
-                      {"bytes_sent", stats.bytes_sent},
-                      {"bytes_received", stats.bytes_received},
-                      {"enters", stats.enters},
-                      {"leaves", stats.leaves}};
+    json report{{"ticks", loop.ticks},
+                {"tick_overruns", loop.overruns},
+                {"ticks_skipped", loop.skipped},
+                {"entities", stats.entities},
+                {"bytes_sent", stats.bytes_sent},
+                {"bytes_received", stats.bytes_received},
+                {"enters", stats.enters},
+                {"leaves", stats.leaves}};
+    report.update(json_of(loop.udp, app->web->counters()));
     const bool is_recorded = app->finish_recording();
     return write_report(report, json_path) && is_recorded ? 0 : 1;
 }
@@ -540,6 +536,7 @@ int run_demo(DemoOptions options) {
     }
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     json report = judge.finish(*proof, bots, node_exit, node_report);
+    report.update(json_of(app->loop->stats().udp, app->web->counters()));
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
     if (!tell_bots(bots, report, options.json_path) || !is_recorded) return 1;

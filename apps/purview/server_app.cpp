@@ -203,22 +203,10 @@ void ServerApp::tick_done() {
         reload_rules();
     }
     operators->tick_done();
-    tell_losses();
+    for (const std::string& line :
+         losses_.look(loop->stats().udp, web->counters(), udp->buffer_bytes()))
+        spdlog::warn("{}", line);
     tell_lateness();
-}
-
-/// What the system lost of UDP because it was too much at once: said when it begins, and whenever
-/// it is ten times as much.
-void ServerApp::tell_losses() {
-    const net::UdpCounters& udp_lost = loop->stats().udp;
-    const std::uint64_t losses = udp_lost.no_room + udp_lost.dropped;
-    if (losses < std::max<std::uint64_t>(1, losses_told_ * 10)) return;
-    losses_told_ = losses;
-    spdlog::warn(
-        "UDP: the system had no room for {} datagrams on their way out and dropped {} on their way "
-        "in; its buffers are {} KiB: with many clients, raise net.core.wmem_max and "
-        "net.core.rmem_max",
-        udp_lost.no_room, udp_lost.dropped, udp->buffer_bytes() / 1024);
 }
 
 /// Nothing else shows it at the terminal: the page goes on, only slower.

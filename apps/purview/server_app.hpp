@@ -11,6 +11,7 @@
 
 #include "admin/operator_channel.hpp"
 #include "host/server_data.hpp"
+#include "losses.hpp"
 #include "net/lateness.hpp"
 #include "net/server_loop.hpp"
 #include "net/thread_pool.hpp"
@@ -88,11 +89,10 @@ class ServerApp {
     std::string start_recording(const ServeOptions& options);
     void make_operators(const ServeOptions& options, admin::OperatorChannel::Send send);
     void reload_rules();
-    void tell_losses();
     void tell_lateness();
     std::ofstream recording_;
     std::unique_ptr<record::Writer> writer_;
-    std::uint64_t losses_told_ = 0;
+    Losses losses_;
     net::Lateness lateness_;
     std::string reload_path_;  ///< the world file; empty: there is none to be read again
 };

@@ -378,7 +378,7 @@ void WebServer::Data::accept() {
     acceptor.async_accept([this](error_code error, tcp::socket socket) {
         if (closing) return;
         if (error) {  // out of descriptors: at once it would fail again
-            ++counters.refused_connections;
+            ++counters.accept_failed;
             accept_timer.expires_after(accept_again_after);
             accept_timer.async_wait([this](error_code stopped) {
                 if (!stopped && !closing) accept();

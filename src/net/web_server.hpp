@@ -46,6 +46,7 @@ struct WebCounters {
     std::uint64_t requests = 0;
     std::uint64_t refused_operators = 0;    ///< wrong token or origin
     std::uint64_t refused_connections = 0;  ///< caps
+    std::uint64_t accept_failed = 0;  ///< for want of descriptors; who waits may be taken later
     std::uint64_t oversized_frames = 0;
     std::uint64_t without_session = 0;  ///< WebSockets of players, closed for want of one
     std::uint64_t dropped_frames = 0;   ///< to clients that read too slowly

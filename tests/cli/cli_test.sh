@@ -545,6 +545,23 @@ PY
         in_err 'cannot write to standard output'
         if "$program" serve --port 0 --seconds 0.5 --json - >/dev/full 2>"$dir/err"; then fail 'a full disk is no error'; fi
         in_err 'cannot write to standard output'
+        kill "$child"
+        wait "$child" 2>/dev/null || true
+        # Who is turned away leaves a trace, in the log and in the report.
+        : >"$dir/first"
+        "$program" serve --port 0 --seconds 20 --sessions-per-host-max 1 --json "$dir/report.json" >"$dir/first" 2>"$dir/log" &
+        child=$!
+        wait_for_server
+        python3 - "$port" <<'PY' || fail 'a connection beyond the cap is not closed'
+import socket, sys
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) for _ in range(50)]
+assert held[-1].recv(1) == b""
+PY
+        in_log 'connections that were refused, .*: 1; .*--sessions-per-host-max'
+        kill "$child"
+        wait "$child" || fail 'the server did not end well'
+        child=
+        python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["web_refused"] == 1, report' "$dir/report.json" || fail 'the report does not count them'
         ;;
     bots_and_serve)
         "$program" serve --threads 2 --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &

@@ -130,11 +130,12 @@ TEST_CASE(
     REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
     for (int one = ::dup(0); one >= 0; one = ::dup(0)) taken.push_back(one);
     for (int i = 0; i < 20; ++i) server.wait_until(net::now() + 1'000);
-    const auto refused = server.counters().refused_connections;
+    const net::WebCounters counted = server.counters();
     for (const int one : taken) ::close(one);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    CHECK(refused >= 1);
-    CHECK(refused <= 3);  // not again and again
+    CHECK(counted.accept_failed >= 1);
+    CHECK(counted.accept_failed <= 3);  // not again and again
+    CHECK(counted.refused_connections == 0);
     const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     CHECK(waiting.send(request) == request.size());
     std::string answer;
@@ -143,6 +144,21 @@ TEST_CASE(
         answer = waiting.receive();
     }
     CHECK(answer.find("200 OK") != std::string::npos);
+    server.close();
+}
+
+TEST_CASE("web: of one host, connections beyond the cap are closed and counted") {
+    net::WebDef def;
+    def.connections_per_host_max = 2;
+    net::WebServer server(def);
+    REQUIRE(server.open().empty());
+    Stranger first(server.port()), second(server.port()), third(server.port());
+    for (int i = 0; i < 20; ++i) server.wait_until(net::now() + 1'000);
+    CHECK_FALSE(first.is_closed());
+    CHECK_FALSE(second.is_closed());
+    CHECK(third.is_closed());
+    CHECK(server.counters().refused_connections == 1);
+    CHECK(server.counters().accept_failed == 0);
     server.close();
 }
 
