@@ -281,14 +281,18 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
 }
 
 BotCrew::BotCrew(const BotOptions& options) : options_(options) {
-    (void)net::raise_descriptor_limit();
+    const std::uint32_t count = std::min(options.clients, net::raise_socket_limit());
     const std::uint32_t threads = std::max(1U, options.threads);
     SplitMix random(options.seed);
     for (std::uint32_t t = 0; t < threads; ++t) {
         squads_.push_back(std::make_unique<Squad>());
         squads_.back()->epoll = ::epoll_create1(EPOLL_CLOEXEC);
     }
-    for (std::uint32_t i = 0; i < options.clients; ++i) {
+    if (count < options.clients) {
+        squads_[0]->trouble = std::to_string(count) + " of " + std::to_string(options.clients) +
+                              ": the system lets this process have no more sockets (ulimit -n)";
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
         Squad& squad = *squads_[i % threads];
         ClientDef def;
         def.nonce = net::random_number();

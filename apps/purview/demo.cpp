@@ -526,15 +526,16 @@ int run_demo(DemoOptions options) {
     const int node_exit = options.with_node ? node.finish(node_report) : 0;
     crew.stop();
     const bool is_recorded = app->finish_recording();
+    if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     if (!options.check) {
         if (!tell_bots(bots, json_of(bots), options.json_path) || !is_recorded) return 1;
-        return is_met(options.fail_if, bots) ? 3 : 0;
+        if (is_met(options.fail_if, bots)) return 3;
+        return bots.trouble.empty() ? 0 : 1;
     }
     if (!judge.has_judged()) {
         spdlog::error("stopped before there was anything to judge");
         return 1;
     }
-    if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     json report = judge.finish(*proof, bots, node_exit, node_report);
     report.update(json_of(app->loop->stats().udp, app->web->counters()));
     const json counted = json_of(bots);

@@ -88,14 +88,16 @@ bool equal_in_constant_time(const std::string& a, const std::string& b) {
     return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-std::uint32_t raise_descriptor_limit() {
-    constexpr rlim_t plenty = 1U << 16;
+std::uint32_t raise_socket_limit() {
+    constexpr rlim_t plenty = 1U << 16, kept = 64;
     rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 192;
     rlimit wanted = limit;
     wanted.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, plenty));
     if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) limit = wanted;
-    return static_cast<std::uint32_t>(std::min(limit.rlim_cur, plenty));
+    const rlim_t descriptors = std::min(limit.rlim_cur, plenty);
+    return static_cast<std::uint32_t>(descriptors > 2 * kept ? descriptors - kept
+                                                             : descriptors / 2);
 }
 
 std::string machine_description() {

@@ -35,8 +35,9 @@ bool equal_in_constant_time(const std::string& a, const std::string& b);
 /// "AMD EPYC, 2 cores, Linux 6.1, g++ 12.2": what a figure was measured on.
 std::string machine_description();
 
-/// As many descriptors as the system lets this process have; how many these are.
-std::uint32_t raise_descriptor_limit();
+/// Takes as many descriptors as the system lets this process have; how many of them may be sockets
+/// of clients: some are left to files and to whatever else is open.
+std::uint32_t raise_socket_limit();
 
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);

@@ -38,8 +38,6 @@ constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t operator_message_bytes_max = 2 * 1024 * 1024;
 /// Before the next connection is taken after one that the system had nothing left for.
 constexpr std::chrono::milliseconds accept_again_after{100};
-/// Descriptors that are left to files, other sockets and the loop itself.
-constexpr std::uint32_t descriptors_kept = 64;
 
 std::string_view view_of(beast::string_view text) {
     return {text.data(), text.size()};
@@ -421,10 +419,7 @@ std::string WebServer::open() {
                error.message();
     }
     data_->port = data_->acceptor.local_endpoint().port();
-    const std::uint32_t descriptors = raise_descriptor_limit();
-    data_->def.connections_max = std::min(
-        data_->def.connections_max,
-        descriptors > 2 * descriptors_kept ? descriptors - descriptors_kept : descriptors / 2);
+    data_->def.connections_max = std::min(data_->def.connections_max, raise_socket_limit());
     data_->accept();
     return {};
 }

@@ -628,6 +628,9 @@ PY
         run 3 demo --port 0 --bots 5 --seconds 2 --fail-if 'clients == 5'
         in_out '^relevant entities '
         in_err "'clients == 5': clients is 5"
+        # Bots that are missing do not go unnoticed.
+        (ulimit -n 60 && run 1 demo --port 0 --bots 100 --seconds 2)
+        in_err 'bots: 30 of 100: the system lets this process have no more sockets'
         ;;
     own_world)
         # A small world in which next to nothing goes on, and nobody can drive: all of it is right.
