@@ -119,9 +119,12 @@ json json_of(const BotReport& report) {
 std::string table_of(const BotReport& report) {
     std::string out = fmt::format("{:<20}{:>12}{:>12}{:>12}\n", "", "p50", "p90", "p99");
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto text = [&](double value) {
+            return report.samples == 0 ? "-" : fmt::format("{:.1f}", value);
+        };
         const Percentiles& of = report.percentiles[i];
-        out += fmt::format("{:<20}{:>12.1f}{:>12.1f}{:>12.1f}\n", rows[i].title, of.p50, of.p90,
-                           of.p99);
+        out += fmt::format("{:<20}{:>12}{:>12}{:>12}\n", rows[i].title, text(of.p50), text(of.p90),
+                           text(of.p99));
     }
     return out;
 }

@@ -81,7 +81,7 @@ struct BotReport {
 };
 
 nlohmann::json json_of(const BotReport& report);
-/// Four lines and a head, of equal width.
+/// Four lines and a head, of equal width; a dash where nothing was measured.
 std::string table_of(const BotReport& report);
 
 /// "bytes_p99 > 15000": NAME OP NUMBER, with a name of json_of and one of < <= > >= == !=.

@@ -130,7 +130,8 @@ struct BotCrew::Squad {
     void take(Bot& bot, std::span<const std::byte> bytes, Micros now);
     void turn(std::size_t index, const BotOptions& options, Micros now);
     void sample(Micros now);
-    void publish();
+    void publish(const BotOptions& options);
+    bool is_in_vain() const;
 };
 
 void BotCrew::Squad::take(Bot& bot, std::span<const std::byte> bytes, Micros now) {
@@ -198,7 +199,13 @@ void BotCrew::Squad::sample(Micros now) {
     }
 }
 
-void BotCrew::Squad::publish() {
+/// The other machine says that nobody is there.
+bool BotCrew::Squad::is_in_vain() const {
+    return std::any_of(bots.begin(), bots.end(),
+                       [](const auto& bot) { return bot->socket.counters().refused > 0; });
+}
+
+void BotCrew::Squad::publish(const BotOptions& options) {
     BotReport sum;
     sum.clients = static_cast<std::uint32_t>(bots.size());
     std::uint64_t ghosts = 0;
@@ -236,6 +243,9 @@ void BotCrew::Squad::publish() {
     sum.ghosts_mean =
         bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
     sum.trouble = trouble;
+    if (trouble.empty() && sum.joined == 0 && is_in_vain())  // so far: it may come yet
+        sum.trouble = "nothing listens at " + options.host + ":" + std::to_string(options.port) +
+                      ", or no way leads there";
     const std::lock_guard lock(mutex);
     report = sum;
     for (std::size_t i = 0; i < sampled_count; ++i) {
@@ -269,11 +279,11 @@ void BotCrew::Squad::run(const BotOptions& options, const std::atomic<bool>& sto
             sample_due = now + sample_every_us;
         }
         if (now >= publish_due) {
-            publish();
+            publish(options);
             publish_due = now + publish_every_us;
         }
     }
-    publish();
+    publish(options);
     for (std::size_t i = 0; i < bots.size(); ++i) {
         bots[i]->client.leave();
         turn(i, options, net::now());

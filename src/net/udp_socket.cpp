@@ -255,6 +255,7 @@ std::size_t UdpSocket::receive_batch() {
     }
     const int count =
         ::recvmmsg(descriptor_, messages.data(), static_cast<unsigned>(batch_), 0, nullptr);
+    if (count < 0 && errno == ECONNREFUSED) ++counters_.refused;  // what was sent before
     if (count <= 0) return 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         received_[i] =

@@ -20,7 +20,7 @@ namespace purview::net {
 /// Datagrams that the system lost.
 struct UdpCounters {
     std::uint64_t no_room = 0;  ///< on their way out, when its buffer was full
-    std::uint64_t refused = 0;  ///< on their way out, for other reasons: no route, a firewall
+    std::uint64_t refused = 0;  ///< on their way out, for other reasons: no route, nobody there
     std::uint64_t dropped = 0;  ///< on their way in: its buffer was full, or they were damaged
 };
 

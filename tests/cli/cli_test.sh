@@ -628,6 +628,10 @@ PY
         run 3 demo --port 0 --bots 5 --seconds 2 --fail-if 'clients == 5'
         in_out '^relevant entities '
         in_err "'clients == 5': clients is 5"
+        # A server that is not there is told of.
+        run 1 bots --server 127.0.0.1:1 --clients 3 --seconds 1
+        in_err 'nothing listens at 127.0.0.1:1, or no way leads there'
+        in_out '^round trip, ms  *-  *-  *-$'
         # Bots that are missing do not go unnoticed.
         (ulimit -n 60 && run 1 demo --port 0 --bots 100 --seconds 2)
         in_err 'bots: 30 of 100: the system lets this process have no more sockets'

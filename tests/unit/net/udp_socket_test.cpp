@@ -126,6 +126,20 @@ TEST_CASE("udp: bound to one address there are no channels") {
     CHECK(from.channel == 0);
 }
 
+TEST_CASE("udp: what was sent to where nobody listens is counted, whoever hears of it first") {
+    UdpSocket nobody, sender, listener;
+    REQUIRE(nobody.bind("127.0.0.1", 0).empty());
+    REQUIRE(sender.connect("127.0.0.1", nobody.port()).empty());
+    REQUIRE(listener.connect("127.0.0.1", nobody.port()).empty());
+    nobody = {};
+    send(sender, "anybody there?");
+    send(sender, "nobody?");
+    CHECK(sender.counters().refused == 1);
+    send(listener, "anybody there?");
+    CHECK(next_text(listener).empty());
+    CHECK(listener.counters().refused == 1);
+}
+
 TEST_CASE("udp: what found no room in the system's buffer is counted") {
     UdpSocket server, client;
     REQUIRE(server.bind("127.0.0.1", 0).empty());
