@@ -81,7 +81,8 @@ std::string do_note(ServerApp& app, std::string_view note) {
 
 std::map<std::string, std::string> options_of(const ServeOptions& options,
                                               const WorldSetup& world) {
-    return {{"source", name_of(options.source)},
+    return {{"build", PURVIEW_VERSION},
+            {"source", name_of(options.source)},
             {"world", options.world_path},
             {"world_hash", fmt::format("{:016x}", world.file.text_hash)},
             {"budget", std::to_string(options.budget_bytes_per_tick)},
@@ -151,7 +152,12 @@ int run_replay(const ReplayOptions& options) {
             result.ticks, result.received, result.sent, result.states, result.last_state)))
         return 1;
     if (result.outcome == record::ReplayResult::Outcome::same) return 0;
-    spdlog::error("{}: {}", options.path, result.text);
+    const auto build = beginning->options.find("build");
+    const bool is_another = build != beginning->options.end() && build->second != PURVIEW_VERSION;
+    spdlog::error("{}: {}{}", options.path, result.text,
+                  is_another ? fmt::format("; recorded by {}, this is {}",
+                                           scene::plain_text(build->second), PURVIEW_VERSION)
+                             : std::string());
     return differs;
 }
 

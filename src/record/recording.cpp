@@ -165,16 +165,18 @@ std::optional<Beginning> Reader::begin() {
         fail("this is not a recording");
         return {};
     }
-    if (head.number(2) != recording_version) {
-        fail("a recording of another version");
+    if (const auto version = head.number(2); version != recording_version) {
+        fail("a recording of version " + std::to_string(version) + ", not " +
+             std::to_string(recording_version));
         return {};
     }
     Chunk chunk;
     if (!next(chunk)) return {};
     Fields in(chunk.body);
     Beginning out;
-    if (in.number(2) != protocol_version) {
-        fail("a recording of another protocol version");
+    if (const auto version = in.number(2); version != protocol_version) {
+        fail("a recording of protocol version " + std::to_string(version) + ", not " +
+             std::to_string(protocol_version));
         return {};
     }
     out.schema_hash = in.number(8);

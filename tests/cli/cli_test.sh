@@ -254,6 +254,19 @@ case "$case_name" in
         cd "$dir"
         run 0 serve --world six.toml --port 0 --seconds 0.3 --record near.pvrec
         run 0 replay near.pvrec
+        # Where something differs, and another build has recorded, that is said.
+        python3 - near.pvrec other.pvrec <<'PY'
+import re, struct, sys, zlib
+data = bytearray(re.sub(rb"build=.", b"build=9", open(sys.argv[1], "rb").read(), count=1))
+at = 6
+while data[at] != 7:  # the first state
+    at += 5 + struct.unpack_from("<BI", data, at)[1]
+data[at + 9] ^= 1
+data[-4:] = struct.pack("<I", zlib.crc32(data[:-9]))
+open(sys.argv[2], "wb").write(data)
+PY
+        run 3 replay other.pvrec
+        in_err '; recorded by 9.*, this is '
         run 0 serve --world "$dir/six.toml" --port 0 --seconds 0.3 --record far.pvrec
         run 2 replay far.pvrec
         in_err "its world is '$dir/six.toml', which is not below this directory"

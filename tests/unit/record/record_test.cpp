@@ -190,7 +190,11 @@ TEST_CASE("record: lengths, types and bodies that cannot be are refused in words
     says(chunk(12, 4, "abcd"), "checksum");
     CHECK(replay("PVR").text.find("cut short") != std::string::npos);
     CHECK(replay(std::string("PVWR\1\0", 6)).text.find("not a recording") != std::string::npos);
-    CHECK(replay(std::string("PVRC\2\0", 6)).text.find("another version") != std::string::npos);
+    CHECK(replay(std::string("PVRC\2\0", 6)).text.find("of version 2, not 1") != std::string::npos);
+    std::string other = begin;
+    other[11] = other[12] = 1;
+    CHECK(replay(other).text.find("of protocol version 257, not " +
+                                  std::to_string(protocol_version)) != std::string::npos);
     CHECK(replay(record_some() + "x").text.find("behind the end") != std::string::npos);
 }
 
