@@ -12,7 +12,8 @@ namespace purview::app {
 using nlohmann::json;
 
 json json_of(const net::UdpCounters& udp, const net::WebCounters& web) {
-    return {{"udp_not_sent", udp.no_room + udp.refused},
+    return {{"udp_not_sent", udp.no_room},
+            {"udp_refused", udp.refused},
             {"udp_dropped", udp.dropped},
             {"web_requests", web.requests},
             {"web_refused", web.refused_connections},
@@ -39,7 +40,13 @@ std::vector<std::string> Losses::look(const net::UdpCounters& udp, const net::We
             "net.core.rmem_max",
             udp.no_room, udp.dropped, udp_buffer_bytes / 1024));
     }
-    if (is_due(1, web.refused_connections)) {
+    if (is_due(1, udp.refused)) {
+        lines.push_back(
+            fmt::format("UDP: the system refused to send {} datagrams: is there a way to their "
+                        "clients, and does a firewall let them pass?",
+                        udp.refused));
+    }
+    if (is_due(2, web.refused_connections)) {
         lines.push_back(fmt::format(
             "HTTP and WebSocket: connections that were refused, because there were too many or too "
             "many of one host: {}; behind a proxy all browsers are one host: raise "

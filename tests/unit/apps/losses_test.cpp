@@ -33,11 +33,15 @@ TEST_CASE("losses: each kind is told when it begins, and whenever it is ten time
     CHECK(
         only_of("host: 10; behind a proxy all browsers are one host: raise "
                 "--sessions-per-host-max"));
+    udp.refused = 1;
+    CHECK(only_of("refused to send 1 datagrams"));
+    udp.refused = 9;
     udp.no_room = 46;
     CHECK(lines().empty());
     udp.no_room = 47;
+    udp.refused = 10;
     web.refused_connections = 1000;
-    CHECK(lines().size() == 2);
+    CHECK(lines().size() == 3);
 }
 
 TEST_CASE("losses: a report has a figure for everything that is counted") {
@@ -50,9 +54,11 @@ TEST_CASE("losses: a report has a figure for everything that is counted") {
     web.dropped_frames = 128;
     web.refused_operators = 256;
     web.without_session = 512;
+    const nlohmann::json report = json_of(udp, web);
+    CHECK(report.size() == 10);
     std::uint64_t sum = 0;
-    for (const auto& figure : json_of(udp, web)) sum += figure.get<std::uint64_t>();
-    CHECK(sum == 1023);
+    for (const auto& figure : report) sum += figure.get<std::uint64_t>();
+    CHECK(sum == 1023);  // each once, and alone
 }
 
 }  // namespace purview::app
