@@ -167,6 +167,7 @@ std::string problem_of_size(const vale::Setup& setup) {
 std::string page_json(const WorldSetup& world) {
     nlohmann::json radii = nlohmann::json::array();
     for (const NodeDesc& node : world.rules.nodes) {
+        if (!node.enabled || node.combine != StepOp::add) continue;
         for (const StepDesc& step : node.steps) {
             if (step.op == StepOp::add && step.kernel.type == KernelType::distance) {
                 radii.push_back({{"enter", step.kernel.enter_m}, {"leave", step.kernel.leave_m}});

@@ -210,8 +210,10 @@ bool ServerData::take_turns(TickWorker& worker, Session& session, LocalId lane,
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
     const Tick baseline = ghosts.baseline(lane);
-    FieldMask changed = ghosts.needs_enter(lane)
-                            ? layout.all
+    const KeptCopy* copy = ghosts.kept_copy(lane);
+    FieldMask changed = ghosts.needs_enter(lane) ? layout.all
+                        : copy != nullptr
+                            ? unknown_fields(*copy, fields_, ghosts, lane)
                             : worker.cache.changed_since(index, ghosts.kind(lane), baseline);
     if (ghosts.reference_tick(lane) > baseline) changed |= layout.references;
     const std::uint32_t missing = ghosts.gained(lane) | ~ghosts.told(lane);

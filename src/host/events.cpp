@@ -77,6 +77,7 @@ void ServerData::apply_events(Session& session) {
         if (lane < session.first_view.size()) session.first_view.reset(lane);
         const bool is_kept =
             ghosts.leave(lane, event.reason, keeping_of(session, lane, event.reason));
+        if (is_kept) ghosts.set_copy(lane, make_copy(fields_, ghosts, lane));
         tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
         ++session.leaves;
     }

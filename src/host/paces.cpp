@@ -72,9 +72,7 @@ void ServerData::set_paces(PaceScratch& room, Session& session) {
         for_each_bit(looked_up, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             const bool is_turn = (turn >> (l % bits_per_word) & 1U) != 0;
-            const bool is_new = ghosts.needs_enter(lane) ? ghosts.waiting_since(lane) == tick_number
-                                                         : ghosts.resumed_tick(lane) == tick_number;
-            if (is_turn || is_new) look_up(lane);
+            if (is_turn || ghosts.has_come(lane, tick_number)) look_up(lane);
         });
     }
     room.strength.resize(room.lanes.size());

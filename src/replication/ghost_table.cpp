@@ -55,6 +55,7 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     for (std::uint64_t& mask : masks) mask &= ~(std::uint64_t{1} << (lane % bits_per_word));
     of = std::bit_cast<LaneWords>(masks);
     special_[lane].entity = EntityId::none;
+    if (!copies_.empty()) copies_.erase(lane);
 }
 
 // -- what the observer has ------------------------------------------------------------------------
@@ -154,6 +155,7 @@ void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
 void GhostTable::cover(LocalId lane, Tick baseline) noexcept {
     if (!is_special(lane)) return;
     const LaneSpecial& its = special_[lane];
+    if (!copies_.empty() && is_live(lane) && its.resumed <= baseline) copies_.erase(lane);
     // Also where more is owed: of that, something is not told yet.
     const bool lasts = its.told != nothing_special.told && !test(&LaneWords::public_only, lane);
     if (!lasts && its.is_covered_by(baseline)) reset(&LaneWords::special, lane);

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@
 #include "core/prefetch.hpp"
 #include "purview/ids.hpp"
 #include "purview/interest.hpp"
+#include "replication/kept_copy.hpp"
 #include "replication/lane_motions.hpp"
 #include "replication/lane_priorities.hpp"
 #include "replication/packet_records.hpp"
@@ -170,6 +172,14 @@ class GhostTable {
     std::uint32_t lingering_count() const noexcept { return lingering_count_; }
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t lingering_max = 1'024;
+    /// What he saw last of a lane that has just left, whose copy is kept.
+    void set_copy(LocalId lane, KeptCopy copy) { copies_[lane] = std::move(copy); }
+    /// That of a lane, until it is known that he goes on with it. Null: it was never kept.
+    const KeptCopy* kept_copy(LocalId lane) const noexcept {
+        if (copies_.empty()) return nullptr;
+        const auto found = copies_.find(lane);
+        return found != copies_.end() ? &found->second : nullptr;
+    }
     /// Before many are looked up, in two steps: where their lanes are found, then the lanes.
     void prefetch(EntityId entity) const noexcept { lane_of_.prefetch(index_of(entity)); }
     void prefetch_lane(EntityId entity) const noexcept {
@@ -380,6 +390,21 @@ class GhostTable {
         return test(&LaneWords::away, lane) || resumed_tick(lane) > baseline(lane);
     }
     bool is_live(LocalId lane) const noexcept { return test(&LaneWords::live, lane); }
+    /// It is relevant since this tick: what it was like before is none of the observer's business.
+    bool has_come(LocalId lane, Tick now) const noexcept {
+        return needs_enter(lane) ? waiting_since(lane) == now : resumed_tick(lane) == now;
+    }
+    /// The same of 64 lanes, in the tick that has begun last.
+    std::uint64_t come(std::size_t word) const noexcept {
+        const LaneWords& of = blocks_[word].of;
+        std::uint64_t found = of.needs_enter & of.fresh;
+        if (copies_.empty()) return found;
+        for_each_bit(of.live & of.special, 0, [&](std::size_t i) {
+            const bool has = special_[word * bits_per_word + i].resumed == tick_;
+            found |= std::uint64_t{has} << i;
+        });
+        return found;
+    }
     /// A packet had its enter, since the id is this entity's, and, where it goes on with a copy
     /// that was kept, another had that.
     bool was_sent(LocalId lane) const noexcept {
@@ -574,6 +599,7 @@ class GhostTable {
     bool has_weights_ = false;                 ///< some may not be 1
     FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
     FlatMap<std::uint32_t, LocalId> lingering_of_;
+    std::unordered_map<LocalId, KeptCopy> copies_;
     std::uint32_t lingering_count_ = 0;
     Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
     std::vector<std::pair<Tick, LocalId>>

@@ -215,7 +215,7 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
         made.turnover.begin(++groups_made_ << 32);
         made.known = ChangeLog::unknown;
         made.dirty = tick;  // who changed before it was there is not known
-        made.written = 0;
+        made.whole.tick = made.without.tick = 0;
     }
     groups_[group].asked = tick;
     return group;
@@ -269,14 +269,19 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
     return turnover;
 }
 
-Section SharedCells::section(std::uint32_t number, EncodeCache& cache, Tick tick) {
+Section SharedCells::section(std::uint32_t number, std::span<const std::uint32_t> members,
+                             EncodeCache& cache, Tick tick) {
     Group& group = groups_[number];
-    if (group.written != tick) {
-        group.written = tick;
-        group.whole = section_of(group.members, cache, tick);
-        counters.sections += group.whole.entries > 0 ? 1 : 0;
+    Written& last = members.empty() ? group.whole : group.without;
+    const bool is_same = last.tick == tick && std::equal(members.begin(), members.end(),
+                                                         last.members.begin(), last.members.end());
+    if (!is_same) {
+        last.tick = tick;
+        last.members.assign(members.begin(), members.end());
+        last.section = section_of(members.empty() ? group.members : members, cache, tick);
+        counters.sections += last.section.entries > 0 ? 1 : 0;
     }
-    return group.whole;
+    return last.section;
 }
 
 Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCache& cache,
@@ -287,7 +292,7 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
     std::uint32_t expected = 0;
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         const std::uint32_t index = members[rank];
-        if (!told_.test(index)) continue;
+        if (index == left_out || !told_.test(index)) continue;
         const KindId kind = homes_[index].kind;
         const FieldMask mask = cache.changed_since(index, kind, tick - 1);
         entries_.push_back({rank, cache.update(index, kind, mask)});

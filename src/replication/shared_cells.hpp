@@ -81,8 +81,12 @@ class SharedCells {
     std::span<const std::uint32_t> members(std::uint32_t group) const noexcept {
         return groups_[group].members;
     }
-    /// What changed in the group: written when it is first asked for in a tick.
-    Section section(std::uint32_t group, EncodeCache& cache, Tick tick);
+    /// A member of whom nothing is told, and who keeps his rank.
+    static constexpr std::uint32_t left_out = 0xffffffffU;
+    /// What changed in the group: written when it is first asked for in a tick. `members`: all of
+    /// it, or with some left out: these are mostly the same for all who ask.
+    Section section(std::uint32_t group, std::span<const std::uint32_t> members, EncodeCache& cache,
+                    Tick tick);
     /// The same for some of its members only.
     Section section_of(std::span<const std::uint32_t> members, EncodeCache& cache, Tick tick);
     std::span<const std::byte> bytes(const Section& section) const noexcept {
@@ -105,15 +109,20 @@ class SharedCells {
         std::uint32_t previous = none;
         Tick spawned = 0;
     };
+    /// What was written last.
+    struct Written {
+        Tick tick = 0;
+        std::vector<std::uint32_t> members;  ///< if not all
+        Section section;
+    };
     struct Group {
         std::uint32_t node = none;  ///< none: not in use
         std::uint32_t cell = 0;
         Tick dirty = 0;
         Tick asked = 0;
-        Tick written = 0;
         ChangeLog::Version known = ChangeLog::unknown;  ///< as of which `members` are
         std::vector<std::uint32_t> members;
-        Section whole;
+        Written whole, without;  ///< with all of them, and with some left out
         ChangeLog turnover;
     };
     struct Cells {

@@ -180,14 +180,20 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
         if (!input.shared->is_dirty(group, input.tick)) continue;
         refresh(input, ghosts, group, slot);
         if (slot.members.empty()) continue;
-        Section section;
-        if (slot.is_whole) {
-            section = input.shared->section(group, input.cache, input.tick);
-        } else {
-            some_.clear();
-            for (const Member& member : slot.members) some_.push_back(index_of(member.entity));
-            section = input.shared->section_of(some_, input.cache, input.tick);
+        // Of who came in this tick all is told; what changed, he need not know.
+        bool has_come = false;
+        for (std::size_t w = 0; w < slot.words.size() && !has_come; ++w)
+            has_come = (slot.words[w] & PURVIEW_GUARD_OR(section_news, ghosts.come(w), 0)) != 0;
+        some_.clear();
+        if (has_come || !slot.is_whole) {
+            for (const Member& member : slot.members) {
+                const bool is_new = has_come && ghosts.has_come(member.lane, input.tick);
+                some_.push_back(is_new ? SharedCells::left_out : index_of(member.entity));
+            }
         }
+        const Section section = slot.is_whole
+                                    ? input.shared->section(group, some_, input.cache, input.tick)
+                                    : input.shared->section_of(some_, input.cache, input.tick);
         if (section.entries == 0) continue;
         take_roster(slot);
         const std::uint64_t bits =

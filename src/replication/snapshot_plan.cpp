@@ -38,8 +38,9 @@ SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
     return item;
 }
 
-/// Nothing changed in this tick of what the observer is told.
+/// Nothing changed in this tick of what the observer is told, and was told in the last.
 bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
+    if (PURVIEW_GUARD_OR(rest_news, ghosts.has_come(lane, input.tick), false)) return false;
     const std::uint32_t index = ghosts.entity_index(lane);
     if (!input.fields.changed().test(index)) return true;
     const KindId kind = ghosts.kind(lane);
@@ -88,6 +89,7 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
         const auto lane = static_cast<LocalId>(word * bits_per_word + i);
         at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
     });
+    at_rest &= ~PURVIEW_GUARD_OR(rest_news, ghosts.come(word), 0);  // as is_at_rest has it
     std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
     if (input.first_urgency == 1) return found;
     for_each_bit(asked & ghosts.needs_enter()[word], 0, [&](std::size_t i) {
@@ -209,6 +211,9 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
     if (ghosts.is_special(lane)) {
+        const KeptCopy* copy = ghosts.kept_copy(lane);
+        if (PURVIEW_GUARD_OR(copy_differs, copy != nullptr, false))
+            mask = unknown_fields(*copy, input.fields, ghosts, lane);
         if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);

@@ -741,4 +741,96 @@ TEST_CASE("host: a group matters as much as the nearest of what its bounds hold 
     look(0.75F);
 }
 
+TEST_CASE(
+    "replication: who goes on with a copy hears of what differs from it, not of what was written "
+    "while it was hidden") {
+    // Hidden: nothing, or there and back. Before it is hidden and after it is shown the same.
+    const auto sent = [](bool is_written, std::uint16_t shown) {
+        MoreKept made(1'000);
+        MoreSchema& is = made.is;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId one = stage.spawn(is.plain);
+        stage.world().edit(one, is.lamp)->light = 5;
+        show(stage, 0, one);
+        stage.step(6);
+        show(stage, 0, one, false);
+        stage.step(6);
+        stage.world().edit(one, is.lamp)->light = is_written ? 9 : 5;
+        stage.step(6);
+        stage.world().edit(one, is.lamp)->light = 5;
+        stage.step(is_written ? 0 : 6);  // also in the tick in which it is shown
+        if (is_written) {
+            stage.step(5);
+            stage.world().edit(one, is.lamp)->light = 8;
+            stage.step();
+        }
+        stage.world().edit(one, is.lamp)->light = shown;
+        std::string all;
+        stage.keep_all = &all;
+        show(stage, 0, one);
+        stage.loses_all_to = 0;  // and again once that is known
+        stage.step(3);
+        stage.loses_all_to = 99;
+        stage.step(6);
+        REQUIRE(stage.ghost(0, one) != no_ghost);
+        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == shown);
+        // What changes while the link is under way is told, though it be as it was.
+        stage.world().edit(one, is.lamp)->light = 6;
+        stage.step(4);
+        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 6);
+        CHECK(stage.changes() == "made kept resumed");
+        return all;
+    };
+    CHECK(sent(true, 5) == sent(false, 5));
+    CHECK(sent(true, 7) == sent(false, 7));
+    CHECK(sent(false, 5).size() < sent(false, 7).size());
+}
+
+TEST_CASE("replication: who goes on with a copy is told what changed while that was under way") {
+    MoreKept made(1'000);
+    MoreSchema& is = made.is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId one = stage.spawn(is.plain);
+    const auto light = [&](std::uint16_t value) {
+        stage.world().edit(one, is.lamp)->light = value;
+    };
+    light(5);
+    show(stage, 0, one);
+    stage.step(6);
+    // It changes, is hidden before that can have arrived, and comes back as it was before.
+    for (const bool twice : {false, true}) {
+        CAPTURE(twice);
+        stage.loses_all_to = 0;
+        light(6);
+        stage.step();
+        show(stage, 0, one, false);
+        stage.step();
+        light(5);
+        show(stage, 0, one);
+        stage.step();
+        if (twice) {  // and once more, from a link that has not arrived
+            light(7);
+            stage.step();
+            show(stage, 0, one, false);
+            stage.step();
+            show(stage, 0, one);
+            stage.step();
+            light(5);
+        }
+        stage.loses_all_to = 99;
+        stage.step(8);
+        REQUIRE(stage.ghost(0, one) != no_ghost);
+        CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
+    }
+    // It is another one when it arrives than when it was shown.
+    show(stage, 0, one, false);
+    stage.step(4);
+    light(9);
+    show(stage, 0, one);
+    stage.step();
+    light(5);
+    stage.step(4);
+    CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
+}
+
 }  // namespace purview::test
