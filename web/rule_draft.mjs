@@ -64,7 +64,7 @@ export class RuleDraft {
     this.#channel = channel;
     channel.on("rules", (rules) => this.#take(rules));
     channel.on("closed", () => this.#forget());
-    channel.on("open", () => { void channel.ask({ op: "rules" }).catch(() => {}); });
+    channel.on("open", () => this.#askWhatRuns());
   }
 
   /** Calls `listener()` after every change of anything here. Returns a function that ends it. */
@@ -206,10 +206,16 @@ export class RuleDraft {
     const heard = this.#heard;
     this.#heard = null;
     if (heard !== null) this.#take(heard);
+    // The server drops what a slow reader does not take: other rules may run than were told.
+    const isUntold = answer.isAnswer === false || (answer.revision ?? this.running.revision) !== this.running.revision;
+    if (answer.op === "error" && isUntold) this.#askWhatRuns();
     if (this.#again && this.elsewhere !== "waiting") void this.#send();
     else if (isEdited) this.#follow();
     this.#changed();
   }
+
+  /** The answer comes as "rules". */
+  #askWhatRuns() { void this.#channel.ask({ op: "rules" }).catch(() => {}); }
 
   async #ask(request) {
     try {

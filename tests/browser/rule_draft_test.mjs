@@ -380,6 +380,34 @@ const tests = {
     lost.channel.set([named("near", ["add within 7", NEAR[1], NEAR[2]])]);
     assert.deepEqual([lost.draft.error, lost.draft.isPending, lost.draft.elsewhere], [null, false, ""]);
   },
+  async "rules whose telling is lost are asked for, and those that were sent wait"() {
+    // Theirs is not told here; or ours runs, and its answer does not come.
+    for (const isOurs of [false, true]) {
+      const { channel, draft, texts } = await begin(named("near", NEAR), named("far", ["add within 200"]));
+      const { ask, emit } = channel;
+      channel.emit = () => {};
+      if (isOurs) {
+        channel.ask = async (request) => {
+          const answer = await ask.call(channel, request);
+          Object.assign(channel, { ask, emit });
+          await sleep(20);
+          throw new Error(`no answer: ${answer.op}`);
+        };
+        draft.slide(draft.nodes[0].steps[0], "add within 50");
+        await sleep(10);
+      } else {
+        channel.set([named("near", NEAR), named("far", ["add within 300"])]);
+        channel.emit = emit;
+      }
+      draft.slide(draft.nodes[0].steps[0], "add within 40");
+      await sleep(300);
+      assert.deepEqual([draft.running.revision, draft.elsewhere, texts()[0][0]], [2, "waiting", "add within 40"]);
+      assert.deepEqual([channel.count("set_rules"), channel.count("rules"), channel.revision], [1, 2, 2]);
+      await draft.apply();
+      assert.deepEqual(channel.nodes, [named("near", ["add within 40", NEAR[1], NEAR[2]]), named("far", ["add within 200"])]);
+      assert.deepEqual([draft.elsewhere, draft.error, draft.isPending], ["", null, false]);
+    }
+  },
   async "with the channel the draft goes, and comes back with it"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.slide(draft.nodes[0].steps[0], "add within 6");
