@@ -50,7 +50,7 @@ export class RuleDraft {
   elsewhere = "";
   #channel;
   #listeners = new Set();
-  #before = null;      // nodes that ran before the first of ours that ran; null: none did, or these run
+  #before = null;      // nodes that ran before ours; null: what runs is not ours, or it is these nodes
   #typed = false;      // there are texts that only apply() sends
   #sending = false;
   #heard = null;       // rules that the server told while ours were on their way
@@ -130,7 +130,7 @@ export class RuleDraft {
     return this.#send();
   }
 
-  /** Back to the rules from before the first of ours, in force at once. Edits that never ran are only forgotten. */
+  /** Where ours run, back to the rules from before them, in force at once. Rules of others stay, and edits are only forgotten. */
   async revert() {
     if (this.running === null) return;
     this.nodes = [];
@@ -193,8 +193,8 @@ export class RuleDraft {
       // Rules of others that were ahead of ours are no mistake: the server tells them, and ours wait.
       if (!isEdited && answer.revision === undefined) this.error = this.#located(answer);
     } else {
-      this.#before = before;
-      this.#run(answer);
+      this.#before = isSame(before, answer.nodes) ? null : before;
+      this.running = answer;
       this.elsewhere = "";
       this.trial = null;
       if (!isEdited) {
@@ -236,11 +236,12 @@ export class RuleDraft {
     if (this.#sending) { this.#heard = rules; return; }
     const known = this.running;
     const wasPending = this.isPending;
-    this.#run(rules);
+    this.running = rules;
     if (known === null) {
       this.nodes = [];
       this.#show(rules.nodes);
     } else if (rules.revision !== known.revision) {
+      this.#before = null;
       if (wasPending && this.isPending) {
         this.elsewhere = "waiting";
         this.trial = null;
@@ -251,11 +252,6 @@ export class RuleDraft {
       }
     }
     this.#changed();
-  }
-
-  #run(rules) {
-    this.running = rules;
-    if (this.#before !== null && isSame(this.#before, rules.nodes)) this.#before = null;
   }
 
   /** The draft becomes these nodes; steps that are switched off here stay beside them. */

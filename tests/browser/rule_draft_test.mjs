@@ -154,8 +154,6 @@ const tests = {
     assert.equal(draft.isPending, false);
     assert.deepEqual(texts(), [["add within 300"], ["add within 5", NEAR[1], NEAR[2], "require flag cloaked"]]);
     assert.equal(draft.nodes[1].steps[1].on, false);
-    await draft.revert();
-    assert.deepEqual(channel.nodes, [named("near", NEAR)]);
   },
   async "what was set here once and others set again is theirs"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
@@ -257,7 +255,7 @@ const tests = {
       return answer;
     };
     await sleep(50);
-    assert.deepEqual([draft.elsewhere, texts(), draft.isPending], ["shown", [NEAR, wider.steps], false]);
+    assert.deepEqual([draft.elsewhere, texts(), draft.canRevert], ["shown", [NEAR, wider.steps], false]);
   },
   async "who has set nothing undoes nothing of others"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
@@ -277,6 +275,22 @@ const tests = {
     await draft.apply();
     await draft.revert();
     assert.deepEqual([channel.nodes, draft.canRevert], [[near, wider], false]);
+  },
+  async "what others set after ours is not undone with ours"() {
+    const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
+    const [mine, wider] = [named("near", ["add within 7", NEAR[1], NEAR[2]]), named("far", ["add within 300"])];
+    for (const isTyped of [false, true]) {
+      const { channel, draft, texts } = await begin(near, far);
+      draft.slide(draft.nodes[0].steps[0], "add within 7");
+      await sleep(20);
+      assert.equal(draft.canRevert, true);
+      if (isTyped) draft.setText(draft.nodes[0].steps[0], "add within 8");
+      channel.set([mine, wider]);
+      assert.deepEqual([draft.elsewhere, draft.canRevert], isTyped ? ["waiting", true] : ["shown", false]);
+      await draft.revert();
+      assert.deepEqual([channel.nodes, channel.count("set_rules")], [[mine, wider], 1]);
+      assert.deepEqual([texts(), draft.canRevert], [[mine.steps, wider.steps], false]);
+    }
   },
   async "rules that go back to where they were are nothing to revert"() {
     const { channel, draft } = await begin(named("near", NEAR));
