@@ -4,7 +4,7 @@ target_compile_features(purview_options INTERFACE cxx_std_20)
 target_compile_options(purview_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # g++ 12 sees ghosts in std::string
-  -fno-fast-math -ffp-contract=off  # in this order, and whatever a game's own flags say: NaN is told, digests are equal
+  -fno-fast-math -ffp-contract=off  # in this order, whatever a game compiles with: NaN is told, digests are equal
   -fvisibility=hidden)
 if(PURVIEW_WERROR)
   target_compile_options(purview_options INTERFACE -Werror)

@@ -84,7 +84,8 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     LaneBlock& block = blocks_[word];
     const Tick known = resolved_tick();
     for_each_bit(lanes, 0, [&](std::size_t i) {
-        block.times[i].baseline = known;
+        const auto lane = static_cast<LocalId>(word * bits_per_word + i);
+        block.times[i].baseline = baseline_of_held(lane, known);
         block.times[i].unheard_since = 0;
         block.times[i].pending_since = 0;
     });
@@ -486,6 +487,7 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     if (records_.empty()) return;
     const PacketRecord record = records_.oldest();
     if (record.sequence != sequence) return;
+    fate_known_ = record.tick;
     was_delivered ? delivered(record) : lost(record);
     records_.drop_oldest();
 }
@@ -499,9 +501,11 @@ bool GhostTable::is_sound() const noexcept {
 }
 
 std::size_t GhostTable::memory_bytes() const noexcept {
-    const std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
-                              lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
-                              lane_of_.memory_bytes() + lost_items_.size() * sizeof(std::uint64_t);
+    std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
+                        lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
+                        lane_of_.memory_bytes() + lost_items_.size() * sizeof(std::uint64_t);
+    for (const auto& [lane, copy] : copies_)
+        bytes += sizeof(lane) + sizeof(copy) + copy.words.capacity() * sizeof(std::uint32_t);
     return bytes + records_.memory_bytes() + motions_.memory_bytes();
 }
 

@@ -350,7 +350,7 @@ class GhostTable {
     /// Where many are asked for.
     Tick baseline(LocalId lane, Tick resolved) const noexcept {
         if (test(&LaneWords::behind, lane)) return times_of(lane).baseline;
-        return is_held(lane) ? resolved : special_[lane].entered;
+        return is_held(lane) ? baseline_of_held(lane, resolved) : special_[lane].entered;
     }
     /// Of the last change of owner or of what is told; 0: the baseline covers it.
     Tick meta_tick(LocalId lane) const noexcept { return special(lane).meta; }
@@ -398,8 +398,12 @@ class GhostTable {
     std::uint64_t come(std::size_t word) const noexcept {
         const LaneWords& of = blocks_[word].of;
         std::uint64_t found = of.needs_enter & of.fresh;
+        for_each_bit(of.needs_enter & ~of.fresh, 0,
+                     [&](std::size_t i) {  // waits are written by now
+                         found |= std::uint64_t{blocks_[word].waiting_since[i] == tick_} << i;
+                     });
         if (copies_.empty()) return found;
-        for_each_bit(of.live & of.special, 0, [&](std::size_t i) {
+        for_each_bit(of.live & of.special & ~of.needs_enter, 0, [&](std::size_t i) {
             const bool has = special_[word * bits_per_word + i].resumed == tick_;
             found |= std::uint64_t{has} << i;
         });
@@ -571,6 +575,12 @@ class GhostTable {
             its.pending_since = now;
         }
     }
+    /// Of one that is not behind. Where a part of a tick's packets has arrived, others of it have
+    /// not, or may not have: he has whoever came in it as of then, and not of before.
+    Tick baseline_of_held(LocalId lane, Tick resolved) const noexcept {
+        if (PURVIEW_GUARD(came_before, resolved + 1 != fate_known_)) return resolved;
+        return std::max({resolved, special_[lane].entered, special_[lane].resumed});
+    }
     LocalId take_lane();
     LocalId find_lingering(EntityId entity) const noexcept;
     void end_lingering(LocalId lane) noexcept;
@@ -594,6 +604,7 @@ class GhostTable {
     std::size_t first_free_ = 0;  ///< all blocks before it are full
     std::uint32_t live_count_ = 0;
     Tick tick_ = 0;           ///< the one that has begun last
+    Tick fate_known_ = 0;     ///< of the packet whose fate was known last
     bool has_fresh_ = false;  ///< some lane may be fresh
     Tick longest_wait_ = 0;
     bool has_weights_ = false;                 ///< some may not be 1

@@ -76,6 +76,17 @@ float priority_of(const ReplicationInput& input, const GhostTable& ghosts, Local
     return first * ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
 }
 
+/// For assertions.
+[[maybe_unused]] bool agrees_on_news(const ReplicationInput& input, const GhostTable& ghosts,
+                                     std::size_t word, std::uint64_t asked) {
+    std::uint64_t come = 0;
+    for_each_bit(asked, 0, [&](std::size_t i) {
+        const auto lane = static_cast<LocalId>(word * bits_per_word + i);
+        come |= std::uint64_t{ghosts.has_come(lane, input.tick)} << i;
+    });
+    return come == (ghosts.come(word) & asked);
+}
+
 /// The same of 64 lanes, as far as they are asked about, and which of them have at least `least`.
 std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
                             std::uint64_t asked, float least, std::span<float, bits_per_word> out) {
@@ -89,6 +100,7 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
         const auto lane = static_cast<LocalId>(word * bits_per_word + i);
         at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
     });
+    PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, asked));
     at_rest &= ~PURVIEW_GUARD_OR(rest_news, ghosts.come(word), 0);  // as is_at_rest has it
     std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
     if (input.first_urgency == 1) return found;

@@ -833,4 +833,45 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
     CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
 }
 
+TEST_CASE(
+    "replication: what was written in the tick in which somebody came does not show in what is "
+    "told "
+    "of him later") {
+    MoreSchema is;
+    is.def.kinds[0].mode = EntityMode::explicit_only;
+    // In several packets, of which some are lost.
+    const auto many = [&](bool is_written, std::uint64_t seed) {
+        is.def.budget_bytes_per_tick = 4'800;
+        Stage stage(is.schema, 1, is.def);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 400; ++i) {
+            crowd.push_back(stage.spawn(is.plain, {1, 1, 0}));
+            stage.world().edit(crowd.back(), is.lamp)->light = is_written ? 1 : 2;
+        }
+        stage.step(6);
+        std::string all;
+        stage.keep_all = &all;
+        stage.random = SplitMix(seed);
+        stage.loss = 0.5F;
+        for (const EntityId one : crowd) {
+            stage.world().edit(one, is.lamp)->light = 2;
+            show(stage, 0, one);
+        }
+        stage.step();
+        stage.loss = 0;
+        for (int i = 0; i < 4; ++i) {  // elsewhere, again and again: each is told that alone
+            for (const EntityId one : crowd)
+                (void)stage.world().move(one, {static_cast<float>(2 + i), 1, 0});
+            stage.step();
+        }
+        stage.step(6);
+        CHECK(stage.client().ghost_count() == 400);
+        return all;
+    };
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(seed);
+        CHECK(many(false, seed) == many(true, seed));
+    }
+}
+
 }  // namespace purview::test
