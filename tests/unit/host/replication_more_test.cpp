@@ -834,9 +834,8 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
 }
 
 TEST_CASE(
-    "replication: what was written in the tick in which somebody came does not show in what is "
-    "told "
-    "of him later") {
+    "replication: what was written in the tick in which somebody came shows neither in when he is "
+    "told nor in what is told of him later") {
     MoreSchema is;
     is.def.kinds[0].mode = EntityMode::explicit_only;
     // Where more waited than fitted, and there is room again: he is among those who are looked at
