@@ -110,7 +110,7 @@ TEST_CASE(
         REQUIRE(not_covered == 0);
         REQUIRE(not_within == 0);
     }
-    CHECK(inside_checked > 1000);
+    CHECK(inside_checked > 2 * rounds);
 }
 
 TEST_CASE("blocks: random inserts, moves and removals keep every entity findable where it is") {
