@@ -541,11 +541,12 @@ int run_demo(DemoOptions options) {
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
     if (!tell_bots(bots, report, options.json_path) || !is_recorded) return 1;
+    const bool holds = judge.holds() && bots.trouble.empty();
     spdlog::info("{} digests and {} relevant sets checked, {} and {} wrong; {}",
                  proof->counters().digests_checked, proof->counters().truth_checked,
                  proof->counters().digest_mismatches, proof->counters().truth_mismatches,
-                 judge.holds() ? "everything holds" : "NOT everything holds");
-    return !is_met(options.fail_if, bots) && judge.holds() ? 0 : 3;
+                 holds ? "everything holds" : "NOT everything holds");
+    return holds && !is_met(options.fail_if, bots) ? 0 : 3;
 }
 
 }  // namespace purview::app

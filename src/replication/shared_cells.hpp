@@ -83,8 +83,8 @@ class SharedCells {
     }
     /// A member of whom nothing is told, and who keeps his rank.
     static constexpr std::uint32_t left_out = 0xffffffffU;
-    /// What changed in the group: written when it is first asked for in a tick. `members`: all of
-    /// it, or with some left out: these are mostly the same for all who ask.
+    /// What changed in the group: written when it is first asked for in a tick. `members`: empty
+    /// for all of it; or all of it, some left out, who are mostly the same for all who ask.
     Section section(std::uint32_t group, std::span<const std::uint32_t> members, EncodeCache& cache,
                     Tick tick);
     /// The same for some of its members only.
