@@ -148,7 +148,9 @@ export class PurviewClient {
     this.#socket = socket;
     this.#triedAt = performance.now();
     socket.onopen = () => { this.#turn(); };
-    socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(new Uint8Array(message.data)); };
+    socket.onmessage = ({ data }) => {
+      if (socket === this.#socket && data instanceof ArrayBuffer) this.#receive(new Uint8Array(data));
+    };
     socket.onclose = () => { if (socket === this.#socket) this.#lose(); };
     socket.onerror = () => {};
     this.#timer = setInterval(() => this.#turn(), this.#options.turnMs);

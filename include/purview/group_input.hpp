@@ -166,7 +166,9 @@ struct InputCounters {
     std::uint64_t order_rebuilds = 0;  ///< orders of groups made anew
     std::uint64_t members_walked = 0;  ///< while making them
     // Refused:
-    std::uint64_t too_far_ahead = 0;  ///< commands beyond lead_max
+    /// Commands beyond lead_max, as often as they come: a client repeats them, and they are taken
+    /// once they are not so far ahead.
+    std::uint64_t too_far_ahead = 0;
     std::uint64_t too_large = 0;      ///< commands above command_bytes_max
     std::uint64_t not_a_root = 0;     ///< groups under an entity that is no root (any more)
     std::uint64_t unknown_ghost = 0;  ///< groups or parts under ids that the client does not hold

@@ -221,8 +221,9 @@ bool ServerData::take_turns(TickWorker& worker, Session& session, LocalId lane,
     std::uint64_t bits = 0;
     for (std::size_t p = 0; p < layout.parts.size(); ++p) {
         const std::uint32_t bit = 1U << p;
-        const bool is_new = (layout.parts[p].fields & changed) != 0 || (missing & bit) != 0;
-        const bool waits = is_new && (layout.in_turn & told & bit) != 0;
+        const bool is_new = PURVIEW_GUARD(turn_news, (told & bit) != 0) &&
+                            ((layout.parts[p].fields & changed) != 0 || (missing & bit) != 0);
+        const bool waits = is_new && (layout.in_turn & bit & told) != 0;
         news |= waits ? bit : 0;
         bits += is_new && !waits ? layout.parts[p].bits_max : 2;
     }

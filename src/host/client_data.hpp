@@ -113,7 +113,12 @@ class ClientData {
     void keep_message(std::span<const std::byte> message);
     void send_state();
     void send_data(Micros now);
-    void write_commands(BitWriter& out, std::uint64_t bits_reserved);
+    struct ChosenCommands {
+        std::size_t count;   ///< of those that wait, from the first on
+        std::uint64_t bits;  ///< with their number
+    };
+    ChosenCommands choose_commands(std::uint64_t bits_max) const noexcept;
+    void write_commands(std::size_t count, BitWriter& out);
     bool read_input_state(BitReader& in);
     void accept_input_state();
     void queue(std::span<const std::byte> bytes);

@@ -386,20 +386,19 @@ void ClientData::send_data(Micros now) {
     out.bits(0, seal_bytes * 8);
     out.u64(connection_id_);
     const std::uint32_t sequence = link_.write_header(out);
-    // Commands come first in importance: the stream takes what they leave.
-    constexpr std::uint64_t commands_bits = commands_per_packet_max * (command_bytes_max + 2) * 8;
+    // The stream takes what the others leave; while it has something to say, a part is its own.
     const std::uint64_t call_bits = choose_calls();
-    const std::uint64_t left = datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits;
+    std::uint64_t left = datagram_bytes_max * 8 - out.bits_written() - 128 - call_bits;
+    const std::uint64_t stream_bits = stream_out_.wants_to_send() ? left / 4 : 0;
     const std::uint64_t one_command = commands_.empty() ? 0 : (command_bytes_max + 2) * 8 + 32;
     const std::uint64_t input_bits =
         ghosts.has_value() && state == ClientState::joined
             ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests,
-                                   std::min(input_bits_max, left - one_command))
+                                   std::min(input_bits_max, left - stream_bits - one_command))
             : 0;
-    const std::uint64_t room = left - input_bits;
-    const std::uint64_t wanted =
-        std::min<std::uint64_t>(commands_bits, commands_.size() * (command_bytes_max + 2) * 8);
-    stream_out_.write(sequence, room > wanted ? room - wanted : 0, out);
+    left -= input_bits;
+    const auto [commands, command_bits] = choose_commands(left - stream_bits);
+    stream_out_.write(sequence, left - command_bits, out);
     out.boolean(false);
     out.boolean(digest_due_ && ghosts.has_value());
     if (digest_due_ && ghosts.has_value()) {
@@ -407,7 +406,7 @@ void ClientData::send_data(Micros now) {
         digest_due_ = false;
         packets_since_digest_ = 0;
     }
-    write_commands(out, call_bits + 1 + input_bits);
+    write_commands(commands, out);
     write_calls(sequence, out);
     if (input_bits > 0) {
         inputs.outbox.write(ghosts->schema(), inputs.has_digests, inputs.corrections, out);
@@ -421,14 +420,18 @@ void ClientData::send_data(Micros now) {
     queue(datagram);
 }
 
-void ClientData::write_commands(BitWriter& out, std::uint64_t bits_reserved) {
-    std::size_t count = 0;
-    std::uint64_t bits = 32 + bits_reserved;
-    while (count < commands_.size() && count < commands_per_packet_max) {
-        bits += (commands_[count].data.size() + 2) * 8;
-        if (bits > out.bits_left()) break;
-        ++count;
+ClientData::ChosenCommands ClientData::choose_commands(std::uint64_t bits_max) const noexcept {
+    ChosenCommands chosen{0, 32};
+    while (chosen.count < commands_.size() && chosen.count < commands_per_packet_max) {
+        const std::uint64_t bits = (commands_[chosen.count].data.size() + 2) * 8;
+        if (chosen.bits + bits > bits_max) break;
+        chosen.bits += bits;
+        ++chosen.count;
     }
+    return chosen;
+}
+
+void ClientData::write_commands(std::size_t count, BitWriter& out) {
     out.varint(count);
     if (count == 0) return;
     const auto last = newest_command_ - static_cast<std::uint32_t>(commands_.size() - count);

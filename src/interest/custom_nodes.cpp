@@ -4,6 +4,7 @@
 // Nodes of the caller's own. What they say is kept as lists, compared with what they said before,
 // and counted in the pair table.
 #include <algorithm>
+#include <utility>
 
 #include "interest/interest_data.hpp"
 
@@ -81,11 +82,9 @@ void InterestData::update_custom_nodes(const InterestManager& manager) {
                              !facts_table_.bindings.has_bound(node) &&
                              std::all_of(custom_[c].said.begin(), custom_[c].said.end(),
                                          [](const auto& said) { return said.empty(); });
+        const bool asks_all = std::exchange(custom_[c].asks_all, false);
+        const Bitset again = std::exchange(custom_[c].asked_again, Bitset());
         if (is_idle) continue;
-        const bool asks_all = custom_[c].asks_all;
-        custom_[c].asks_all = false;
-        const Bitset again = std::move(custom_[c].asked_again);
-        custom_[c].asked_again = Bitset();
         for (std::uint32_t i = 0; i < end; ++i) {
             const bool is_due =
                 refresh.type == RefreshType::exact ||

@@ -333,6 +333,13 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
     if (slot == no_slot) return is_member(entity) ? Status::refused : Status::stale_id;
     const auto before = facts_table_.bindings.nodes_of(entity);
     const std::vector<NodeId> left(before.begin(), before.end());
+    const auto is_of = [&](std::size_t c) {
+        const NodeId node = program_.custom_nodes[c];
+        const NodeMembers members = def_.rules.nodes[index_of(node)].members;
+        return facts_table_.bindings.is_member(node, members, entity);
+    };
+    std::vector<bool> was_of(custom_.size());
+    for (std::size_t c = 0; c < custom_.size(); ++c) was_of[c] = is_of(c);
     edit_unit(entity, [&] {
         if (is_unbound) {
             facts_table_.bindings.set_unbound(entity);
@@ -340,7 +347,8 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
             facts_table_.bindings.set(entity, nodes);
         }
         update_bound(entity, left);
-        for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
+        for (std::size_t c = 0; c < custom_.size(); ++c)
+            custom_[c].asks_all |= !custom_[c].node->is_entity_centric() && is_of(c) != was_of[c];
     });
     table_.mark_dirty(block_of(slot));
     rebinding_.push_back(entity);

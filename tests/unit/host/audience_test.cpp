@@ -728,6 +728,71 @@ TEST_CASE("audience: a part in turn lets no more packets go before it than there
     }
 }
 
+TEST_CASE("audience: how many take their turn does not follow from what somebody is not told") {
+    struct Secret {
+        char lines[8][31] = {};
+    };
+    Schema schema;
+    const Component<Secret> secret = schema.component<Secret>("secret");
+    add_lines(schema, secret.id, 8);
+    schema.audience(secret.id, {AudienceType::owner});
+    std::vector<Component<Leaf>> pages;
+    std::vector<ComponentId> parts{secret.id};
+    for (const char* name : {"page0", "page1", "page2", "page3", "page4", "page5", "page6"}) {
+        pages.push_back(schema.component<Leaf>(name));
+        add_lines(schema, pages.back().id, 2, 32);
+        schema.audience(pages.back().id, {AudienceType::in_turn});
+        parts.push_back(pages.back().id);
+    }
+    const KindId book = schema.kind("book", parts);
+    schema.edit_kind(book).leave = LeavePolicy::freeze;
+    REQUIRE(schema.status() == Status::ok);
+    // The owner loses it, and is not told any more what is edited then; at once, or while the book
+    // is hidden from him, whose copy he keeps.
+    for (const bool is_hidden : {false, true}) {
+        CAPTURE(is_hidden);
+        std::uint64_t hashes[2] = {};
+        std::uint64_t splits = 0;
+        for (const bool edits_secret : {false, true}) {
+            ServerDef def;
+            def.budget_bytes_per_tick = 600;
+            Stage stage(schema, 1, def);
+            const ObserverId reader = stage.observers[0];
+            const EntityId its = stage.spawn(book);
+            const auto write_all = [&](char letter) {
+                for (const auto& page : pages)
+                    for (auto& line : stage.world().edit(its, page)->lines)
+                        std::fill_n(line, 31, letter);
+            };
+            const auto write_secret = [&](char letter) {
+                for (auto& line : stage.world().edit(its, secret)->lines)
+                    std::fill_n(line, 31, letter);
+            };
+            CHECK(stage.world().set_owner(its, reader) == Status::ok);
+            write_secret('a');
+            stage.step(30);
+            CHECK(stage.client().is_told(stage.ghost(0, its), secret.id));
+            if (is_hidden) {
+                CHECK(stage.interest().deny(reader, its, true) == Status::ok);
+                stage.step(3);
+            }
+            CHECK(stage.world().set_owner(its, ObserverId::none) == Status::ok);
+            if (edits_secret) write_secret('b');
+            if (is_hidden) {
+                stage.step(3);
+                CHECK(stage.interest().deny(reader, its, false) == Status::ok);
+            }
+            write_all('c');
+            stage.step(30);
+            CHECK_FALSE(stage.client().is_told(stage.ghost(0, its), secret.id));
+            hashes[edits_secret ? 1 : 0] = stage.hash_to[0];
+            splits += stage.server->stats().split_updates;
+        }
+        CHECK(splits > 0);
+        CHECK(hashes[0] == hashes[1]);
+    }
+}
+
 TEST_CASE("audience: references that mean another take their turn, too") {
     struct Aims {
         EntityId at[16] = {};

@@ -136,6 +136,32 @@ TEST_CASE(
     CHECK(line.messages() == std::vector<std::string>{speech, ""});
 }
 
+TEST_CASE("messages: they arrive beside commands of every tick, however many and large") {
+    for (const std::size_t bytes : {2U, 200U}) {
+        for (const int commands : {1, 3, 6}) {
+            CAPTURE(bytes);
+            CAPTURE(commands);
+            Line line;
+            line.step(20);
+            REQUIRE(line.client->state() == ClientState::joined);
+            const std::string command(bytes, 'c'), speech(1'000, 'w');
+            const auto step = [&] {
+                for (int i = 0; i < commands; ++i)
+                    (void)line.client->send_command(bytes_of(command));
+                line.step(1);
+            };
+            for (int i = 0; i < 5; ++i) step();
+            CHECK(line.client->send_message(bytes_of("hello")) == Status::ok);
+            step();
+            CHECK(line.game.messages == std::vector<std::string>{"hello"});
+            CHECK(line.client->send_message(bytes_of(speech)) == Status::ok);
+            for (int i = 0; i < 8; ++i) step();
+            CHECK(line.game.messages.size() == 2);
+            CHECK(line.game.commands.size() > 10);
+        }
+    }
+}
+
 TEST_CASE(
     "messages: a client's all arrive at the game, in order, before its commands of the tick") {
     for (const bool loses : {false, true}) {

@@ -222,6 +222,33 @@ TEST_CASE("interest: a node of one's own is asked about nobody before it has an 
     }
 }
 
+TEST_CASE(
+    "interest: when a node of one's own is asked does not follow from who else is bound to nodes") {
+    NodeDesc other = node("other", {}, Members::bound);
+    for (const bool has_another : {false, true}) {
+        for (const bool rebinds : {false, true}) {
+            CAPTURE(has_another);
+            CAPTURE(rebinds);
+            const auto own = std::make_shared<RecordingNode>();
+            NodeDesc seldom = own_node("own", own, Members::bound);
+            seldom.refresh = {RefreshType::every, 10};
+            InterestManager manager = make({seldom, other});
+            if (has_another) spawn(manager, 0, bound_to(50, {node0}));
+            spawn(manager, 1, bound_to(50, {node1}));
+            const ObserverId observer = watch(manager);
+            CHECK(manager.force_hide(id(1), true) == Status::ok);
+            for (int i = 0; i < 3; ++i) manager.tick();
+            spawn(manager, 2, bound_to(50, {node0}));
+            own->says = {id(2)};
+            int ticks = 0;
+            for (; ticks < 20 && ticked(manager, observer).count(2) == 0; ++ticks) {
+                if (rebinds) CHECK(manager.set_nodes(id(1), {}) == Status::orphaned);
+            }
+            CHECK(ticks == 6);
+        }
+    }
+}
+
 TEST_CASE("interest: nodes come and go while running, and the same one twice is once (N7)") {
     InterestManager manager = make(
         {node("here", {within(StepOp::add, 10)}, Members::bound), node("all", {}, Members::bound)});
