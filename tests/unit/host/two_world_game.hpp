@@ -545,6 +545,9 @@ class TwoWorldGame final : public Game {
             (void)interest.allow(other, shadow.id, hidden_random_.chance(0.5F));
             if (shadow.how == Hidden::cloaked || shadow.how == Hidden::far)
                 (void)world.set_owner(shadow.id, other);
+            const std::array<NodeId, 1> node{NodeId{static_cast<std::uint16_t>(how)}};
+            if (shadow.how == Hidden::cloaked)
+                (void)interest.set_nodes(shadow.id, std::span(node).first(args.tag % 2));
         }
     }
     const SmallSchema* schema_;
