@@ -43,6 +43,9 @@ export interface Trial {
   losses: number;
   /** Those with the most of both; who is missing has few or none. */
   observers: { observer: number; gains: number; losses: number }[];
+  /** Ready clients, the first by index; the others were left out, as too much would change to ask all of them. */
+  asked: number;
+  left_out: number;
   warnings: string[];
 }
 

@@ -78,12 +78,13 @@ export class RulesPanel {
     put(state, "className", draft.error ? "state bad" : draft.isPending && !draft.isSending ? "state pending" : "state");
     if (draft.running === null) return put(state, "textContent", "");
     if (draft.trial !== null) {
-      const { gains, losses, observers } = draft.trial;
-      const isWhole = observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
+      const { gains, losses, observers, asked, left_out: leftOut = 0 } = draft.trial;
+      const among = leftOut === 0 ? "" : ` (of ${grouped(asked)} clients; ${grouped(leftOut)} more were not asked)`;
+      const isWhole = leftOut === 0 && observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
       const own = observers.find((entry) => entry.observer === draft.watched) ?? (isWhole ? { gains: 0, losses: 0 } : undefined);
       const mine = own === undefined ? "" : `; this client +${grouped(own.gains)} −${grouped(own.losses)}`;
-      return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
-        : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}.`);
+      return put(state, "textContent", gains + losses === 0 ? `Would change nothing for anybody now${among}.`
+        : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}${among}.`);
     }
     put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No answer came.")
       : draft.isReadOnly ? "This server takes no rules from operators; Try still works."

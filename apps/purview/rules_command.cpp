@@ -46,6 +46,9 @@ std::string trial_of(const json& reply) {
     };
     std::string out =
         fmt::format("gains: {}, losses: {}\n", count(reply, "gains"), count(reply, "losses"));
+    if (const auto left_out = reply.value("left_out", std::uint64_t{0}); left_out > 0)
+        out += fmt::format("of {} observers; {} more were not asked\n", count(reply, "asked"),
+                           left_out);
     const json& observers = reply.at("observers");
     if (!observers.empty())
         out += fmt::format("{:>12} {:>10} {:>10}\n", "observer", "gains", "losses");

@@ -311,8 +311,9 @@ class Server {
     /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the
     /// game. bad_configuration: nothing was changed.
     Status set_rules(const InterestRules& rules);
-    /// Who would gain and who would lose by them; nothing is changed.
-    RuleTrial try_rules(const InterestRules& rules) const;
+    /// Who would gain and who would lose by them; nothing is changed. Between ticks; see
+    /// InterestManager::try_rules.
+    RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
     const InterestRules& rules() const noexcept;
     /// From the next tick on (F29).
     void set_interest_level(InterestLevel level);

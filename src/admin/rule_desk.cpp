@@ -16,6 +16,8 @@ using scene::Problem;
 namespace {
 
 constexpr std::size_t observers_told_max = 20;
+/// Of a dry run, in which the server stands still: some tenths of a second.
+constexpr std::size_t trial_pairs_max = 200'000;
 
 json error(const char* about, const Problem& problem) {
     json out = {{"op", "error"}, {"about", about}, {"text", problem.text}};
@@ -122,12 +124,14 @@ scene::Loaded<InterestRules> RuleDesk::compile(const json& message) {
 json RuleDesk::try_rules(const json& message) {
     const auto rules = compile(message);
     if (!rules) return error("try_rules", rules.what());
-    const RuleTrial trial = server_->try_rules(*rules);
+    const RuleTrial trial = server_->try_rules(*rules, trial_pairs_max);
     if (!trial.problem.empty()) return error("try_rules", trial.problem);
     return {{"op", "try_rules"},
             {"gains", trial.gains.size()},
             {"losses", trial.losses.size()},
             {"observers", by_observer(trial)},
+            {"asked", trial.observers_asked},
+            {"left_out", trial.observers_left_out},
             {"warnings", trial.warnings}};
 }
 

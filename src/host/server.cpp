@@ -69,12 +69,12 @@ void ServerData::set_executor(const Executor& executor) {
     set_spoil(spoil);
 }
 
-RuleTrial ServerData::try_rules(const InterestRules& rules) const {
+RuleTrial ServerData::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
     ServerDef wanted = def;
     wanted.rules = rules;
     RuleTrial trial;
     trial.problem = problem_of_sharing(wanted);
-    return trial.problem.empty() ? interest.try_rules(rules) : trial;
+    return trial.problem.empty() ? interest.try_rules(rules, pairs_max) : trial;
 }
 
 Status ServerData::set_rules(const InterestRules& rules) {
@@ -155,8 +155,8 @@ void Server::set_executor(const Executor& executor) {
 Status Server::set_rules(const InterestRules& rules) {
     return data_->set_rules(rules);
 }
-RuleTrial Server::try_rules(const InterestRules& rules) const {
-    return data_->try_rules(rules);
+RuleTrial Server::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+    return data_->try_rules(rules, pairs_max);
 }
 const InterestRules& Server::rules() const noexcept {
     return data_->interest.rules();

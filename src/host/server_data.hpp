@@ -50,7 +50,7 @@ class ServerData {
     void remove_observer(ObserverId observer);
     Result<ObserverId> add_probe();
     ServerStats stats() const;
-    RuleTrial try_rules(const InterestRules& rules) const;
+    RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max) const;
     Status set_rules(const InterestRules& rules);
     void set_executor(const Executor& executor);
 

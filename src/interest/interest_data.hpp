@@ -203,7 +203,10 @@ class InterestData {
     InterestRules with_kept(InterestRules rules) const;
     Status set_rules(const InterestRules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
-    RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager) const;
+    RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager,
+                        std::size_t pairs_max) const;
+    RuleTrial try_some(const InterestRules& rules, const InterestManager& manager,
+                       std::size_t observers_max) const;
     const InterestRules& rules() const noexcept { return def_.rules; }
     void set_level(InterestLevel level);
     // -- custom_nodes.cpp

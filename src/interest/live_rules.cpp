@@ -254,12 +254,17 @@ void InterestData::detach() {
     def_.measure_changed = false;
 }
 
-RuleTrial InterestData::try_rules(const InterestRules& wanted,
-                                  const InterestManager& manager) const {
+/// The first `observers_max` by index are asked; others are as if they were not ready.
+RuleTrial InterestData::try_some(const InterestRules& wanted, const InterestManager& manager,
+                                 std::size_t observers_max) const {
     RuleTrial trial;
-    trial.problem = problem_of(with_kept(wanted), def_);
-    if (!trial.problem.empty()) return trial;
     InterestData with(*this), without(*this);
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        const bool is_asked = trial.observers_asked < observers_max;
+        with.observers_[o].ready = without.observers_[o].ready = is_asked;
+        ++(is_asked ? trial.observers_asked : trial.observers_left_out);
+    }
     with.detach();
     without.detach();
     (void)with.set_rules(wanted);
@@ -268,7 +273,7 @@ RuleTrial InterestData::try_rules(const InterestRules& wanted,
     without.tick(manager);
     std::vector<EntityId> a, b, only;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (!observers_[o].ready) continue;
+        if (!with.observers_[o].ready) continue;
         a.clear();
         b.clear();
         without.for_each_relevant(o, [&](EntityId entity) { a.push_back(entity); });
@@ -283,6 +288,20 @@ RuleTrial InterestData::try_rules(const InterestRules& wanted,
         for (const EntityId entity : only) trial.losses.push_back({id_of(o), entity});
     }
     return trial;
+}
+
+/// As many as are sure to be within the bound, and then as many as are likely to be.
+RuleTrial InterestData::try_rules(const InterestRules& wanted, const InterestManager& manager,
+                                  std::size_t pairs_max) const {
+    RuleTrial trial;
+    trial.problem = problem_of(with_kept(wanted), def_);
+    if (!trial.problem.empty()) return trial;
+    const std::size_t sure = std::max<std::size_t>(pairs_max / (table_.index_end() + 1), 1);
+    trial = try_some(wanted, manager, sure);
+    if (trial.observers_left_out == 0) return trial;
+    const std::size_t pairs = trial.gains.size() + trial.losses.size() + 1;
+    const std::size_t likely = sure * (pairs_max / pairs);
+    return likely > sure ? try_some(wanted, manager, likely) : trial;
 }
 
 std::string problem_of(const InterestRules& rules, const InterestDef& def) {

@@ -268,8 +268,8 @@ Status InterestManager::set_rules(const InterestRules& rules) {
 const std::vector<std::string>& InterestManager::warnings() const noexcept {
     return data_->warnings();
 }
-RuleTrial InterestManager::try_rules(const InterestRules& rules) const {
-    return data_->try_rules(rules, *this);
+RuleTrial InterestManager::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+    return data_->try_rules(rules, *this, pairs_max);
 }
 const InterestRules& InterestManager::rules() const noexcept {
     return data_->rules();

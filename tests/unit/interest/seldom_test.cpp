@@ -453,9 +453,46 @@ TEST_CASE("interest: a trial refuses the rules that would be refused, and no oth
     wider.cell_m = -1;
     wider.range_classes_m = {3, 2};
     CHECK_FALSE(problem_of(wider).empty());
-    CHECK(manager.try_rules(wider).gains.size() == 1);
+    const RuleTrial trial = manager.try_rules(wider);
+    CHECK(trial.gains.size() == 1);
+    CHECK(trial.observers_asked == 1);
+    CHECK(trial.observers_left_out == 0);
     CHECK(manager.set_rules(wider) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: a dry run asks no more observers than a bound of pairs has room for") {
+    for (const bool is_open : {false, true}) {
+        InterestManager manager = make({node("near", {within(StepOp::add, 1)})});
+        for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, static_cast<float>(i) * 2);
+        std::vector<ObserverId> observers;
+        for (std::uint32_t i = 0; i < 50; ++i) observers.push_back(watch(manager, id(i)));
+        manager.tick();
+        const auto tried = [&](float radius_m, std::size_t pairs_max) {
+            InterestRules rules = manager.rules();
+            rules.nodes = {is_open && radius_m > 50
+                               ? node("all", {})
+                               : node("near", {within(StepOp::add, radius_m)})};
+            return manager.try_rules(rules, pairs_max);
+        };
+        CAPTURE(is_open);
+        const RuleTrial whole = tried(500, ~std::size_t{0});
+        CHECK(whole.observers_asked == 50);
+        CHECK(whole.gains.size() == 50 * 49);
+        // All that each may gain: as many as are sure to be within the bound.
+        const RuleTrial dear = tried(500, 500);
+        CHECK(dear.observers_asked == 9);
+        CHECK(dear.observers_left_out == 41);
+        CHECK(dear.gains.size() == 9 * 49);
+        CHECK(dear.gains.front().observer == observers.front());
+        CHECK(tried(500, 1).observers_asked == 1);
+        // What changes little is asked of everybody.
+        const RuleTrial cheap = tried(2, 500);
+        CHECK(cheap.observers_asked == 50);
+        CHECK(cheap.gains.size() == 2 * 49);
+        CHECK(manager.rules().nodes.front().steps.size() == 1);
+        CHECK(ticked(manager, observers[3]) == Set{3});
+    }
 }
 
 TEST_CASE("interest: where leaves wait, whoever else goes hurries none of them") {
