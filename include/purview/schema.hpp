@@ -315,6 +315,7 @@ class Schema {
     void add_field(ComponentDef& owner, const std::string& what, FieldDef field);
     void fail(std::string problem);
     bool good_name(std::string_view name, std::string_view what);
+    bool good_field_count(const KindDef& kind);
 
     std::vector<ComponentDef> components_;
     std::vector<KindDef> kinds_;

@@ -159,6 +159,15 @@ bool Schema::good_name(std::string_view name, std::string_view what) {
     return false;
 }
 
+bool Schema::good_field_count(const KindDef& kind) {
+    std::size_t fields = 0;
+    for (const ComponentId component : kind.components)
+        fields += components_[index_of(component)].fields.size();
+    if (fields <= kind_fields_max) return true;
+    fail("kind '" + kind.name + "' has more than 64 fields");
+    return false;
+}
+
 ComponentId Schema::add_component(ComponentDef def) {
     if (!good_name(def.name, "component")) return ComponentId::none;
     if (components_.size() == components_max) {
@@ -180,6 +189,8 @@ ComponentId Schema::add_component(ComponentDef def) {
 void Schema::add_field(ComponentId component, FieldDef field) {
     if (index_of(component) >= components_.size()) return fail("field of an unknown component");
     add_field(components_[index_of(component)], "component", std::move(field));
+    for (const KindDef& kind : kinds_)
+        if (!good_field_count(kind)) return;
 }
 
 void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef field) {
@@ -200,6 +211,8 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
         return fail(where + ": more than 320 bytes of fields");
     if (field.extrapolated && !can_be_extrapolated(field, owner))
         return fail(where + cannot_be_extrapolated);
+    if (owner.is_predicted && field.type == FieldType::reference)
+        return fail(where + " is a reference, and the component is predicted");
     if (place_ != ComponentId::none && &owner == &components_[index_of(place_)] &&
         is_no_coordinate(field))
         return fail(where + in_the_place);
@@ -405,16 +418,9 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
         }
         has[index_of(component)] = true;
     }
-    std::size_t fields = 0;
-    for (std::size_t c = 0; c < components_.size(); ++c) {
-        if (!has[c]) continue;
-        def.components.push_back(ComponentId{static_cast<std::uint16_t>(c)});
-        fields += components_[c].fields.size();
-    }
-    if (fields > kind_fields_max) {
-        fail("kind '" + def.name + "' has more than 64 fields");
-        return none;
-    }
+    for (std::size_t c = 0; c < components_.size(); ++c)
+        if (has[c]) def.components.push_back(ComponentId{static_cast<std::uint16_t>(c)});
+    if (!good_field_count(def)) return none;
     kinds_.push_back(std::move(def));
     return KindId{static_cast<std::uint16_t>(kinds_.size() - 1)};
 }

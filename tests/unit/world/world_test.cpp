@@ -291,6 +291,47 @@ TEST_CASE("world: an unsound schema says what is wrong with it, and makes no wor
     CHECK(key.status() == Status::bad_configuration);
 }
 
+TEST_CASE("world: a kind has at most 64 fields, also where some are added after it") {
+    Schema schema;
+    std::vector<ComponentId> components;
+    for (const char* name : {"a", "b", "c", "d", "e"}) {
+        ComponentDef def;
+        def.name = name;
+        def.size_bytes = 1;
+        components.push_back(schema.add_component(def));
+    }
+    schema.kind("little", {components[4]});
+    schema.kind("much", components);
+    const auto add = [&](ComponentId component, std::size_t number) {
+        FieldDef field;
+        field.name = std::to_string(number);
+        field.size_bytes = 1;
+        schema.add_field(component, field);
+    };
+    for (std::size_t c = 0; c < 4; ++c)
+        for (std::size_t f = 0; f < Schema::fields_max; ++f) add(components[c], f);
+    CHECK(schema.status() == Status::ok);
+    add(components[4], 0);
+    CHECK(schema.status() == Status::bad_configuration);
+    CHECK(schema.problem() == "kind 'much' has more than 64 fields");
+}
+
+TEST_CASE("world: what is predicted has no references, also none that are added later") {
+    struct Chase {
+        float speed = 0;
+        EntityId whom = EntityId::none;
+    };
+    Schema schema;
+    auto chase = schema.component<Chase>("chase");
+    schema.predict(chase.id());
+    chase.real("speed", &Chase::speed);
+    CHECK(schema.status() == Status::ok);
+    chase.reference("whom", &Chase::whom);
+    CHECK(schema.status() == Status::bad_configuration);
+    CHECK(schema.problem() ==
+          "field 'whom' of component 'chase' is a reference, and the component is predicted");
+}
+
 TEST_CASE("world: a visit of all entities ends, also where it spawns") {
     Schema schema;
     const KindId kind = schema.kind("nest", {});
