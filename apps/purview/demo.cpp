@@ -127,7 +127,7 @@ class Judge {
     double waited_share(double seconds) const {
         return static_cast<double>(app_.loop->stats().waited_us) / 1e6 / seconds;
     }
-    void require_driving(const BotReport& bots, double seconds, bool judges_hits);
+    void require_driving(const BotReport& bots, bool judges_hits);
     Mark mark(double seconds) const {
         const ServerStats stats = app_.server->stats();
         Mark mark;
@@ -197,15 +197,13 @@ class Judge {
     bool holds_ = true;
 };
 
-/// Who drives must find carts, see his own cart where the server has it, and hit what he aims at,
-/// where he sees it.
-void Judge::require_driving(const BotReport& bots, double seconds, bool judges_hits) {
+/// Who drives must see his own cart where the server has it, and hit what he aims at, where he sees
+/// it.
+void Judge::require_driving(const BotReport& bots, bool judges_hits) {
     const DriverCounts& driven = bots.driven;
     const auto share = [](std::uint64_t part, std::uint64_t whole) {
         return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
     };
-    require("carts driven at the end", driven.driving, ">=", 0.5 * bots.drivers);
-    require("shots", static_cast<double>(driven.shots), ">=", 0.2 * bots.drivers * seconds);
     if (judges_hits) {
         require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
         require("of them without rewinding", share(driven.hits_present, driven.shots),
@@ -249,48 +247,37 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
     const double client_bytes =
         static_cast<double>(last_.client_bytes - first_.client_bytes) / window / clients;
     const double probe_bytes = static_cast<double>(last_.probe_bytes - first_.probe_bytes) / window;
-    const bool is_trace = options_.serve.source == WorldSource::trace;
-    const bool is_map = options_.serve.source == WorldSource::map;
     // How much goes on in a world of somebody's own is not judged: what is held there is.
-    const bool is_own =
-        options_.serve.source == WorldSource::toml && !options_.serve.world_path.empty();
-    const bool is_vale = !is_trace && !is_map && !is_own;
-    // In a crowd, those who ride somebody move; the others watch.
-    double moving = options_.bots.role == Role::player ? options_.bots.clients : 0;
-    if (is_trace) moving = std::min(moving, present_mean);
+    const bool is_vale =
+        options_.serve.source == WorldSource::toml && options_.serve.world_path.empty();
+    // A digest goes with every fifth packet that comes: few, where ticks are few.
+    const double checks_least = clients * world_seconds * std::min(1.0, tick_hz / 10);
 
-    if (is_vale) require("entities", stats.entities, ">=", 20'000);
     require("clients in all the time", clients_min_ == ~0U ? 0 : clients_min_, ">=", clients_);
     if (judges_pace)
         require("ticks", static_cast<double>(loop.ticks), ">=", 0.98 * tick_hz * seconds);
-    if (is_trace) {
-        require("relevant_mean", relevant_mean, ">=", 2);
-        require("relevant_mean", relevant_mean, "<=", present_mean / 2);
-    } else if (!is_own) {
+    if (is_vale) {
+        const double moving = std::max(1U, options_.bots.clients);
+        require("entities", stats.entities, ">=", 20'000);
         require("relevant_mean", relevant_mean, ">=", 50);
         require("relevant_mean", relevant_mean, "<=", 2000);
+        require("enters per moving client and second", enters_rate / moving, ">=", 1);
+        require("leaves per moving client and second", leaves_rate / moving, ">=", 1);
+        require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
+        require("carts driven at the end", bots.driven.driving, ">=", 0.5 * bots.drivers);
+        require("shots", static_cast<double>(bots.driven.shots),
+                ">=", 0.2 * bots.drivers * world_seconds);
     }
-    if (!is_own) {
-        require("enters per moving client and second", enters_rate / std::max(1.0, moving),
-                ">=", 1);
-        require("leaves per moving client and second", leaves_rate / std::max(1.0, moving),
-                ">=", 1);
-    }
-    if (is_map) require("relevant changes per tick", changes_per_tick, ">=", 30);
-    require("digests_checked", static_cast<double>(counted.digests_checked),
-            ">=", clients * world_seconds);
-    require("truth_checked", static_cast<double>(counted.truth_checked),
-            ">=", clients * world_seconds);
+    require("digests_checked", static_cast<double>(counted.digests_checked), ">=", checks_least);
+    require("truth_checked", static_cast<double>(counted.truth_checked), ">=", checks_least);
     require("digest_mismatches", static_cast<double>(counted.digest_mismatches), "<=", 0);
     require("truth_mismatches", static_cast<double>(counted.truth_mismatches), "<=", 0);
-    if (is_vale) require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
     if (judges_pace)
         require("tick_overruns", static_cast<double>(loop.overruns),
                 "<=", 0.005 * static_cast<double>(loop.ticks));
     // Bots that get no turn aim at what they saw long ago: then a slow build says nothing.
     const bool keeps_up = static_cast<double>(loop.ticks) >= 0.5 * tick_hz * seconds;
-    if (bots.drivers > 0 && !is_trace)
-        require_driving(bots, world_seconds, judges_pace || keeps_up);
+    if (bots.drivers > 0) require_driving(bots, bots.driven.shots > 0 && (judges_pace || keeps_up));
     if (options_.with_node) {
         const std::uint64_t nonce =
             std::strtoull(node_report.value("nonce", std::string()).c_str(), nullptr, 16);
