@@ -74,22 +74,38 @@ std::string text_of(const json& value) {
     return value.is_structured() ? std::string() : value.dump();
 }
 
-/// Properties in the old form {name: value} or the new one [{name, value}].
+/// visit(name, value) for properties in the old form {name: value} or the new one [{name, value}].
+template <class Visit>
+void for_each_property(const json& properties, Visit&& visit) {
+    if (properties.is_object()) {
+        for (const auto& [name, value] : properties.items()) visit(name, value);
+    } else if (properties.is_array()) {
+        const json nothing = "";
+        for (const auto& property : properties) {
+            if (property.is_object() && property.contains("name") && property["name"].is_string()) {
+                visit(property["name"].get<std::string>(),
+                      property.contains("value") ? property["value"] : nothing);
+            }
+        }
+    }
+}
+
 std::map<std::string, std::string> read_properties(const json& owner) {
     std::map<std::string, std::string> out;
     const auto found = owner.find("properties");
     if (found == owner.end()) return out;
-    if (found->is_object()) {
-        for (const auto& [name, value] : found->items()) out[name] = text_of(value);
-    } else if (found->is_array()) {
-        for (const auto& property : *found) {
-            if (property.is_object() && property.contains("name") && property["name"].is_string()) {
-                out[property["name"].get<std::string>()] =
-                    property.contains("value") ? text_of(property["value"]) : "";
-            }
-        }
-    }
+    for_each_property(
+        *found, [&](const std::string& name, const json& value) { out[name] = text_of(value); });
     return out;
+}
+
+/// Tiled also writes down a box that is not ticked: that is as if it were not there.
+bool has_property(const json& properties, const std::string& wanted) {
+    bool has = false;
+    for_each_property(properties, [&](const std::string& name, const json& value) {
+        has |= name == wanted && value != json(false);
+    });
+    return has;
 }
 
 std::uint32_t unsigned_of(const json& owner, const char* key, const std::string& where) {
@@ -129,7 +145,7 @@ Tileset read_tileset(const json& set, std::size_t number, const std::string& col
     if (collision_property.empty()) return out;
     if (const auto old = set.find("tileproperties"); old != set.end() && old->is_object()) {
         for (const auto& [id, properties] : old->items()) {
-            if (properties.is_object() && properties.contains(collision_property)) {
+            if (has_property(properties, collision_property)) {
                 out.blocking.insert(
                     out.first + static_cast<std::uint32_t>(std::strtoul(id.c_str(), nullptr, 10)));
             }
@@ -137,7 +153,8 @@ Tileset read_tileset(const json& set, std::size_t number, const std::string& col
     }
     if (const auto tiles = set.find("tiles"); tiles != set.end() && tiles->is_array()) {
         for (const auto& tile : *tiles) {
-            if (tile.is_object() && read_properties(tile).count(collision_property) != 0) {
+            if (tile.contains("properties") &&
+                has_property(tile["properties"], collision_property)) {
                 out.blocking.insert(out.first + unsigned_of(tile, "id", where));
             }
         }

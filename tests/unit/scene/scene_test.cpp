@@ -83,6 +83,22 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("scene: a tile whose collision property says false does not block") {
+    const auto blocked = [](const std::string& text) {
+        const TextFile file("map.json", text);
+        auto map = scene::load_tile_map(file.path, {2.0F, "c"});
+        REQUIRE_MESSAGE(map, map.problem());
+        return std::count(map->blocked.begin(), map->blocked.end(), 1);
+    };
+    CHECK(blocked(with(new_map, R"("value":true)", R"("value":false)")) == 0);
+    CHECK(blocked(with(old_map, R"({"c":""})", R"({"c":false})")) == 0);
+    CHECK(blocked(with(old_map, R"({"c":""})", R"({"c":true})")) == 2);
+    // Only a yes or no says so: a text and a number are there.
+    CHECK(blocked(with(new_map, R"("bool","value":true)", R"("string","value":"false")")) == 2);
+    CHECK(blocked(with(new_map, R"("bool","value":true)", R"("int","value":0)")) == 2);
+    CHECK(blocked(with(new_map, R"("bool","value":true)", R"("string")")) == 2);
+}
+
 TEST_CASE("scene: a broken map is an error that names the file and the layer") {
     const auto problem = [](const std::string& text) {
         const TextFile file("map.json", text);
