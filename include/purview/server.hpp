@@ -332,7 +332,8 @@ class Server {
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
     /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages
-    /// too. bad_argument: that is no reason (`left` is the client's).
+    /// too. stale_id: no such session, or it ends; a probe and a HostView have none. bad_argument:
+    /// that is no reason (`left` is the client's).
     Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();

@@ -282,7 +282,9 @@ void ServerData::set_observer(Session& session, ObserverId observer) {
 
 Status ServerData::close(ObserverId observer, CloseReason reason, std::string_view text) {
     Session* session = find_session(observer);
-    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
+    if (session == nullptr || session->state == Session::State::closing ||
+        session->state == Session::State::probe)
+        return Status::stale_id;
     // Who left has said so himself.
     if (reason <= CloseReason::left || reason > CloseReason::never_joined)
         return Status::bad_argument;

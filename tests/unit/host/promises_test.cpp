@@ -296,6 +296,23 @@ TEST_CASE("promises: a message to a session that ends, or to a probe, is refused
     CHECK(stage.server->send_message(stage.observers[0], message) == Status::stale_id);
 }
 
+TEST_CASE("promises: who is closed is told the first reason, and a second close is refused") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const auto close = [&](CloseReason reason, std::string_view text) {
+        return stage.server->close(stage.observers[0], reason, text);
+    };
+    CHECK(close(CloseReason::kicked, "too loud") == Status::ok);
+    CHECK(close(CloseReason::malformed, "too late") == Status::stale_id);
+    stage.step();
+    CHECK(close(CloseReason::malformed, "too late") == Status::stale_id);
+    CHECK(stage.client().close_reason() == CloseReason::kicked);
+    CHECK(stage.client().reason_text() == "too loud");
+    const auto probe = stage.server->add_probe();
+    REQUIRE(probe);
+    CHECK(stage.server->close(*probe, CloseReason::kicked) == Status::stale_id);
+}
+
 TEST_CASE("promises: who is closed has left everything that he had entered") {
     const FieldSchema is;
     Stage stage(is.schema, 2, is.def);
