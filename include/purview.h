@@ -87,6 +87,7 @@ typedef struct pv_stats {
     double calls_dropped;    /* whose ghosts did not come, or that nobody took */
     double messages_dropped; /* that nobody took */
     double events_dropped;   /* and relations, that nobody took */
+    double calls_unsent;     /* unreliable ones for which the packet of their tick had no room */
 } pv_stats;
 
 /* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */

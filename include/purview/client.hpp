@@ -128,6 +128,8 @@ struct ClientStats {
     std::uint64_t calls_dropped = 0;     ///< whose ghosts did not come, or that nobody took
     std::uint64_t messages_dropped = 0;  ///< that nobody took
     std::uint64_t events_dropped = 0;    ///< and relations, that nobody took
+    /// Of ours: unreliable ones for which the packet of their tick had no room.
+    std::uint64_t calls_unsent = 0;
 };
 
 class ClientData;  // src/host
@@ -172,7 +174,9 @@ class Client {
     // -- calls; docs/rpc.md ---------------------------------------------------------------------
     /// Calls the server, with one number, or one of what it is, for each argument, clamped as the
     /// schema says; missing ones are 0, empty, or not turned. `ghost`: for a call about an entity.
-    /// It goes with the next tick, unless the ghost has left by then: nobody hears of it.
+    /// It goes with the next tick, unless the ghost has left by then: nobody hears of it. What that
+    /// packet has no room for goes later, and unreliable calls not at all
+    /// (ClientStats::calls_unsent).
     /// not_ready: not joined. bad_argument: no such call to the server. not_found: no such ghost.
     /// refused: not the owner's, or not a player's call. capacity: rpc_waiting_max.
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);

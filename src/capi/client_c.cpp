@@ -393,7 +393,7 @@ const pv_stats* pv_client_stats(pv_client* client) {
         static_cast<double>(stats.packets_malformed), static_cast<double>(stats.packets_lost),
         static_cast<double>(stats.order_violations),  stats.rtt_us / 1000.0,
         static_cast<double>(stats.calls_dropped),     static_cast<double>(stats.messages_dropped),
-        static_cast<double>(stats.events_dropped)};
+        static_cast<double>(stats.events_dropped),    static_cast<double>(stats.calls_unsent)};
     return &client->stats;
 }
 

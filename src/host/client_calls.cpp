@@ -110,7 +110,8 @@ void ClientData::write_calls(std::uint32_t sequence, BitWriter& out) {
     if (!ghosts.has_value()) return out.boolean(false);
     (void)calls_out_.write(ghosts->schema(), sequence, out,
                            [](const OutgoingRpc&) { return true; });
-    calls_out_.drop_unreliable(ghosts->schema(), [](const OutgoingRpc&) {});
+    calls_out_.drop_unreliable(ghosts->schema(),
+                               [this](const OutgoingRpc&) { ++stats.calls_unsent; });
 }
 
 }  // namespace purview

@@ -234,10 +234,13 @@ TEST_CASE("capi: who takes nothing is told how much was dropped") {
     CHECK(stats->calls_dropped == 20 * 60 - 1'024);
     CHECK(stats->messages_dropped == 20 - (1U << 20) / 60'008);
     CHECK(stats->events_dropped == 0);
+    CHECK(stats->calls_unsent == 0);
     // Of 65,536 more, which are not told one by one here.
     client_of(client)->data().stats.events_dropped = 32'768;
+    client_of(client)->data().stats.calls_unsent = 7;
     stats = pv_client_stats(client);
     CHECK(stats->events_dropped == 32'768);
+    CHECK(stats->calls_unsent == 7);
     CHECK(stats->calls_dropped == 20 * 60 - 1'024);
     CHECK(pv_client_take_calls(client) == 1'024);
     CHECK(pv_client_stats(nullptr) == nullptr);

@@ -119,6 +119,28 @@ TEST_CASE(
     CHECK(hidden == absent);
 }
 
+TEST_CASE("rpc: unreliable calls of a client arrive, or are counted as not sent; others wait") {
+    CallWorld world(2);
+    constexpr std::uint32_t per_tick = 60, ticks = 5;
+    const auto call = [&](RpcDelivery delivery) {
+        const Rpc<Ping> shout = world.schema().shouts[static_cast<std::size_t>(delivery)];
+        world.called.clear();
+        for (std::uint32_t number = 1; number <= per_tick * ticks; ++number) {
+            CHECK(world.client(0).call(world.schema().schema, shout, no_ghost, Ping{1, number}) ==
+                  Status::ok);
+            if (number % per_tick == 0) world.run(10);
+        }
+    };
+    call(RpcDelivery::unreliable);
+    const std::uint64_t unsent = world.client(0).stats().calls_unsent;
+    CHECK(unsent > 0);
+    CHECK(world.called.size() + unsent == per_tick * ticks);
+    call(RpcDelivery::reliable_ordered);
+    CHECK(world.called.size() == per_tick * ticks);
+    CHECK(world.client(0).stats().calls_unsent == unsent);
+    CHECK(world.client(1).stats().calls_unsent == 0);
+}
+
 TEST_CASE("rpc: a guess at a ghost that is relevant and has not arrived yet is refused (O32)") {
     CallWorld world(1);
     world.place_player(0, {12, 10, 0});
