@@ -125,6 +125,7 @@ void TruthCheck::check_claim(TruthClaim& claim, const std::vector<EntityId>& exp
     ++told_.counters.checked;
     const std::vector<EntityId>& got = claim.relevant;
     std::sort(claim.relevant.begin(), claim.relevant.end());
+    std::sort(claim.ghosts.begin(), claim.ghosts.end());
     const std::string where = "observer " + std::to_string(index_of(claim.observer)) + ", tick " +
                               std::to_string(tick) + ": ";
     std::vector<EntityId> wrong;
@@ -135,13 +136,17 @@ void TruthCheck::check_claim(TruthClaim& claim, const std::vector<EntityId>& exp
         mismatch(where + name_of(entity) +
                  (extra ? " is relevant and must not be" : " must be relevant and is not"));
     }
-    for (const EntityId entity : claim.ghosts) {
-        if (!std::binary_search(expected.begin(), expected.end(), entity)) {
-            mismatch(where + name_of(entity) + " has a ghost, and is neither relevant nor leaving");
-        }
+    wrong.clear();
+    std::set_symmetric_difference(claim.ghosts.begin(), claim.ghosts.end(), expected.begin(),
+                                  expected.end(), std::back_inserter(wrong));
+    for (const EntityId entity : wrong) {
+        const bool is_expected = std::binary_search(expected.begin(), expected.end(), entity);
+        const bool has_ghost = std::binary_search(claim.ghosts.begin(), claim.ghosts.end(), entity);
+        mismatch(where + name_of(entity) +
+                 (!is_expected ? " has a ghost, and is neither relevant nor leaving"
+                  : has_ghost  ? " has two ghosts"
+                               : " is relevant and has no ghost"));
     }
-    if (claim.ghosts.size() < expected.size())
-        mismatch(where + "relevant entities without a ghost");
 }
 
 }  // namespace purview

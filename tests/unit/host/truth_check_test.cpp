@@ -52,13 +52,14 @@ TruthRecord walk(Tick tick) {
 }
 
 /// One wrong claim of each sort: tick 5 tells of whom nobody may know, tick 9 keeps somebody back,
-/// tick 20 lacks a ghost, tick 30 has one too many.
+/// tick 20 lacks a ghost, tick 30 has one too many, tick 35 has one twice in place of another.
 void spoil(TruthRecord& record) {
     TruthClaim& claim = record.claims[0];
     if (record.tick == 5) claim.relevant.push_back(id(50));
     if (record.tick == 9) claim.relevant.erase(claim.relevant.begin());
     if (record.tick == 20) claim.ghosts.pop_back();
     if (record.tick == 30) claim.ghosts.push_back(id(0));
+    if (record.tick == 35) claim.ghosts.back() = claim.ghosts.front();
 }
 
 TruthCheck::Told told_of(bool apart, bool spoiled) {
@@ -83,17 +84,20 @@ TEST_CASE("truth check: what a server says is compared, at once and on a thread 
         CHECK(right.counters.mismatches == 0);
         const TruthCheck::Told wrong = told_of(apart, true);
         CHECK(wrong.counters.checked == ticks);
-        REQUIRE(wrong.mismatches.size() == 4);
-        CHECK(wrong.counters.mismatches == 4);
+        REQUIRE(wrong.mismatches.size() == 6);
+        CHECK(wrong.counters.mismatches == 6);
         CHECK(wrong.mismatches[0] ==
               "truth: observer 0, tick 5: entity 50#1 is relevant and must not be");
         CHECK(wrong.mismatches[1] ==
               "truth: observer 0, tick 9: entity 0#1 must be relevant and is not");
         CHECK(wrong.mismatches[2] ==
-              "truth: observer 0, tick 20: relevant entities without a ghost");
+              "truth: observer 0, tick 20: entity 30#1 is relevant and has no ghost");
         CHECK(wrong.mismatches[3] ==
               "truth: observer 0, tick 30: entity 0#1 has a ghost, and is neither relevant nor "
               "leaving");
+        CHECK(wrong.mismatches[4] == "truth: observer 0, tick 35: entity 25#1 has two ghosts");
+        CHECK(wrong.mismatches[5] ==
+              "truth: observer 0, tick 35: entity 45#1 is relevant and has no ghost");
     }
 }
 
