@@ -179,6 +179,21 @@ std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {
     return named;
 }
 
+DigestChecker::Audience DigestChecker::audience_of(const Ghost& ghost) const {
+    Audience audience;
+    std::uint32_t bit = 1;
+    for (const ComponentId component : schema_->kinds()[index_of(ghost.kind)].components) {
+        const ComponentDef& def = schema_->components()[index_of(component)];
+        if (def.fields.empty()) continue;
+        if (def.audience.type != AudienceType::everyone) {
+            audience.some_only |= bit;
+            if ((ghost.told >> index_of(component) & 1U) != 0) audience.told |= bit;
+        }
+        bit <<= 1;
+    }
+    return audience;
+}
+
 std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) const {
     std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
     hash =
@@ -187,15 +202,8 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
     const auto is_told = [&](ComponentId component) {
         return (ghost.told >> index_of(component) & 1U) != 0;
     };
-    std::uint32_t told = 0, asked = 0, bit = 1;
-    for (const ComponentId component : components) {
-        const ComponentDef& def = schema_->components()[index_of(component)];
-        if (def.fields.empty()) continue;
-        if (def.audience.type != AudienceType::everyone) asked |= bit;
-        if (def.audience.type != AudienceType::everyone && is_told(component)) told |= bit;
-        bit <<= 1;
-    }
-    if (asked != 0) hash = combine64(hash, told);
+    const Audience audience = audience_of(ghost);
+    if (audience.some_only != 0) hash = combine64(hash, audience.told);
     std::size_t at = 0;
     for (const ComponentId component : components) {
         std::size_t words = 0;
@@ -414,12 +422,13 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
         std::size_t at = 0;
         std::string wrong;
         const auto& components = schema_->kinds()[kind].components;
-        const bool has_audience =
-            std::any_of(components.begin(), components.end(), [&](ComponentId component) {
-                const ComponentDef& def = schema_->components()[index_of(component)];
-                return !def.fields.empty() && def.audience.type != AudienceType::everyone;
-            });
-        if (has_audience) (void)in.u32();
+        const Audience audience = audience_of(ghost);
+        if (audience.some_only != 0) {
+            const std::uint32_t told = in.u32();
+            if (told != audience.told)
+                wrong = where + ": parts told are " + std::to_string(told) + ", must be " +
+                        std::to_string(audience.told);
+        }
         for (const ComponentId component : components) {
             const ComponentDef& def = schema_->components()[index_of(component)];
             const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;

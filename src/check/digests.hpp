@@ -110,6 +110,13 @@ class DigestChecker {
         std::vector<Course> courses;  ///< since `tick`
         std::uint64_t hash = 0;
     };
+    /// Of a ghost's components with fields, a bit each: those for some only, and which of these are
+    /// told.
+    struct Audience {
+        std::uint32_t some_only = 0;
+        std::uint32_t told = 0;
+    };
+    Audience audience_of(const Ghost& ghost) const;
     std::uint64_t hash_of(std::uint32_t lane, const Ghost& ghost) const;
     void forget_references(std::uint32_t gone);
     bool has(std::uint32_t lane) const noexcept {
