@@ -25,7 +25,7 @@ foreach(case usage bad_world bad_trace bad_map explain rules open_operator own_w
 endforeach()
 # Nor has it much to spare beside others.
 set_tests_properties("cli: generated_map" "cli: generated_trace" PROPERTIES RUN_SERIAL ON)
-foreach(mode leak stale field order)
+foreach(mode leak stale field order unsent unsaid)
   add_test(NAME "check: --break ${mode} makes demo --check end with 3"
     COMMAND sh ${cli} break $<TARGET_FILE:purview_breakable_program> ${mode})
   # The spoiled server is a server: sanitizers have looked at it.

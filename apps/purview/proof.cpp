@@ -11,6 +11,12 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
+/// A client is sent a packet in every tenth tick at least, and says which have arrived.
+constexpr Tick silent_ticks_max = 40;
+/// So long may anything wait that may be sent: where the budget binds, as in the simulator; where
+/// all fits, for the fates of some packets.
+constexpr Tick wait_ticks_max = 300;
+constexpr Tick wait_ticks_max_with_room = 100;
 
 std::string name_of(EntityId entity) {
     return "entity " + std::to_string(index_of(entity)) + "#" +
@@ -294,6 +300,11 @@ std::uint64_t Proof::digests_checked_of(std::uint64_t nonce) const {
 void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
     const Stopwatch watch(*this);
     checker_of(session).resolved(notice.sequence, notice.delivered);
+    if (!notice.delivered) return;
+    Answers& answers = answers_[session.connection_id];
+    const Tick now = server_->current_tick();
+    if (now - answers.last > silent_ticks_max) answers.since = now;
+    answers.last = now;
 }
 
 void Proof::digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) {
@@ -323,6 +334,7 @@ void Proof::state_received(const Session& session, std::span<const std::byte> st
 
 void Proof::session_closed(const Session& session) {
     checkers_.erase(session.connection_id);
+    answers_.erase(session.connection_id);
 }
 
 // -- truth --------------------------------------------------------------------------------------
@@ -422,6 +434,38 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
     }
 }
 
+/// What must be told is told some day, as long as the client answers: enters and changes, and
+/// leaves until it is known that they have arrived.
+void Proof::check_waits(const Session& session, Tick tick) {
+    const Answers answers = answers_[session.connection_id];
+    if (tick - answers.last > silent_ticks_max) return;
+    const GhostTable& ghosts = session.ghosts;
+    const World& world = server_->world();
+    const bool has_room = !session.last_plan.was_over_budget && !session.last_plan.left_some;
+    const Tick ticks_max = has_room ? wait_ticks_max_with_room : wait_ticks_max;
+    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+        const bool is_leaving = ghosts.is_leaving(lane);
+        if (!is_leaving && !ghosts.is_pending(lane)) continue;
+        const EntityId entity = ghosts.entity(lane);
+        Tick most = ticks_max;
+        if (!is_leaving) {
+            const EntityId parent = world.group_parent_of(entity);
+            if (parent != EntityId::none && !is_present(ghosts, ghosts.find(parent)))
+                continue;  // it is the parent that has to come
+            const KindDef& kind = world.schema().kinds()[index_of(ghosts.kind(lane))];
+            most += ghosts.pace(lane).every_ticks;
+            most += kind.limit.is_none() ? 0 : ghosts.live_count();  // one goes in a tick at least
+        }
+        const Tick since = std::max(
+            answers.since, is_leaving ? ghosts.leaving_since(lane) : ghosts.pending_since(lane));
+        if (since + most >= tick) continue;
+        truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
+                       name_of(entity) + " has waited for " + std::to_string(tick - since) +
+                       " ticks, and " +
+                       (is_leaving ? "its leave is not known to have arrived" : "is not sent"));
+    }
+}
+
 void Proof::check_tick() {
     TruthRecord record;
     record.tick = server_->current_tick();
@@ -437,6 +481,7 @@ void Proof::check_tick() {
         if ((record.tick + index_of(session->observer)) % truth_every_ != 0) continue;
         record.claims.push_back(claim_of(*session));
         check_ghosts(*session, record.tick);
+        check_waits(*session, record.tick);
     }
     truth_.tick(std::move(record));
 }

@@ -4,7 +4,8 @@
 // The two proofs of a running server, wired to its tap.
 //   wire:  each client's digest against what it must hold after the packets that it acknowledged;
 //   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
-//          leaving, and every ghost that is not waiting sent as it is now.
+//          leaving, every ghost that is not waiting sent as it is now, and nobody waiting, to be
+//          told or to leave, for longer than anything may while the client answers.
 // The server does not know that it is watched; what can wait is done between ticks, or on another
 // thread. A mismatch is described once and counted.
 #pragma once
@@ -98,6 +99,12 @@ class Proof final : public ReplicationTap {
         check::Words values;
     };
 
+    /// What a client last said to have arrived.
+    struct Answers {
+        Tick last = 0;
+        Tick since = 0;  ///< it was not silent
+    };
+
     check::DigestChecker& checker_of(const Session& session);
     check::Words values_of(EntityId entity);
     /// As of the tick before; empty: there was no such entity.
@@ -112,6 +119,7 @@ class Proof final : public ReplicationTap {
     std::vector<check::TruthEntity> truth_of_entities();
     TruthClaim claim_of(const Session& session);
     void check_ghosts(const Session& session, Tick tick);
+    void check_waits(const Session& session, Tick tick);
     void truth_mismatch(std::string text);
     void wire_mismatch(std::string text);
     void describe_mismatch(std::string text);
@@ -124,9 +132,10 @@ class Proof final : public ReplicationTap {
     std::uint32_t rules_revision_;                                      ///< that it knows
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, std::uint64_t> digests_;          ///< checked, by nonce
-    std::unordered_map<std::uint64_t, bool> asked_;  ///< connections asked for their state
-    std::vector<ValuesThen> values_;                 ///< by entity index: read in this tick
-    std::vector<ValuesThen> values_before_;          ///< by entity index: as of the tick before
+    std::unordered_map<std::uint64_t, bool> asked_;       ///< connections asked for their state
+    std::unordered_map<std::uint64_t, Answers> answers_;  ///< by connection
+    std::vector<ValuesThen> values_;         ///< by entity index: read in this tick
+    std::vector<ValuesThen> values_before_;  ///< by entity index: as of the tick before
     std::vector<std::uint32_t> joins_;
     std::vector<EntityId> last_roots_;
     ProofCounters counters_;

@@ -12,10 +12,9 @@ namespace purview::app {
 
 namespace {
 
-constexpr std::pair<const char*, Spoil> modes[] = {{"leak", Spoil::leak},
-                                                   {"stale", Spoil::stale},
-                                                   {"field", Spoil::field},
-                                                   {"order", Spoil::order}};
+constexpr std::pair<const char*, Spoil> modes[] = {
+    {"leak", Spoil::leak},   {"stale", Spoil::stale},   {"field", Spoil::field},
+    {"order", Spoil::order}, {"unsent", Spoil::unsent}, {"unsaid", Spoil::unsaid}};
 
 }  // namespace
 

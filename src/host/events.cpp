@@ -78,6 +78,9 @@ void ServerData::apply_events(Session& session) {
         const bool is_kept =
             ghosts.leave(lane, event.reason, keeping_of(session, lane, event.reason));
         if (is_kept) ghosts.set_copy(lane, make_copy(fields_, ghosts, lane));
+#ifdef PURVIEW_BREAKABLE
+        if (spoil == Spoil::unsaid && index_of(event.entity) % 3 == 0) ghosts.break_leave(lane);
+#endif
         tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
         ++session.leaves;
     }
@@ -93,6 +96,9 @@ void ServerData::apply_events(Session& session) {
             ghosts.enter(event->entity, kind, world.data().owner_at(index) == session.observer,
                          tick_number, event->reason);
         set_layout(ghosts, lane);
+#ifdef PURVIEW_BREAKABLE
+        if (spoil == Spoil::unsent && index_of(event->entity) % 3 == 0) ghosts.break_enter(lane);
+#endif
         tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
     }
     if (fields_.has_references()) tell_references(session);

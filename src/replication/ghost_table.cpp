@@ -228,6 +228,7 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     motions_.stop(lane);
     --live_count_;
     special_[lane].leave_reason = reason;
+    special_[lane].left = tick_;
     if (!PURVIEW_GUARD_OR(local_id, test(&LaneWords::ever_sent, lane), false)) {
         free_lane(lane);  // the observer never heard of it, and never will
         return false;
@@ -240,7 +241,6 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     if (!is_kept) return false;
     (void)written(lane);  // what others are told from now on, he is not
     special_[lane].keeping = keeping;
-    special_[lane].kept = tick_;
     lingering_of_[entity_index(lane)] = lane;
     ++lingering_count_;
     lingering_until_ = std::min(lingering_until_, keeping.until);

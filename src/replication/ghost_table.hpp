@@ -133,7 +133,7 @@ struct alignas(cache_line_bytes) LaneSpecial {
     Tick gained_tick = 0;
     Tick disowned = 0;  ///< when the observer ceased to own it; 0: he never did
     Tick entered = 0;   ///< the last packet with its enter; 0: none yet
-    Tick kept = 0;      ///< since when its copy is
+    Tick left = 0;      ///< when it left, or its copy ceased to be kept
     std::uint32_t told = ~std::uint32_t{0};  ///< whether the lane is special or not
     std::uint32_t gained = 0;
     Reason enter_reason = Reason::entered;  ///< of its last enter; whether it is special or not
@@ -216,6 +216,9 @@ class GhostTable {
     /// whole. `public_parts`: of its kind, those that most observers are told.
     void set_told(LocalId lane, std::uint32_t told, std::uint32_t public_parts, Tick now);
     void set_restricted(LocalId lane) noexcept { set(&LaneWords::restricted, lane); }
+    /// Test builds: it is told never (PURVIEW_BREAKABLE).
+    void break_enter(LocalId lane) noexcept { set(&LaneWords::awaited, lane); }
+    void break_leave(LocalId lane) noexcept { reset(&LaneWords::needs_leave, lane); }
     /// More is to be told than fits: the rest waits until what is sent now has arrived, and then
     /// begins with the part `next`.
     void owe(LocalId lane, std::size_t next) noexcept {
@@ -342,6 +345,16 @@ class GhostTable {
     /// Why it is known since its last enter.
     Reason enter_reason(LocalId lane) const noexcept { return special_[lane].enter_reason; }
     Reason leave_reason(LocalId lane) const noexcept { return special_[lane].leave_reason; }
+    /// The observer has not said that he knows that it left; of a copy that is kept, that it is no
+    /// ghost any more.
+    bool is_leaving(LocalId lane) const noexcept {
+        const bool has_left = test(&LaneWords::used, lane) && !is_live(lane);
+        return has_left && !(is_kept(lane) && is_away(lane));
+    }
+    /// Of one that is leaving: when it left, or the last packet with its leave.
+    Tick leaving_since(LocalId lane) const noexcept {
+        return std::max(special_[lane].left, sent_tick(lane));
+    }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
     LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
     bool is_kept(LocalId lane) const noexcept { return kept_as(lane) != LeavePolicy::despawn; }
@@ -635,6 +648,7 @@ void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
     const auto drop = [&](LocalId lane) {
         end_lingering(lane);
         special_[lane].leave_reason = Reason::left;
+        special_[lane].left = now;
         set(&LaneWords::needs_leave, lane);
         visit(lane);
     };
@@ -649,7 +663,7 @@ void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
             if (!is_kept(lane)) return;
             if (special_[lane].keeping.until <= now) return drop(lane);
             ++rest;
-            if (is_full) oldest_.emplace_back(special_[lane].kept, lane);
+            if (is_full) oldest_.emplace_back(special_[lane].left, lane);
             lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
         });
     }

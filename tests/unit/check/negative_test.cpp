@@ -77,4 +77,37 @@ TEST_CASE("check: a child sent before its parent is found") {
     CHECK(text.find("before its parent") != std::string::npos);
 }
 
+TEST_CASE("check: who is never sent is found by how long he waits") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::unsent, truth, wire);
+    CHECK(truth > 0);
+    CHECK(text.find("is not sent") != std::string::npos);
+}
+
+TEST_CASE(
+    "check: a leave that is never told is found by how long it is not known to have arrived") {
+    std::uint64_t truth = 0;
+    std::uint64_t wire = 0;
+    const std::string text = first_word_of_trouble(Spoil::unsaid, truth, wire);
+    CHECK(truth > 0);
+    CHECK(text.find("its leave is not known to have arrived") != std::string::npos);
+}
+
+TEST_CASE("check: while a client does not answer, nothing waits too long") {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(100);
+    const auto set_dark = [&](bool is_dark) {
+        for (FaultyNetwork* network : {world.clients[0]->up.get(), world.clients[0]->down.get()})
+            network->blackout = is_dark;
+    };
+    set_dark(true);
+    world.run(160);
+    set_dark(false);
+    world.run(160);
+    CHECK(world.joined_count() == 6);
+    CHECK(world.proof->mismatches().empty());
+}
+
 }  // namespace purview::test
