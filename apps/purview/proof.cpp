@@ -46,9 +46,9 @@ float read_number(const World& world, EntityId entity, const AttributeDef& def) 
     return static_cast<float>(number);
 }
 
-std::uint64_t key_of(const World& world, EntityId entity, KeyDomain domain) {
+Key key_of(const World& world, EntityId entity, KeyDomain domain) {
     const AttributeDef& def = world.schema().keys()[index_of(domain)];
-    return static_cast<std::uint64_t>(read_number(world, entity, def));
+    return Key{static_cast<std::uint16_t>(read_number(world, entity, def))};
 }
 
 }  // namespace
@@ -172,7 +172,27 @@ std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lan
     return courses;
 }
 
-std::uint32_t Proof::told_components(const Session& session, EntityId entity) const {
+/// As the game says, of himself and of his main entity.
+bool Proof::has_key(ObserverId observer, KeyDomain domain, Key key) {
+    const World& world = server_->world();
+    if (keys_.tick != server_->current_tick() || keys_.observer != observer) {
+        const check::TruthObserver truth = describe_(observer);
+        keys_ = {server_->current_tick(), observer, truth.own_keys, truth.more_keys};
+        if (world.is_alive(truth.main)) {
+            check::TruthEntity main;
+            main.id = truth.main;
+            if (describe_entity_) describe_entity_(main);
+            for (std::size_t d = 0; d < world.schema().keys().size(); ++d)
+                keys_.keys[d] = key_of(world, main.id, static_cast<KeyDomain>(d));
+            keys_.more.insert(keys_.more.end(), main.more_keys.begin(), main.more_keys.end());
+        }
+    }
+    return key != Key::none && (keys_.keys[index_of(domain)] == key ||
+                                std::find(keys_.more.begin(), keys_.more.end(),
+                                          check::TruthKey{domain, key}) != keys_.more.end());
+}
+
+std::uint32_t Proof::told_components(const Session& session, EntityId entity) {
     const World& world = server_->world();
     const auto& components = world.schema().components();
     const bool owns = world.owner_of(entity) == session.observer;
@@ -198,12 +218,10 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) co
             case AudienceType::others:
                 is_told = !owns;
                 break;
-            case AudienceType::same_key: {
-                const Key key{static_cast<std::uint16_t>(key_of(world, entity, audience.domain))};
-                is_told = owns ||
-                          server_->data().interest.has_key(session.observer, audience.domain, key);
+            case AudienceType::same_key:
+                is_told = owns || has_key(session.observer, audience.domain,
+                                          key_of(world, entity, audience.domain));
                 break;
-            }
             case AudienceType::custom:
                 audience.custom->decide(session.observer, std::span(&entity, 1),
                                         std::span(&answer, 1));

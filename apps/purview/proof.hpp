@@ -10,6 +10,7 @@
 // thread. A mismatch is described once and counted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,7 +39,8 @@ struct ProofCounters {
 
 /// What the game says of an observer, so that the proof need not ask `interest`.
 using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
-/// What the game did to an entity beside the world: forced marks. The rest is known already.
+/// What the game did to an entity beside the world: forced marks, more keys. The rest is known
+/// already.
 using DescribeEntity = std::function<void(check::TruthEntity&)>;
 
 class Proof final : public ReplicationTap {
@@ -104,6 +106,13 @@ class Proof final : public ReplicationTap {
         Tick last = 0;
         Tick since = 0;  ///< it was not silent
     };
+    /// Of an observer in a tick: in force.
+    struct KeysThen {
+        Tick tick = 0;
+        ObserverId observer = ObserverId::none;
+        std::array<Key, Schema::keys_max> keys{};
+        std::vector<check::TruthKey> more;
+    };
 
     check::DigestChecker& checker_of(const Session& session);
     check::Words values_of(EntityId entity);
@@ -114,7 +123,8 @@ class Proof final : public ReplicationTap {
     /// How the predicted fields of a lane go on, as the server believes that its client has them.
     std::vector<check::Course> courses_of(const Session& session, LocalId lane) const;
     /// Components that he is told, by the schema's word, a bit each.
-    std::uint32_t told_components(const Session& session, EntityId entity) const;
+    std::uint32_t told_components(const Session& session, EntityId entity);
+    bool has_key(ObserverId observer, KeyDomain domain, Key key);
     void add_sections(const Session& session, check::Manifest& manifest);
     std::vector<check::TruthEntity> truth_of_entities();
     TruthClaim claim_of(const Session& session);
@@ -134,6 +144,7 @@ class Proof final : public ReplicationTap {
     std::unordered_map<std::uint64_t, std::uint64_t> digests_;          ///< checked, by nonce
     std::unordered_map<std::uint64_t, bool> asked_;       ///< connections asked for their state
     std::unordered_map<std::uint64_t, Answers> answers_;  ///< by connection
+    KeysThen keys_;
     std::vector<ValuesThen> values_;         ///< by entity index: read in this tick
     std::vector<ValuesThen> values_before_;  ///< by entity index: as of the tick before
     std::vector<std::uint32_t> joins_;

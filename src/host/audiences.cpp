@@ -61,8 +61,9 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
         case AudienceType::others:
             return !owns;
         case AudienceType::same_key:
-            return owns || interest.has_key(observer, audience.domain,
-                                            world.key_at(index, audience.domain));
+            return owns || PURVIEW_GUARD(audience_key,
+                                         interest.has_key(observer, audience.domain,
+                                                          world.key_at(index, audience.domain)));
         case AudienceType::everyone:
         case AudienceType::custom:
         case AudienceType::in_turn:

@@ -110,4 +110,22 @@ TEST_CASE("check: while a client does not answer, nothing waits too long") {
     CHECK(world.proof->mismatches().empty());
 }
 
+TEST_CASE("check: a key that the game did not give does not make who is told by it right") {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(60);
+    CHECK(world.proof->mismatches().empty());
+    for (const auto& [index, player] : world.game.players) {
+        const ObserverId observer = world.server->world().owner_of(player);
+        for (std::uint16_t team = 1; team < 10; ++team)
+            CHECK(world.server->interest().add_observer_key(observer, world.schema.team,
+                                                            Key{team}) == Status::ok);
+    }
+    world.run(60);
+    std::string text;
+    for (const std::string& one : world.proof->mismatches()) text += one + "\n";
+    CHECK(world.proof->counters().digest_mismatches > 0);
+    CHECK(text.find("parts told are") != std::string::npos);
+}
+
 }  // namespace purview::test
