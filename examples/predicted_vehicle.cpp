@@ -116,8 +116,8 @@ int main() {
                 if (event.is_enter() && client.is_owned(event.ghost)) vehicle = event.ghost;
             client.clear_events();
             for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
-                if (vehicle != no_ghost) must(prediction.set_part(vehicle, its.drive, Drive{1}));
-                must(prediction.run_tick());
+                if (vehicle != no_ghost) (void)prediction.set_part(vehicle, its.drive, Drive{1});
+                if (prediction.run_tick() == Status::capacity) break;
             }
             client.tick(now);
             std::span<const std::byte> out;

@@ -44,7 +44,7 @@ class Guard:
 
 
 def guards_of_page():
-    """The page and the sources must name the same guards, each in the same file."""
+    """The page and the sources must name the same guards, each in the same file, at one place."""
     guards = []
     with open(PAGE, encoding="utf-8") as page:
         for line in page:
@@ -58,7 +58,10 @@ def guards_of_page():
                 path = os.path.join(folder, name)
                 if path != "src/core/mutate.hpp":
                     with open(path, encoding="utf-8") as file:
-                        uses.update((guard, path) for guard in USES.findall(file.read()))
+                        for guard in USES.findall(file.read()):
+                            if guard in uses:
+                                raise Bad(f"guard {guard} is at two places, in {uses[guard]} and {path}")
+                            uses[guard] = path
     told = {guard.name: guard.file for guard in guards}
     for name in sorted(told.keys() | uses.keys()):
         if told.get(name) != uses.get(name):

@@ -55,17 +55,17 @@ struct PredictionDef {
 
 struct PredictionStats {
     CommandTick newest_command = 0;
-    CommandTick consumed = 0;             ///< the last that the server is known to have taken
-    std::uint32_t waiting = 0;            ///< at the server, as it last said
-    std::uint64_t starved = 0;            ///< times the server said that nothing was waiting
-    double rate = 1;                      ///< of the clock: above 1 while too little waits
-    std::uint64_t corrections = 0;        ///< that changed something
-    std::uint64_t confirmations = 0;      ///< of the server, that changed nothing
-    std::uint64_t invisible = 0;          ///< of the corrections: within tolerance_m
+    CommandTick consumed = 0;         ///< the last that the server is known to have taken
+    std::uint32_t waiting = 0;        ///< at the server, as it last said
+    std::uint64_t starved = 0;        ///< times the server said that nothing was waiting
+    double rate = 1;                  ///< of the clock: above 1 while too little waits
+    std::uint64_t corrections = 0;    ///< that changed something
+    std::uint64_t confirmations = 0;  ///< of the server, that changed nothing
+    std::uint64_t invisible = 0;      ///< of the corrections: within tolerance_m, and turns no more
     std::uint64_t replayed_commands = 0;  ///< in all corrections
-    float largest_error_m = 0;            ///< of the places of owned members, now
-    float last_error_m = 0;
-    std::uint64_t too_late = 0;  ///< corrections of commands that are no longer remembered
+    float largest_error_m = 0;            ///< of the places of owned members, in all corrections
+    float last_error_m = 0;               ///< in the last one
+    std::uint64_t too_late = 0;           ///< corrections of commands that are no longer remembered
 };
 
 class PredictionData;  // src/host

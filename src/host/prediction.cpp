@@ -118,15 +118,28 @@ void PredictionData::know_groups() {
 
 // -- corrections --------------------------------------------------------------------------------
 
+/// How far what is drawn is on its way to the newest command: there, while no other can follow.
+float PredictionData::part_of_tick(Micros at) const noexcept {
+    return is_full_ ? 1 : static_cast<float>(commands.part(at));
+}
+
 Vec3 PredictionData::shown_place(GhostId member) const noexcept {
     Vec3 newer;
     if (!predicted_place(past.newest(), member, newer)) return {};
     const Vec3 older = place_before(member, newer);
-    const auto part = static_cast<float>(commands.part(now));
+    const auto part = part_of_tick(now);
     return plus(plus(older, older, -part), newer, part);
 }
 
 /// In the frame before the newest, if that says it as seen from the same.
+bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const noexcept {
+    Rotation newest, older;
+    if (!predicted_turn(past.newest(), member, newest)) return false;
+    if (!predicted_turn(past.newest() - 1, member, older)) older = newest;
+    out = slerp(older, newest, part_of_tick(at));
+    return true;
+}
+
 Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
     const PredictedMember* const member = newest_member(ghost);
     const PredictedFrame* const frame = past.frame(past.newest() - 1);
@@ -153,15 +166,18 @@ void PredictionData::apply_correction() {
     learn_orders();
     struct Shown {
         LocalId member;
-        Vec3 at;      ///< drawn
-        Vec3 newest;  ///< predicted
+        Pose at;      ///< drawn
+        Pose newest;  ///< predicted
     };
     std::vector<Shown> shown;
     for (const CorrectedMember& member : correction_.members) {
-        Vec3 newest;
-        if (!predicted_place(past.newest(), member.ghost, newest)) continue;
-        shown.push_back({member.ghost,
-                         plus(shown_place(member.ghost), error_of(member.ghost, now), 1), newest});
+        Pose newest, at;
+        if (!predicted_place(past.newest(), member.ghost, newest.place)) continue;
+        const Pose error = error_of(member.ghost, now);
+        at.place = plus(shown_place(member.ghost), error.place, 1);
+        (void)predicted_turn(past.newest(), member.ghost, newest.turn);
+        if (shown_turn(member.ghost, now, at.turn)) at.turn = composed(error.turn, at.turn);
+        shown.push_back({member.ghost, at, newest});
     }
     const Reconciler::Outcome outcome = past.correct(correction_, def.step, def.corrects_root_only);
     if (!outcome.is_remembered) ++stats.too_late;
@@ -179,20 +195,27 @@ void PredictionData::apply_correction() {
             sent->groups[g].digest = frame->groups[g].digest;
     }
     stats.last_error_m = 0;
+    double turned = 0;
     for (const Shown& before : shown) {
-        Vec3 newest;
-        if (!predicted_place(past.newest(), before.member, newest)) continue;
+        Pose newest, error;
+        if (!predicted_place(past.newest(), before.member, newest.place)) continue;
         stats.last_error_m =
-            std::max(stats.last_error_m, length_of(plus(before.newest, newest, -1)));
-        const Vec3 error = plus(before.at, shown_place(before.member), -1);
+            std::max(stats.last_error_m, length_of(plus(before.newest.place, newest.place, -1)));
+        error.place = plus(before.at.place, shown_place(before.member), -1);
+        if (Rotation turn; shown_turn(before.member, now, turn)) {
+            error.turn = composed(before.at.turn, inverse(turn));
+            (void)predicted_turn(past.newest(), before.member, newest.turn);
+            turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
+        }
         std::erase_if(glides_, [&](const Glide& g) { return g.member == before.member; });
-        if (length_of(error) <= def.error_max_m) {
+        if (length_of(error.place) <= def.error_max_m) {
             const Tick since = client->ghosts->since(before.member);
             glides_.push_back({before.member, since, error, now});
         }
     }
     stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
-    if (stats.last_error_m <= def.tolerance_m) ++stats.invisible;
+    // Of a turn it counts how far it moves what is a metre away.
+    if (std::max<double>(stats.last_error_m, turned) <= def.tolerance_m) ++stats.invisible;
 }
 
 void PredictionData::take_corrections() {
@@ -367,7 +390,8 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
 Status PredictionData::run_tick() {
     if (due_ == 0 || !is_ready()) return Status::not_ready;
     InputOutbox& outbox = client->inputs.outbox;
-    if (!outbox.has_room()) return Status::capacity;
+    is_full_ = !outbox.has_room();
+    if (is_full_) return Status::capacity;
     know_groups();
     say(next_);
     if (command_bits(*def.schema, next_) > command_bytes_max * 8) {
@@ -426,13 +450,15 @@ bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out)
     return true;
 }
 
-Vec3 PredictionData::error_of(GhostId member, Micros at) const noexcept {
+Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
     for (const Glide& glide : glides_) {
         if (glide.member != member || def.error_half_life_ms == 0) continue;
         if (!is_it(member, glide.since)) continue;
         const double lives = static_cast<double>(at > glide.from ? at - glide.from : 0) /
                              (def.error_half_life_ms * 1000.0);
-        return plus({}, glide.error, static_cast<float>(std::exp2(-lives)));
+        const double left = std::exp2(-lives);
+        return {plus({}, glide.error.place, static_cast<float>(left)),
+                slerp({}, glide.error.turn, left)};
     }
     return {};
 }
@@ -472,18 +498,14 @@ Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noe
     Pose pose = viewed_pose(ghost, at);
     LocalId frame = ghosts.frame_of(ghost);
     if (member != nullptr && has_frame(*member)) {
-        const auto part = static_cast<float>(commands.part(at));
-        Rotation turn;
-        if (predicted_turn(past.newest(), ghost, turn)) {
-            Rotation older;
-            if (!predicted_turn(past.newest() - 1, ghost, older)) older = turn;
-            pose.turn = slerp(older, turn, part);
-        }
+        const auto part = part_of_tick(at);
+        const Pose error = error_of(ghost, at);
+        if (shown_turn(ghost, at, pose.turn)) pose.turn = composed(error.turn, pose.turn);
         Vec3 newer;
         if (predicted_place(past.newest(), ghost, newer)) {
             frame = member->frame;
             const Vec3 older = place_before(ghost, newer);
-            pose.place = plus(plus(plus(older, older, -part), newer, part), error_of(ghost, at), 1);
+            pose.place = plus(plus(plus(older, older, -part), newer, part), error.place, 1);
         }
     }
     if (frame == no_local_id || below == ClientGhosts::depth_max) return pose;
@@ -544,7 +566,7 @@ Rotation Prediction::orientation_of(GhostId ghost, Micros now) const noexcept {
     return data_->pose_of(ghost, now).turn;
 }
 Vec3 Prediction::error_of(GhostId member) const noexcept {
-    return data_->error_of(member, data_->now);
+    return data_->error_of(member, data_->now).place;
 }
 PredictionStats Prediction::stats() const noexcept {
     PredictionStats stats = data_->stats;

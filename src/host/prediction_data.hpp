@@ -37,7 +37,8 @@ class PredictionData {
     bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
     /// `below`: of those that are asked for because somebody below is.
     Pose pose_of(GhostId ghost, Micros now, unsigned below = 0) const noexcept;
-    Vec3 error_of(GhostId member, Micros now) const noexcept;
+    /// What is left of it: added to where it is predicted, and turned behind how.
+    Pose error_of(GhostId member, Micros now) const noexcept;
 
     ClientData* client;
     PredictionDef def;
@@ -61,7 +62,7 @@ class PredictionData {
     struct Glide {
         GhostId member = no_ghost;
         Tick since = 0;  ///< the member came: another ghost may have its id later
-        Vec3 error;
+        Pose error;
         Micros from = 0;
     };
 
@@ -88,7 +89,10 @@ class PredictionData {
     void take_corrections();
     void learn_orders();
     void apply_correction();
+    float part_of_tick(Micros at) const noexcept;
     Vec3 shown_place(GhostId member) const noexcept;
+    /// Without what is left of an error; as told where no turn of it is predicted.
+    bool shown_turn(GhostId member, Micros at, Rotation& out) const noexcept;
     Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
     bool is_it(LocalId ghost, Tick since) const noexcept {
         return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;
@@ -120,6 +124,7 @@ class PredictionData {
     std::vector<Glide> glides_;
     std::uint64_t heard_ = 0;
     unsigned due_ = 0;
+    bool is_full_ = false;  ///< the last command that was due had no room
 };
 
 }  // namespace purview

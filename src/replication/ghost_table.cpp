@@ -472,7 +472,7 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
             want_again(lane, record);
             break;
         case SentAs::update:
-            if (PURVIEW_GUARD(relevance_of_updates, is_live(lane))) want_again(lane, record);
+            if (PURVIEW_GUARD(relevance_of_items, is_live(lane))) want_again(lane, record);
             break;
         case SentAs::leave:
             set(&LaneWords::needs_leave, lane);

@@ -719,7 +719,7 @@ void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, 
         for_each_bit(
             wanted & of.restricted & of.special & ~(of.public_only | of.extrapolated),
             w * bits_per_word, [&](std::size_t lane) {
-                if (!PURVIEW_GUARD(audience_of_changes, is_told(static_cast<LocalId>(lane))))
+                if (!PURVIEW_GUARD(audience_of_others, is_told(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });
         of.pending |= wanted;

@@ -101,7 +101,7 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
         at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
     });
     PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, asked));
-    at_rest &= ~PURVIEW_GUARD_OR(rest_news, ghosts.come(word), 0);  // as is_at_rest has it
+    at_rest &= ~PURVIEW_GUARD_OR(rest_news_of_all, ghosts.come(word), 0);  // as is_at_rest has it
     std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
     if (input.first_urgency == 1) return found;
     for_each_bit(asked & ghosts.needs_enter()[word], 0, [&](std::size_t i) {
@@ -207,7 +207,7 @@ inline const EncodedFields* usual_body(const ReplicationInput& input, const Ghos
     const std::uint32_t index = ghosts.entity_index(lane);
     const bool public_only = ghosts.is_public_only(lane);
     [[maybe_unused]] const Tick known = ghosts.baseline(lane, resolved);
-    const Tick baseline = PURVIEW_GUARD_OR(baseline, known, input.tick - 1);
+    const Tick baseline = PURVIEW_GUARD_OR(baseline_of_items, known, input.tick - 1);
     const EncodedFields* made = input.cache.usual_update(index, public_only, baseline);
     return made != nullptr ? made : first_usual_body(input, index, public_only, baseline);
 }
@@ -230,7 +230,8 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        mask &= PURVIEW_GUARD_OR(audience, layout.fields_of(ghosts.told(lane)), layout.all);
+        mask &=
+            PURVIEW_GUARD_OR(audience_of_items, layout.fields_of(ghosts.told(lane)), layout.all);
         item.relink |= ghosts.meta_tick(lane) > baseline;
     } else if (ghosts.is_public_only(lane)) {
         mask &= public_fields(layout);

@@ -4,6 +4,7 @@
 // Guards that no other test would miss (docs/guards.md).
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 
 #include "host/client_data.hpp"
@@ -214,6 +215,21 @@ TEST_CASE("replication: nothing that left is sent again because a packet with it
     ghosts.resolve(7, false);
     CHECK(ghosts.pending()[0] == 0);
     CHECK(ghosts.needs_leave()[0] == 3);
+}
+
+TEST_CASE(
+    "replication: nothing that left is sent again because a packet with its motions was lost") {
+    GhostTable ghosts;
+    const LocalId lane = ghosts.enter(entity(5), KindId{}, false, 1);
+    ghosts.set_extrapolated(lane, 1);
+    const std::array<Motion, 1> motions{};
+    ghosts.sent(ghosts.begin_record(1, 1), lane, SentAs::enter, motions);
+    ghosts.resolve(1, true);
+    ghosts.sent(ghosts.begin_record(2, 2), lane, SentAs::update, motions);
+    ghosts.leave(entity(5), Reason::left);
+    ghosts.resolve(2, false);
+    CHECK(ghosts.pending()[0] == 0);
+    CHECK(ghosts.needs_leave()[0] == 1);
 }
 
 TEST_CASE("replication: a copy is kept only of what was held") {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "../host/stage.hpp"
 #include "drive_world.hpp"
+#include "core/rotation.hpp"
 #include "idle_game.hpp"
 
 using namespace purview;
@@ -60,6 +61,63 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     world.now += 1'200'000;  // the server did nothing
     world.run(3 * static_cast<int>(world.player().client.tick_hz()));
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
+}
+
+TEST_CASE("prediction: what is ours stands in an outage in which no more commands have room") {
+    DriveWorld world(1, Faults{.delay_us = 40'000});
+    const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
+    world.run(60);
+    const GhostId ghost = world.ghost(0, vehicle);
+    world.player().control = [&](auto& player, CommandTick) {
+        (void)player.prediction->set_part(ghost, world.schema.drive, Drive{0.8F, 0, false});
+    };
+    world.run(120);
+    world.player().statuses.clear();
+    world.player().up.blackout = world.player().down.blackout = true;
+    float last = 0, back = 0;
+    for (int tick = 0; tick < 150; ++tick) {
+        world.tick();
+        for (const Micros later : {0, 4'000, 8'000, 12'000}) {
+            const float drawn = world.player().prediction->place_of(ghost, world.now + later).x;
+            back = std::max(back, last - drawn);
+            last = drawn;
+        }
+    }
+    const auto& statuses = world.player().statuses;
+    CHECK(std::find(statuses.begin(), statuses.end(), Status::capacity) != statuses.end());
+    CHECK(back < 0.001F);
+}
+
+TEST_CASE(
+    "prediction: a turn that is corrected glides, with whoever sits upon it, and is visible") {
+    DriveWorld world(1, Faults{.delay_us = 40'000}, 60);
+    const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
+    const EntityId rider =
+        world.spawn_under(vehicle, world.schema.rider, ObserverId::none, {10, 0, 0});
+    world.run(120);
+    const GhostId ghost = world.ghost(0, vehicle), upon = world.ghost(0, rider);
+    const Prediction& prediction = *world.player().prediction;
+    const std::uint64_t invisible = prediction.stats().invisible;
+    world.world().edit(vehicle, world.schema.motion)->heading = 0.4F;
+    Rotation last = prediction.orientation_of(ghost, world.now);
+    Vec3 seat = prediction.place_of(upon, world.now);
+    double turned = 0, thrown = 0;
+    for (int tick = 0; tick < 90; ++tick) {
+        world.tick();
+        for (const Micros later : {0, 4'000, 8'000, 12'000}) {
+            const Rotation turn = prediction.orientation_of(ghost, world.now + later);
+            const Vec3 at = prediction.place_of(upon, world.now + later);
+            turned = std::max(turned, angle_between(last, turn));
+            thrown = std::max(thrown, std::hypot<double>(at.x - seat.x, at.y - seat.y));
+            last = turn;
+            seat = at;
+        }
+    }
+    CHECK(prediction.stats().corrections == 1);
+    CHECK(prediction.stats().invisible == invisible);
+    CHECK(turned < 0.05);
+    CHECK(thrown < 0.5);
+    CHECK(angle_between(last, about_axis(0.4, 2)) < 0.01);
 }
 
 TEST_CASE("prediction: without inputs there is nothing to run, and what is shown has its clock") {
