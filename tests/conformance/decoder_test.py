@@ -9,17 +9,17 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/conformance"))
 sys.dont_write_bytecode = True
 
-from bits import BitReader, Mismatch, combine, expand, hash_bytes, mix  # noqa: E402
+from bits import BitReader, Mismatch, PROTOCOL_VERSION, combine, expand, hash_bytes, mix  # noqa: E402
 import fields  # noqa: E402
 import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
-from handshake import CLOSE, Handshakes, read_reason_text  # noqa: E402
+from handshake import CLOSE, REFUSE, Handshakes, read_reason_text  # noqa: E402
 from groups import Groups, order_of_input  # noqa: E402
 from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 import recording  # noqa: E402
 from schema import Component, Kind, Schema  # noqa: E402
-from session import Session  # noqa: E402
+from session import JOINED, Session  # noqa: E402
 from snapshot import (Enter, Leave, Link, Plain, Shared, Snapshot, Verbose, read_changes,  # noqa: E402
                       read_differences, read_leave, read_link, read_roster)
 from written import Written  # noqa: E402
@@ -165,6 +165,19 @@ class Reading(unittest.TestCase):
         for what, size, text in (("too many bytes", 121, bytes(121)), ("wanted", 5, b"full"), ("left over", 3, b"full")):
             self.refuses(what, lambda its=(size, text): Handshakes().sent(close(4, *its), 1, ()))
         self.refuses("unknown reason", lambda: Handshakes().sent(close(0, 0, b""), 1, ()))
+
+    def test_a_refuse_has_a_reason_of_its_own(self):
+        def refuse(reason):
+            return bytes([REFUSE]) + bytes(4 + 8) + bytes([reason]) + PROTOCOL_VERSION.to_bytes(2, "little")
+        for reason in (1, 2, 3, 4, 5, 7):
+            self.assertIsNone(Handshakes().sent(refuse(reason), 1, ()))
+        for reason in (0, 6, 8):  # a refused join is told in a message
+            self.refuses("unknown reason", lambda its=reason: Handshakes().sent(refuse(its), 1, ()))
+
+    def test_a_client_joins_once(self):
+        session = Session(1, 2, 3, None)
+        session.message_down(bytes([JOINED]))
+        self.refuses("a second joined", lambda: session.message_down(bytes([JOINED])))
 
     def test_a_copy_is_kept_in_a_known_form(self):
         self.assertEqual(read_leave(bits("0010" + "0"), 3), Leave(3, 4, 0))

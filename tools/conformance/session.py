@@ -312,6 +312,8 @@ class Session:
                 raise Mismatch(f"the schema's hash is {self.schema.hash:016x} by the paper")
             self.ghosts.kinds = self.schema.kinds
         elif kind == JOINED:
+            if self.joined_told:
+                raise reader.wrong("a second joined")
             reader.finish()
             self.joined_told = True
         elif kind == REFUSED:
