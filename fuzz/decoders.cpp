@@ -35,18 +35,41 @@ using Bytes = std::span<const std::byte>;
 /// What inputs have got through to.
 enum Reached : unsigned {
     ghosts_held,
+    leaves_named,  // and so on, as ClientGhosts::Named has them
+    bodies_named,
+    parents_named,
+    references_named,
+    rosters_named,
     calls_to_observers,
     calls_to_server,
     recordings_lived,
     schemas_read,
-    terms_of_schemas,
+    ghosts_in_terms,
+    inputs_in_terms,
+    calls_in_terms,
+    inputs_read,
+    corrections_read,
     streams_read,
     handshakes_read,
     reached_count,
 };
-constexpr const char* reached_names[reached_count] = {
-    "ghosts",  "calls of a server",    "calls of a client",  "recordings",
-    "schemas", "what follows schemas", "links with streams", "handshakes"};
+constexpr const char* reached_names[reached_count] = {"ghosts",
+                                                      "leaves",
+                                                      "bodies",
+                                                      "parents",
+                                                      "references",
+                                                      "rosters",
+                                                      "calls of a server",
+                                                      "calls of a client",
+                                                      "recordings",
+                                                      "schemas",
+                                                      "ghosts in terms of a schema",
+                                                      "inputs in terms of a schema",
+                                                      "calls in terms of a schema",
+                                                      "inputs",
+                                                      "corrections",
+                                                      "links with streams",
+                                                      "handshakes"};
 std::uint64_t reached[reached_count];
 
 /// Of the first byte.
@@ -54,6 +77,8 @@ constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
 constexpr std::uint8_t first_of_recordings = 0xc0;
+/// Of its low half: from here on it is said in terms of the schema of traffic.
+constexpr std::uint8_t first_of_traffic = 0xc;
 
 /// visit(packet) for each: a length byte, then so many bytes, in memory of exactly that size.
 template <class Visit>
@@ -67,9 +92,17 @@ void for_each_packet(Bytes bytes, Visit&& visit) {
     }
 }
 
-void snapshots(Bytes bytes) {
-    static const test::SmallSchema schema;
-    ClientGhosts ghosts(schema.schema);
+const Schema& small_schema() {
+    static const test::SmallSchema small;
+    return small.schema;
+}
+const Schema& traffic_schema() {
+    static const test::SmallSchema of_traffic = test::schema_of_traffic();
+    return of_traffic.schema;
+}
+
+void snapshots(const Schema& schema, Bytes bytes) {
+    ClientGhosts ghosts(schema);
     Tick newest = 0;
     for_each_packet(bytes, [&](Bytes packet) {
         BitReader in(packet);
@@ -77,6 +110,9 @@ void snapshots(Bytes bytes) {
         if (!ghosts.read(in))
             return require(ghosts.digest() == before, "a bad snapshot was applied");
         ghosts.accept(newest);
+        ghosts.for_each_named([](ClientGhosts::Named as, LocalId) {
+            ++reached[leaves_named + static_cast<unsigned>(as)];
+        });
         std::uint32_t held = 0;
         for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_shown(ghost);
         require(held == ghosts.count(), "ghosts are counted wrong");
@@ -86,7 +122,7 @@ void snapshots(Bytes bytes) {
 
 /// Calls of either direction; in between ghosts come and go, by the length of the packet.
 void calls(Bytes bytes) {
-    static const test::SmallSchema schema;
+    const Schema& schema = small_schema();
     if (bytes.empty()) return;
     const auto direction = static_cast<RpcDirection>(std::to_integer<unsigned>(bytes[0]) % 2);
     RpcInbox inbox;
@@ -95,15 +131,15 @@ void calls(Bytes bytes) {
         BitReader in(packet);
         now += 500'000;
         const auto is_here = [&](LocalId ghost) { return ghost % 8 < packet.size() % 8; };
-        if (!inbox.read(schema.schema, direction, in)) return;
-        inbox.accept(schema.schema, now, is_here);
+        if (!inbox.read(schema, direction, in)) return;
+        inbox.accept(schema, now, is_here);
         if (packet.size() % 3 == 0)
-            inbox.ghost_left(schema.schema, static_cast<LocalId>(packet.size() % 8),
+            inbox.ghost_left(schema, static_cast<LocalId>(packet.size() % 8),
                              packet.size() % 2 == 0);
         require(inbox.waiting() <= 256 + rpc_orphans_max, "calls wait without a bound");
         ArrivedRpc call;
         while (packet.size() % 5 != 0 && inbox.next(call)) {
-            const RpcDef& rpc = schema.schema.rpcs()[index_of(call.rpc)];
+            const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
             require(rpc.desc.direction == direction, "a call of the wrong direction");
             ++reached[direction == RpcDirection::to_server ? calls_to_server : calls_to_observers];
             std::vector<std::byte> args(rpc.args.size_bytes);
@@ -113,8 +149,7 @@ void calls(Bytes bytes) {
     });
 }
 
-/// Commands for groups: what is read is written again as the same bits say.
-void inputs(Bytes bytes) {
+const Schema& drive_schema() {
     struct Drive {
         float throttle = 0;
         std::int32_t gear = 0;
@@ -130,6 +165,11 @@ void inputs(Bytes bytes) {
         made.input<Drive>("none");
         return made;
     }();
+    return schema;
+}
+
+/// Commands for groups: what is read is written again as the same bits say.
+void inputs(const Schema& schema, Bytes bytes) {
     InputPacket packet;
     InputPacket again;
     for_each_packet(bytes, [&](Bytes raw) {
@@ -152,6 +192,7 @@ void inputs(Bytes bytes) {
         require(second.boolean() && read_inputs(schema, second, again),
                 "inputs cannot be read again");
         require(again.count == packet.count, "frames are lost");
+        reached[inputs_read] += packet.frames[0].parts.size();
         for (std::size_t f = 0; f < again.count; ++f) {
             require(again.frames[f].says_same(packet.frames[f]), "a command changes on its way");
             require(again.frames[f].view_low == packet.frames[f].view_low, "a view changes");
@@ -159,22 +200,22 @@ void inputs(Bytes bytes) {
     });
 }
 
-/// Corrections: what is none leaves no member behind, and values are what a field can say.
-void corrections(Bytes bytes) {
-    struct Motion {
-        float speed = 0;
-        std::int32_t gear = 0;
-        Rotation head;
-        char word[29] = {};
-        std::uint8_t tail = 0;
-    };
+struct Moving {
+    float speed = 0;
+    std::int32_t gear = 0;
+    Rotation head;
+    char word[29] = {};
+    std::uint8_t tail = 0;
+};
+
+const Schema& moving_schema() {
     static const Schema schema = [] {
         Schema made;
-        const Component<Motion> motion = made.component<Motion>("motion")
-                                             .real("speed", &Motion::speed)
-                                             .integer("gear", &Motion::gear, -1, 6)
-                                             .rotation("head", &Motion::head)
-                                             .text("word", &Motion::word);
+        const Component<Moving> motion = made.component<Moving>("motion")
+                                             .real("speed", &Moving::speed)
+                                             .integer("gear", &Moving::gear, -1, 6)
+                                             .rotation("head", &Moving::head)
+                                             .text("word", &Moving::word);
         made.kind("moving", {motion.id});
         made.kind("still", {});
         made.kind("other", {motion.id});
@@ -182,6 +223,11 @@ void corrections(Bytes bytes) {
         require(made.status() == Status::ok, "a schema is bad");
         return made;
     }();
+    return schema;
+}
+
+/// Corrections: what is none leaves no member behind, and values are what a field can say.
+void corrections(const Schema& schema, Bytes bytes) {
     const PredictedLayout layout(schema);
     Correction read;
     CommandTick newest = 0;
@@ -194,9 +240,10 @@ void corrections(Bytes bytes) {
         for (const CorrectedMember& member : read.members) {
             require(member.ghost < ClientGhosts::local_ids_max, "a ghost that cannot be");
             require(index_of(member.kind) < schema.kinds().size(), "a kind that is none");
-            if (!member.has_values) continue;
+            ++reached[corrections_read];
+            if (!member.has_values || &schema != &moving_schema()) continue;
             for (const PredictedPart& part : layout.parts(member.kind)) {
-                Motion value;
+                Moving value;
                 std::memcpy(&value, read.data.at(member.data_at) + part.offset, sizeof value);
                 require(value.gear >= -1 && value.gear <= 6, "a value out of range");
                 require(value.tail == 0, "a byte of no field");
@@ -207,13 +254,12 @@ void corrections(Bytes bytes) {
 
 /// A file that somebody says is a recording, lived again.
 void recordings(Bytes bytes) {
-    static const test::SmallSchema small;
     std::istringstream file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     record::Reader reader(file);
     if (!reader.begin()) return require(!reader.problem().empty(), "refused without a word");
     test::IdleGame game;
     ServerDef def;
-    def.schema = &small.schema;
+    def.schema = &small_schema();
     def.mac = &test::test_mac;
     def.secret = test::test_secret;
     auto server = Server::create(def, game);
@@ -229,7 +275,7 @@ void recordings(Bytes bytes) {
 void in_terms_of(const Schema& schema, Bytes bytes) {
     ClientGhosts ghosts(schema);
     RpcInbox inbox;
-    InputPacket inputs_read;
+    InputPacket commands;
     Tick newest = 0;
     Micros now = 0;
     const auto has_all = [](LocalId) { return true; };
@@ -238,14 +284,16 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
         now += 100'000;
         if (packet.size() % 3 == 0) {
             if (ghosts.read(in)) ghosts.accept(newest);
-            reached[terms_of_schemas] += ghosts.count();
+            reached[ghosts_in_terms] += ghosts.count();
         } else if (packet.size() % 3 == 1) {
-            (void)read_inputs(schema, in, inputs_read);
+            if (read_inputs(schema, in, commands))
+                reached[inputs_in_terms] += commands.frames[0].parts.size();
         } else if (inbox.read(schema, RpcDirection::to_observers, in)) {
             inbox.accept(schema, now, has_all);
         }
         ArrivedRpc call;
         while (inbox.next(call)) {
+            ++reached[calls_in_terms];
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
             std::vector<double> values(rpc.args.fields.size());
             values_of_words(rpc, call.words, values);
@@ -319,13 +367,24 @@ std::vector<std::string> fresh_seeds() {
             packet += packet.size() % 5 == 0 ? std::string(1, 0) : "";
         return seed(first_of_calls, static_cast<char>(direction) + test::cut_by_bytes(packets));
     };
-    std::vector<std::string> in_terms = traffic.snapshots;
-    for (std::string& packet : in_terms) packet.resize((packet.size() + 2) / 3 * 3);
-    return {seed(0, test::cut_by_bytes(traffic.snapshots)),
+    // In terms of a schema the size says what a packet is.
+    std::vector<std::string> in_terms;
+    const auto add_in_terms = [&](const std::vector<std::string>& packets, std::size_t rest) {
+        for (std::string packet : packets) {
+            packet.resize(packet.size() + (rest + 3 - packet.size() % 3) % 3);
+            in_terms.push_back(packet);
+        }
+    };
+    add_in_terms(traffic.snapshots, 0);
+    add_in_terms(traffic.inputs, 1);
+    add_in_terms(traffic.calls, 2);
+    return {seed(first_of_traffic, test::cut_by_bytes(traffic.snapshots)),
             seed(1, traffic.schema + test::cut_by_bytes(in_terms)),
             seed(2, test::cut_by_bytes(traffic.links)),
             seed(3, test::cut_by_bytes(traffic.handshakes)),
             seed(first_of_recordings, test::recording_of_today()),
+            seed(first_of_inputs + first_of_traffic, test::cut_by_bytes(traffic.inputs)),
+            seed(first_of_corrections + first_of_traffic, test::cut_by_bytes(traffic.corrections)),
             calls_of(RpcDirection::to_observers, traffic.calls),
             calls_of(RpcDirection::to_server, traffic.client_calls)};
 }
@@ -340,16 +399,17 @@ const char* never_reached() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
+    const bool is_traffic = data[0] % 16 >= first_of_traffic;
     if (data[0] >= first_of_calls) {
         calls(bytes);
         return 0;
     }
     if (data[0] >= first_of_inputs) {
-        inputs(bytes);
+        inputs(is_traffic ? traffic_schema() : drive_schema(), bytes);
         return 0;
     }
     if (data[0] >= first_of_corrections) {
-        corrections(bytes);
+        corrections(is_traffic ? traffic_schema() : moving_schema(), bytes);
         return 0;
     }
     if (data[0] >= first_of_recordings) {
@@ -358,7 +418,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     switch (data[0] % 4) {
         case 0:
-            snapshots(bytes);
+            snapshots(is_traffic ? traffic_schema() : small_schema(), bytes);
             break;
         case 1:
             schemas(bytes);

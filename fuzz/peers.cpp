@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "host/client_data.hpp"
 #include "link/packet_link.hpp"
 #include "require.hpp"
 #include "small_game.hpp"
@@ -23,8 +24,65 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint32_t ticks_to_join = 60, packets_max = 120;
+constexpr std::uint32_t packets_max = 120;
 constexpr std::size_t body_bytes_max = datagram_bytes_max - 32;
+
+/// Worlds of all there is (Scene), for fresh seeds.
+constexpr unsigned seed_of_said = 57, seed_of_another = 61;
+constexpr std::uint32_t ticks_said = 100;
+
+/// What has been read of one who says what he likes.
+enum Reached : unsigned {
+    messages_read,  // of a client's stream that were sound
+    malformed,      // packets and messages of a client that were not
+    calls_received,
+    calls_refused,
+    parts_received,  // of commands for groups
+    parts_refused,
+    leaves_named,  // and so on, as ClientGhosts::Named has them
+    bodies_named,
+    parents_named,
+    references_named,
+    rosters_named,
+    reached_count,
+};
+constexpr const char* reached_names[reached_count] = {"messages of a client",
+                                                      "messages that are none",
+                                                      "calls of a client",
+                                                      "calls that it may not make",
+                                                      "commands for groups",
+                                                      "commands for what is not the client's",
+                                                      "leaves",
+                                                      "bodies",
+                                                      "parents",
+                                                      "references",
+                                                      "rosters"};
+std::uint64_t reached[reached_count];
+
+/// Two clients in a world of little, or of all there is; the second is the peer's.
+struct Scene {
+    static constexpr SmallScale little{4, 6, 2}, all_there_is{4, 6, 2, 3, 1, 1, true, true};
+
+    /// All there is takes its time: one in four.
+    explicit Scene(unsigned seed)
+        : world(seed, {}, 2'400, seed % 4 == 1 ? all_there_is : little, 30),
+          other(world.add_client()),
+          client(world.add_client()) {}
+    SmallWorld world;
+    SmallClient& other;
+    SmallClient& client;
+};
+
+void count_what_server_read(const SmallWorld& world) {
+    reached[messages_read] += world.game.messages;
+    reached[malformed] += world.server->drops().malformed_packet;
+    const RpcCounters& calls = world.server->rpc_counters();
+    reached[calls_received] += calls.received;
+    reached[calls_refused] += calls.refused_ghost + calls.refused_caller;
+    const InputCounters& inputs = world.server->input_counters();
+    reached[parts_received] += inputs.parts;
+    reached[parts_refused] += inputs.unknown_ghost + inputs.not_owned + inputs.not_in_group;
+}
 
 /// Of one whose own packets do not get through any more.
 class Peer {
@@ -42,7 +100,13 @@ class Peer {
         world_->border->receive(bytes, client_->address, world_->now);
     }
     void to_client(Bytes body) {
+        const ClientGhosts& ghosts = *client_->client.data().ghosts;
+        const std::uint64_t before = ghosts.counters().snapshots;
         client_->client.receive(datagram(next_from_server_++, body, false), world_->now);
+        if (ghosts.counters().snapshots == before) return;
+        ghosts.for_each_named([](ClientGhosts::Named as, LocalId) {
+            ++reached[leaves_named + static_cast<unsigned>(as)];
+        });
     }
 
   private:
@@ -67,13 +131,6 @@ class Peer {
     std::uint32_t next_from_server_ = 0;
 };
 
-/// What a server has read of one who says what he likes.
-struct Reached {
-    std::uint64_t messages = 0;   ///< of his stream that were sound
-    std::uint64_t malformed = 0;  ///< packets and messages that were not
-};
-Reached reached;
-
 void check_ghosts(const Client& client) {
     std::uint32_t held = 0;
     for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
@@ -94,28 +151,32 @@ void check_ghosts(const Client& client) {
 }  // namespace
 
 std::vector<std::string> fresh_seeds() {
-    const std::string said = cut_by_words(client_messages());
-    // To a server, in a world of little and in one of all there is.
-    return {std::string(1, 0) + said, std::string(1, 2) + said};
+    const std::string messages = cut_by_words(client_messages());
+    Scene scene(seed_of_said);
+    const Said said = said_after_join(scene.world, ticks_said);
+    const std::string by_client = cut_by_words(said.by_client);
+    const auto to_server = [](unsigned seed) { return static_cast<char>(2 * seed); };
+    const auto to_client = [](unsigned seed) { return static_cast<char>(2 * seed + 1); };
+    // In a world of little and in one of all there is; and what is right in one is wrong in
+    // another.
+    return {to_server(0) + messages, to_server(1) + messages, to_server(seed_of_said) + by_client,
+            to_server(seed_of_another) + by_client,
+            to_client(seed_of_said) + cut_by_words(said.by_server)};
 }
 
 const char* never_reached() {
-    if (reached.messages == 0) return "messages of a client";
-    return reached.malformed == 0 ? "messages that are none" : nullptr;
+    for (unsigned i = 0; i < reached_count; ++i) {
+        if (reached[i] == 0) return reached_names[i];
+    }
+    return nullptr;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
     const bool to_server = data[0] % 2 == 0;
-    // All there is takes its time: one in four.
-    const unsigned seed = data[0] / 2U;
-    const SmallScale scale =
-        seed % 4 == 1 ? SmallScale{4, 6, 2, 3, 1, 1, true, true} : SmallScale{4, 6, 2};
-    SmallWorld world(seed, {}, 2'400, scale, 30);
-    SmallClient& other = world.add_client();
-    SmallClient& client = world.add_client();
-    for (std::uint32_t i = 0; i < ticks_to_join && world.joined_count() < 2; ++i) world.step();
-    require(world.joined_count() == 2, "a client did not join");
+    Scene scene(data[0] / 2U);
+    auto& [world, other, client] = scene;
+    join_all(world);
     Peer peer(world, client);
     Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
     for (std::uint32_t i = 0; i < packets_max && bytes.size() >= 2; ++i) {
@@ -133,9 +194,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(other.client.stats().packets_malformed == 0, "another one was sent nonsense");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     check_ghosts(other.client);
-    if (to_server) {
-        reached.messages += world.game.messages;
-        reached.malformed += world.server->drops().malformed_packet;
-    }
+    if (to_server) count_what_server_read(world);
     return 0;
 }

@@ -14,9 +14,9 @@
 #include "record/border.hpp"
 #include "record/recording.hpp"
 #include "replication/client_ghosts.hpp"
+#include "replication/rpc_inbox.hpp"
 #include "replication/schema_codec.hpp"
 #include "require.hpp"
-#include "small_game.hpp"
 
 namespace purview::test {
 
@@ -26,7 +26,13 @@ using Bytes = std::span<const std::byte>;
 
 /// Packets have to fit behind a size of one byte.
 constexpr std::uint32_t budget_bytes = 250;
-constexpr std::uint32_t ticks = 24;
+constexpr std::uint32_t ticks = 100;
+constexpr SmallScale scale{4, 20, 2, 6, 0, 1, true, true};
+
+/// In these ticks nothing reaches the client.
+bool is_dark(std::uint32_t tick) {
+    return tick % 8 == 7;
+}
 
 std::string text_of(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -52,15 +58,16 @@ struct End {
         BitWriter out(bytes);
         (void)link.write_header(out);
     }
-    /// Behind the seal and whatever stands there. False: there is nothing more to be found.
-    bool read(BitReader& in) {
+    /// Behind the seal and whatever stands there: visit(message). False: there is nothing more to
+    /// be found.
+    template <class Visit>
+    bool read(BitReader& in, Visit&& visit) {
         if (link.read_header(in) != PacketLink::Verdict::accepted || !stream.read(in)) return false;
         notices.clear();
         link.accept(notices);
         stream.accept();
         Bytes message;
-        while (stream.next_message(message)) {
-        }
+        while (stream.next_message(message)) visit(message);
         return true;
     }
 };
@@ -69,16 +76,16 @@ class Cutter {
   public:
     explicit Cutter(Traffic& to) : to_(&to), ghosts_(schema_.schema) {}
 
-    void sent(Bytes datagram) {
+    void sent(Bytes datagram, bool arrives) {
         if (is_handshake(datagram)) return to_->handshakes.push_back(text_of(datagram));
         BitReader in(datagram);
         (void)in.bits(seal_bytes * 8);
         to_->links.push_back(text_of(datagram.subspan(seal_bytes)));
         server_.note_sent();
-        if (!client_.read(in)) return;
+        if (!arrives || !client_.read(in, [&](Bytes message) { told(message); })) return;
         if (in.boolean()) {
             to_->snapshots.push_back(rest_of(in));
-            if (!ghosts_.read(in)) return;
+            require(ghosts_.read(in), "a snapshot that the client would refuse");
             ghosts_.accept(newest_);
         }
         to_->calls.push_back(rest_of(in));
@@ -89,24 +96,58 @@ class Cutter {
         (void)in.bits(seal_bytes * 8);
         (void)in.u64();  // the connection
         client_.note_sent();
-        if (!server_.read(in)) return;
+        if (!server_.read(in, [](Bytes) {})) return;
         if (in.boolean()) (void)in.u64();  // a digest
         const std::uint64_t commands = in.varint_max(255);
         if (commands > 0) (void)in.u16();
         for (std::uint64_t i = 0; i < commands; ++i) (void)in.bytes(in.u8());
         to_->client_calls.push_back(rest_of(in));
+        if (!calls_.read(schema_.schema, RpcDirection::to_server, in)) return;
+        if (in.bits_left() > 0 && in.boolean()) to_->inputs.push_back(rest_of(in));
     }
 
   private:
+    void told(Bytes message) {
+        if (static_cast<ServerMessage>(message[0]) == ServerMessage::correction)
+            to_->corrections.push_back(text_of(message.subspan(1)));
+    }
     static bool is_handshake(Bytes datagram) {
         return static_cast<PacketType>(datagram[0]) != PacketType::data;
     }
     Traffic* to_;
-    SmallSchema schema_;
+    SmallSchema schema_ = schema_of_traffic();
     ClientGhosts ghosts_;
+    RpcInbox calls_;
     Tick newest_ = 0;
     End client_, server_;
 };
+
+/// visit(sent or received, address, ticks that have begun, datagram) for each of a recording.
+template <class Visit>
+void for_each_datagram(std::istream& file, Visit&& visit) {
+    using record::ChunkType;
+    record::Reader reader(file);
+    require(reader.begin().has_value(), "a recording that begins wrongly");
+    record::Chunk chunk;
+    std::uint32_t tick = 0;
+    while (reader.next(chunk)) {
+        tick += chunk.type == ChunkType::tick ? 1 : 0;
+        if (chunk.type != ChunkType::received && chunk.type != ChunkType::sent) continue;
+        record::Fields fields(chunk.body);
+        if (chunk.type == ChunkType::received) (void)fields.number(8);  // its time
+        const std::uint64_t address = fields.number(4);
+        visit(chunk.type, address, tick, fields.rest());
+    }
+    require(reader.problem().empty(), "a recording that is wrong");
+}
+
+record::Beginning beginning_of(const SmallWorld& world) {
+    record::Beginning beginning;
+    beginning.program = "fuzz";
+    beginning.schema_hash = world.schema.schema.hash();
+    beginning.secret = world.def.secret;
+    return beginning;
+}
 
 }  // namespace
 
@@ -142,20 +183,23 @@ std::string recording_of_today() {
     return file.str();
 }
 
+SmallSchema schema_of_traffic() {
+    return SmallSchema(scale.books > 0, scale.carts > 0);
+}
+
 Traffic traffic_of_today() {
     Traffic traffic;
     std::stringstream file;
     {
-        SmallWorld world(7, {}, budget_bytes, {4, 6, 2});
-        record::Beginning beginning;
-        beginning.program = "fuzz";
-        beginning.schema_hash = world.schema.schema.hash();
-        beginning.secret = world.def.secret;
-        record::Writer writer(file, beginning);
+        SmallWorld world(21, {}, budget_bytes, scale);
+        record::Writer writer(file, beginning_of(world));
         world.border->record_to(&writer, 8);
         world.add_client();
         world.make_calls(3);
-        world.run(ticks);
+        for (std::uint32_t tick = 0; tick < ticks; ++tick) {
+            world.clients.front()->down->blackout = is_dark(tick);
+            world.step();
+        }
         require(world.joined_count() == 1, "the client did not join");
         const auto closed =
             world.server->close(world.clients.front()->observer, CloseReason::kicked, "bye");
@@ -167,21 +211,41 @@ Traffic traffic_of_today() {
         write_schema(world.schema.schema, out);
         traffic.schema = text_of(out.written());
     }
-    record::Reader reader(file);
-    require(reader.begin().has_value(), "a recording that begins wrongly");
     Cutter cutter(traffic);
-    record::Chunk chunk;
-    while (reader.next(chunk)) {
-        using record::ChunkType;
-        if (chunk.type != ChunkType::received && chunk.type != ChunkType::sent) continue;
-        record::Fields fields(chunk.body);
-        (void)fields.number(4);                                         // its address
-        if (chunk.type == ChunkType::received) (void)fields.number(8);  // its time
-        const Bytes datagram = fields.rest();
-        chunk.type == ChunkType::sent ? cutter.sent(datagram) : cutter.received(datagram);
-    }
-    require(reader.problem().empty(), "a recording that is wrong");
+    for_each_datagram(
+        file, [&](record::ChunkType way, std::uint64_t, std::uint32_t tick, Bytes datagram) {
+            way == record::ChunkType::sent ? cutter.sent(datagram, !is_dark(tick - 1))
+                                           : cutter.received(datagram);
+        });
     return traffic;
+}
+
+void join_all(SmallWorld& world) {
+    for (std::uint32_t i = 0; i < ticks_to_join && world.joined_count() < world.clients.size(); ++i)
+        world.step();
+    require(world.joined_count() == world.clients.size(), "a client did not join");
+    world.make_calls(3);
+}
+
+Said said_after_join(SmallWorld& world, std::uint32_t ticks_after) {
+    std::stringstream file;
+    record::Writer writer(file, beginning_of(world));
+    world.border->record_to(&writer, 100);
+    join_all(world);
+    const Tick joined = world.server->current_tick();
+    world.run(ticks_after);
+    world.border->record_to(nullptr, 0);
+    require(writer.finish(), "the recording was not written");
+    Said said;
+    const std::size_t last = world.clients.size() - 1;  // addresses come in the same order
+    for_each_datagram(file, [&](record::ChunkType way, std::uint64_t address, std::uint32_t tick,
+                                Bytes datagram) {
+        const bool is_sent = way == record::ChunkType::sent;
+        if (address != last || tick < joined + (is_sent ? 1 : 0)) return;
+        const std::size_t head = seal_bytes + (is_sent ? 0 : sizeof(std::uint64_t)) + 2;
+        (is_sent ? said.by_server : said.by_client).push_back(text_of(datagram.subspan(head)));
+    });
+    return said;
 }
 
 std::vector<std::string> client_messages() {
