@@ -63,6 +63,8 @@ def guards_of_page():
                                 raise Bad(f"guard {guard} is at two places, in {uses[guard]} and {path}")
                             uses[guard] = path
     told = {guard.name: guard.file for guard in guards}
+    if len(told) < len(guards):
+        raise Bad(f"{PAGE}: a guard has two rows")
     for name in sorted(told.keys() | uses.keys()):
         if told.get(name) != uses.get(name):
             raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, the page says {told.get(name)}")

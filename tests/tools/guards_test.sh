@@ -42,4 +42,25 @@ found=$(cd "$root" && grep -rlE 'PURVIEW_(IS_)?MUTATE' --include=CMakeLists.txt 
 [ "$found" = src/core/mutate.hpp ] || fail "PURVIEW_MUTATE is asked for in: $found"
 cd "$root"
 python3 tools/mutate.py --list || fail "docs/guards.md and the sources name other guards"
+
+# A name is at one place, or removing it says nothing of each.
+mkdir -p "$dir/tree/docs" "$dir/tree/src" "$dir/tree/include" "$dir/tree/tests/unit"
+cd "$dir/tree"
+echo 'TEST_CASE("nobody else gets in") {}' >tests/unit/seal_test.cpp
+row='| `seal` | `src/seal.cpp` | damaged bytes | nobody else gets in |'
+place='bool is_sealed() { return PURVIEW_GUARD(seal, left <= right); }'
+lists() {
+    python3 "$root/tools/mutate.py" --list
+}
+echo "$row" >docs/guards.md
+echo "$place" >src/seal.cpp
+lists || fail "a guard at one place is refused"
+printf '%s\n' "$place" "$place" >src/seal.cpp
+lists && fail "a guard at two places of a file is taken for one"
+echo "$place" >src/seal.cpp
+echo "$place" >src/other.cpp
+lists && fail "a guard in two files is taken for one"
+rm src/other.cpp
+printf '%s\n' "$row" "$row" >docs/guards.md
+lists && fail "a guard with two rows is taken for one"
 echo passed

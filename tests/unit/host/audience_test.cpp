@@ -472,6 +472,34 @@ TEST_CASE("audience: a change that is not told does not send again what is under
     CHECK(bytes[0] == bytes[1]);
 }
 
+TEST_CASE(
+    "audience: a change that is not told sends nothing again to who is told something else that is "
+    "for some only") {
+    std::uint64_t bytes[2] = {};
+    for (const bool changes : {false, true}) {
+        AudienceSchema is(AudienceType::custom);
+        ChosenAudience nobody;
+        const Component<Health> armour =
+            is.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
+        is.schema.audience(armour.id, {AudienceType::custom, {}, &nobody});
+        const KindId knight = is.schema.kind("knight", {is.team.id, is.health.id, armour.id});
+        REQUIRE(is.schema.status() == Status::ok);
+        Stage stage(is.schema, 1);
+        const EntityId one = stage.spawn(knight);
+        is.chosen.chosen = stage.observers[0];
+        stage.step(10);
+        REQUIRE(is_told(stage, 0, one, is));
+        stage.loses_all_to = 0;
+        stage.world().edit(one, is.team)->team = 3;
+        for (std::int16_t i = 0; i < 6; ++i) {
+            stage.step();
+            if (changes) stage.world().edit(one, armour)->now = i;
+        }
+        bytes[changes ? 1 : 0] = stage.bytes_to[0];
+    }
+    CHECK(bytes[0] == bytes[1]);
+}
+
 namespace {
 
 struct Target {
