@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "../host/stage.hpp"
-#include "drive_world.hpp"
 #include "core/rotation.hpp"
+#include "drive_world.hpp"
 #include "idle_game.hpp"
 
 using namespace purview;
