@@ -83,7 +83,7 @@ export class RulesPanel {
       const isWhole = leftOut === 0 && observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
       const own = observers.find((entry) => entry.observer === draft.watched) ?? (isWhole ? { gains: 0, losses: 0 } : undefined);
       const mine = own === undefined ? "" : `; this client +${grouped(own.gains)} −${grouped(own.losses)}`;
-      return put(state, "textContent", gains + losses === 0 ? `Would change nothing for anybody now${among}.`
+      return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
         : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}${among}.`);
     }
     put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No answer came.")
