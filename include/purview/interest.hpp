@@ -210,10 +210,10 @@ struct RuleTrial {
     };
     std::vector<Pair> gains;
     std::vector<Pair> losses;
-    std::uint32_t observers_asked = 0;  ///< ready ones, the first by index
-    std::uint32_t observers_left_out = 0;
-    std::vector<std::string> warnings;  ///< what about the rules is dear, or never true
-    std::string problem;                ///< not empty: the rules are unsound; all else is empty
+    std::uint32_t observers_asked = 0;     ///< ready ones, the first by index
+    std::uint32_t observers_left_out = 0;  ///< the other ready ones: see try_rules
+    std::vector<std::string> warnings;     ///< what about the rules is dear, or never true
+    std::string problem;                   ///< not empty: the rules are unsound; all else is empty
 };
 
 class InterestData;  // src/interest
@@ -371,9 +371,9 @@ class InterestManager {
     /// same node keeps what it remembers. bad_configuration: see problem_of; nothing was changed.
     Status set_rules(const InterestRules& rules);
     /// What set_rules and a tick would change, without doing it. Nodes of the caller's own are
-    /// asked, during this call, about the world as it is. It takes as long as it takes, of all
-    /// observers at once: where that stops a server, no more of them are asked than are likely to
-    /// gain and lose `pairs_max` (one at least).
+    /// asked, during this call, about the world as it is. On the caller's thread, with copies of
+    /// all that there is: where a million pairs change that takes seconds. No more observers are
+    /// asked than are likely to gain and lose `pairs_max` together (one at least).
     RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
     /// What about the rules in force is dear, or never true; in words.
     const std::vector<std::string>& warnings() const noexcept;

@@ -224,7 +224,7 @@ bool ServerData::take_turns(TickWorker& worker, Session& session, LocalId lane,
         const std::uint32_t bit = 1U << p;
         const bool is_new = PURVIEW_GUARD(turn_news, (told & bit) != 0) &&
                             ((layout.parts[p].fields & changed) != 0 || (missing & bit) != 0);
-        const bool waits = is_new && (layout.in_turn & bit & told) != 0;
+        const bool waits = is_new && (layout.in_turn & bit) != 0;
         news |= waits ? bit : 0;
         bits += is_new && !waits ? layout.parts[p].bits_max : 2;
     }

@@ -131,7 +131,6 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
     return plus(plus(older, older, -part), newer, part);
 }
 
-/// In the frame before the newest, if that says it as seen from the same.
 bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const noexcept {
     Rotation newest, older;
     if (!predicted_turn(past.newest(), member, newest)) return false;
@@ -140,6 +139,7 @@ bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const 
     return true;
 }
 
+/// In the frame before the newest, if that says it as seen from the same.
 Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
     const PredictedMember* const member = newest_member(ghost);
     const PredictedFrame* const frame = past.frame(past.newest() - 1);

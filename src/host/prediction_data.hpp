@@ -37,7 +37,8 @@ class PredictionData {
     bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
     /// `below`: of those that are asked for because somebody below is.
     Pose pose_of(GhostId ghost, Micros now, unsigned below = 0) const noexcept;
-    /// What is left of it: added to where it is predicted, and turned behind how.
+    /// What is left of a corrected error: `place` is added to where it is predicted, `turn` comes
+    /// behind the predicted turn.
     Pose error_of(GhostId member, Micros now) const noexcept;
 
     ClientData* client;
@@ -91,7 +92,8 @@ class PredictionData {
     void apply_correction();
     float part_of_tick(Micros at) const noexcept;
     Vec3 shown_place(GhostId member) const noexcept;
-    /// Without what is left of an error; as told where no turn of it is predicted.
+    /// As drawn, without what is left of an error. False: no turn of it is predicted, and `out` is
+    /// as it was.
     bool shown_turn(GhostId member, Micros at, Rotation& out) const noexcept;
     Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
     bool is_it(LocalId ghost, Tick since) const noexcept {
