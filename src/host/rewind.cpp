@@ -37,7 +37,8 @@ Nearest nearest_of(const History::Volume& volume, Vec3 point) noexcept {
 
 RewindData::RewindData(ServerData& server)
     : server_(&server),
-      history_(server.world.data(), ticks_of(server.def), server.def.rewind.cell_m),
+      history_(server.world.data(), ticks_of(server.def), server.def.rewind.cell_m,
+               server.def.rules.axes),
       ticks_(history_.ticks()) {}
 
 void RewindData::record() {

@@ -10,13 +10,9 @@
 #include "interest/bindings.hpp"
 #include "interest/columns.hpp"
 #include "interest/more_keys.hpp"
+#include "world/axes.hpp"
 
 namespace purview {
-
-/// y and z change places where y is up: kernels and the block table see the counted axes first.
-constexpr Vec3 exchanged(Axes axes, Vec3 v) noexcept {
-    return axes == Axes::xz ? Vec3{v.x, v.z, v.y} : v;
-}
 
 struct EntityFacts {
     Columns columns;

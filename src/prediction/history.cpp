@@ -24,8 +24,8 @@ void grow_by_eighth(std::vector<T>& table, std::size_t size, T fill) {
 
 }  // namespace
 
-History::History(const WorldData& world, std::uint32_t ticks, float cell_m)
-    : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_m) {
+History::History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes axes)
+    : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_m), axes_(axes) {
     const Schema& schema = world.schema();
     offset_.assign(schema.components().size(), not_marked);
     const auto count = static_cast<std::uint16_t>(schema.components().size());
@@ -126,7 +126,7 @@ void History::begin_span(Tick tick) {
             if (rows_[row].entity == EntityId::none ||
                 !world_->is_placed(index_of(rows_[row].entity)))
                 continue;
-            const Vec3 at = place(row, tick);
+            const Vec3 at = inner(row, tick);
             visit(row, bucket(cell_coordinate(at.x), cell_coordinate(at.y), span.side_bits));
         }
     };
@@ -147,8 +147,8 @@ void History::widen_span(Span& span, Tick tick) {
         if (row.entity == EntityId::none || row.beside == span.first) continue;
         if (!world_->is_placed(index_of(row.entity))) continue;
         if (row.first <= span.first) {
-            const Vec3 now = place(r, tick);
-            const Vec3 then = place(r, span.first);
+            const Vec3 now = inner(r, tick);
+            const Vec3 then = inner(r, span.first);
             const float gone = std::hypot(now.x - then.x, now.y - then.y);
             if (gone <= cell_m_) {
                 span.reach_m = std::max(span.reach_m, gone);

@@ -17,13 +17,15 @@
 #include <vector>
 
 #include "purview/rewind.hpp"
+#include "world/axes.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
 
 class History {
   public:
-    History(const WorldData& world, std::uint32_t ticks, float cell_m);
+    /// `axes`: those of the index; places are told as they are.
+    History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes axes = Axes::xy);
 
     bool is_used() const noexcept { return stride_ != 0; }
     /// That are kept.
@@ -82,6 +84,9 @@ class History {
         return const_cast<History*>(this)->cell(row, tick);
     }
     Vec3 place(std::uint32_t row, Tick tick) const noexcept;
+    Vec3 inner(std::uint32_t row, Tick tick) const noexcept {
+        return exchanged(axes_, place(row, tick));
+    }
     std::uint32_t row_of(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
         if (index >= row_at_.size() || row_at_[index] == no_row) return no_row;
@@ -107,6 +112,7 @@ class History {
     const WorldData* world_;
     std::uint32_t ticks_;
     float cell_m_;
+    Axes axes_;
     std::vector<std::uint16_t> offset_;  ///< by component, in a cell of the ring; 0xffff: none
     std::vector<ComponentId> marked_;
     std::vector<bool> kind_is_marked_;
@@ -129,12 +135,13 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
     };
     // Cells along the longer axis of the volume; at each, those across that it may touch.
     const float reach = volume.radius_m + span->reach_m;
-    const bool along_y =
-        std::abs(volume.to.y - volume.from.y) > std::abs(volume.to.x - volume.from.x);
-    const float a0 = along_y ? volume.from.y : volume.from.x;
-    const float a1 = along_y ? volume.to.y : volume.to.x;
-    const float b0 = along_y ? volume.from.x : volume.from.y;
-    const float b1 = along_y ? volume.to.x : volume.to.y;
+    const Vec3 from = exchanged(axes_, volume.from);
+    const Vec3 to = exchanged(axes_, volume.to);
+    const bool along_y = std::abs(to.y - from.y) > std::abs(to.x - from.x);
+    const float a0 = along_y ? from.y : from.x;
+    const float a1 = along_y ? to.y : to.x;
+    const float b0 = along_y ? from.x : from.y;
+    const float b1 = along_y ? to.x : to.y;
     const float low = std::min(a0, a1);
     const float high = std::max(a0, a1);
     const float slope = high > low ? (b1 - b0) / (a1 - a0) : 0;
