@@ -380,7 +380,8 @@ class InterestManager {
     const InterestRules& rules() const noexcept;
     void set_level(InterestLevel level);
     /// One pair of a custom node, for schemes that know what changed (M31); counted by nobody: true
-    /// or false. bad_argument: not a custom node, or one that is off.
+    /// or false. bad_argument: not a custom node, or one that is off. refused: a member of a group,
+    /// which is judged by its root, or whom the node is not about.
     Status set_node_pair(NodeId node, ObserverId observer, EntityId entity, bool value);
     /// Windows are worked on in parallel, with the same result for any number of workers.
     void set_executor(const Executor& executor);

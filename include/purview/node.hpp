@@ -59,7 +59,8 @@ class InterestDispatcher {
 class InterestNode {
   public:
     virtual ~InterestNode() = default;
-    /// The RFC's form: appends what the observer may know.
+    /// The RFC's form: appends what the observer may know. Groups are judged by their roots: who
+    /// is named but is a member of one (and not split) counts for nothing.
     virtual void query_for(const InterestManager&, ObserverId, std::vector<EntityId>&) {}
     /// Mirror's form: appends who may know the entity.
     virtual void observers_for(const InterestManager&, EntityId, std::vector<ObserverId>&) {}

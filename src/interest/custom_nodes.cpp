@@ -44,10 +44,10 @@ void InterestData::ask_custom_node(std::size_t c, std::uint32_t asked,
         std::vector<EntityId> what;
         custom.node->query_for(manager, id_of(asked), what);
         for (const EntityId entity : what) {
-            if (!is_known(entity)) continue;
-            const EntityId of = unit_of(entity);
-            if (facts_table_.bindings.is_member(node, members, of))
-                now.push_back(static_cast<std::uint64_t>(of));
+            // Groups are judged by their roots: somebody hidden upon a ship must not show it.
+            if (is_known(entity) && unit_of(entity) == entity &&
+                facts_table_.bindings.is_member(node, members, entity))
+                now.push_back(static_cast<std::uint64_t>(entity));
         }
     }
     std::sort(now.begin(), now.end());
@@ -110,11 +110,11 @@ Status InterestData::rescan_node(NodeId node) {
     return Status::ok;
 }
 
-Status InterestData::set_node_pair(NodeId node, ObserverId id, EntityId entity, bool value) {
-    if (!is_observer(id) || !is_known(entity)) return Status::stale_id;
+Status InterestData::set_node_pair(NodeId node, ObserverId id, EntityId unit, bool value) {
+    if (!is_observer(id) || !is_known(unit)) return Status::stale_id;
     const auto at = std::find(program_.custom_nodes.begin(), program_.custom_nodes.end(), node);
     if (at == program_.custom_nodes.end()) return Status::bad_argument;
-    const EntityId unit = unit_of(entity);
+    if (is_member(unit)) return Status::refused;
     const NodeMembers members = def_.rules.nodes[index_of(node)].members;
     if (value && !facts_table_.bindings.is_member(node, members, unit)) return Status::refused;
     const auto c = static_cast<std::size_t>(at - program_.custom_nodes.begin());

@@ -70,7 +70,8 @@ TEST_CASE(
     CHECK(stage.bytes_to[1] - before[1] < 40 * 12);
 }
 
-TEST_CASE("lines: without rules everybody is told of everything, denials still hold (M1 N28 N30)") {
+TEST_CASE(
+    "lines: without rules everybody is told of everything, denials still hold (M1 N28 N30 N33)") {
     PlainSchema is;
     is.schema.audience(is.plain.id, {AudienceType::owner});
     NodeDesc nobodys;  // a rule that shows nothing of what is not bound to it

@@ -81,6 +81,7 @@ class TwoWorldGame final : public Game {
     std::uint64_t came_back = 0;          ///< that were denied to him for a while
     std::uint64_t came_back_to_copy = 0;  ///< which he had of it all the time
     std::uint64_t hidden_crates = 0;      ///< put onto wagons that are seen
+    std::uint64_t stowaways = 0;          ///< beasts below others that are seen
     std::uint64_t named = 0;              ///< by nodes of the game's own, to the watched one
     std::uint64_t returned = 0;           ///< who was sent away, and joined again
     std::uint64_t hidden_end() { return hidden_random_.next(); }
@@ -130,6 +131,12 @@ class TwoWorldGame final : public Game {
             SplitMix random = random_of(1'000 + who, tick);
             // They stand still half of the time: whether they rest must not follow from packs.
             if ((tick / 8 + who) % 2 == 0) wander(world, players_[who], random, 3, true);
+            // Orders to another team are not his.
+            if (is_wide_ && world.get(players_[who], schema_->body)->team > watched_team &&
+                world.get(players_[who], schema_->body)->team < no_ones_team)
+                *world.edit(players_[who], schema_->orders) = {
+                    static_cast<std::uint8_t>(hidden_random_.below(20)),
+                    hidden_.empty() ? EntityId::none : hidden_.front().id};
             // What is in a pack is only its owner's business.
             if (hidden_random_.chance(0.5F) || who == 0) {
                 world.edit(players_[who], schema_->pack)->ammo =
@@ -307,6 +314,7 @@ class TwoWorldGame final : public Game {
         EntityId id;
         Hidden how;
         EntityId crate = EntityId::none;
+        bool was_seen = false;
     };
     Vec3 hidden_place(Hidden how) {
         SplitMix& random = hidden_random_;
@@ -360,6 +368,20 @@ class TwoWorldGame final : public Game {
             world.attach(crate, wagon) != Status::ok)
             std::abort();
     }
+    /// A beast that he never knew goes below one that he does, or by itself again. Nodes of the
+    /// game's own go on naming it.
+    void stow(World& world, const Shadow& shadow) {
+        const KindId kind = world.kind_of(shadow.id);
+        const bool is_beast =
+            kind == schema_->animal || kind == schema_->sheep || kind == schema_->goat;
+        if (shadow.how != Hidden::denied || shadow.was_seen || !is_beast ||
+            world.detach(shadow.id) == Status::ok)
+            return;
+        const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
+        if (world.kind_of(onto) == schema_->wagon || world.children_of(onto).size() > 8) return;
+        (void)world.move(shadow.id, world.place_of(onto));
+        stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
+    }
     /// He may have a copy of it; what becomes of it from now on is not his business.
     void lose_one(Server& server, SplitMix random) {
         if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
@@ -370,7 +392,7 @@ class TwoWorldGame final : public Game {
         (void)server.interest().deny(observers_.front(), one, true);
         lost += has_copy(one) ? 1 : 0;
         hidden_.push_back(
-            {one, Hidden::denied, loads_.contains(one) ? loads_.at(one) : EntityId::none});
+            {one, Hidden::denied, loads_.contains(one) ? loads_.at(one) : EntityId::none, true});
         seen_[who] = spawn_seen(server.world(), who, random);
     }
     /// One is denied to him for some ticks, is anywhere and anything meanwhile, and comes back as
@@ -458,7 +480,7 @@ class TwoWorldGame final : public Game {
                     : random.chance(0.3F)                                         ? schema_->sheep
                     : random.chance(0.4F)                                         ? schema_->goat
                                                                                   : schema_->animal;
-                hidden_.push_back({spawn(world, kind, hidden_place(how)), how, EntityId::none});
+                hidden_.push_back({spawn(world, kind, hidden_place(how)), how});
                 fill_hidden(world, hidden_.back());
                 if (kind == schema_->wagon) {
                     const EntityId crate =
@@ -479,6 +501,7 @@ class TwoWorldGame final : public Game {
                 (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
             } else {
                 fill_hidden(world, hidden_[at]);
+                if (is_wide_) stow(world, hidden_[at]);
             }
         }
     }

@@ -37,6 +37,7 @@ struct Run {
     std::uint64_t in_huts = 0;
     std::uint64_t mules = 0;
     std::uint64_t hidden_crates = 0;
+    std::uint64_t stowaways = 0;
     std::uint64_t loaded = 0;  ///< ticks of wagons that carry some, and are known
     std::uint64_t named = 0;
     std::uint64_t returned = 0;
@@ -213,6 +214,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.in_huts = game.in_huts;
     out.mules = game.mules;
     out.hidden_crates = game.hidden_crates;
+    out.stowaways = game.stowaways;
     out.named = game.named;
     out.returned = game.returned;
     out.lost = game.lost;
@@ -261,7 +263,7 @@ TEST_CASE(
     const std::uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
-    std::uint64_t mules = 0, hidden_crates = 0, loaded = 0, named = 0, returned = 0,
+    std::uint64_t mules = 0, hidden_crates = 0, stowaways = 0, loaded = 0, named = 0, returned = 0,
                   corrections = 0, lost = 0, died_as_copies = 0;
     std::uint64_t came_back = 0, came_back_to_copy = 0;
     // One in which somebody comes who changed in this tick or not, while the budget binds.
@@ -279,6 +281,7 @@ TEST_CASE(
         in_huts += one.in_huts + other.in_huts;
         mules += one.mules + other.mules;
         hidden_crates += one.hidden_crates + other.hidden_crates;
+        stowaways += one.stowaways + other.stowaways;
         loaded += one.loaded + other.loaded;
         named += one.named + other.named;
         returned += one.returned + other.returned;
@@ -300,14 +303,16 @@ TEST_CASE(
                   << " that were known and denied " << died_as_copies << " died as copies; "
                   << came_back << " came back, " << came_back_to_copy
                   << " of them to their copies; " << loaded
-                  << " ticks of wagons with hidden crates, " << named << " names by custom nodes, "
-                  << returned << " clients came again; " << corrections << " corrections");
+                  << " ticks of wagons with hidden crates, " << stowaways << " stowaways, " << named
+                  << " names by custom nodes, " << returned << " clients came again; "
+                  << corrections << " corrections");
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
     CHECK(in_huts > seeds * ticks);
     CHECK(mules > seeds * ticks);
     CHECK(hidden_crates > seeds * 10);
+    CHECK(stowaways > seeds * 10);
     CHECK(corrections > seeds);
     CHECK(lost > seeds);
     CHECK(died_as_copies > seeds / 10);

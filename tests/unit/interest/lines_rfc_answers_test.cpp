@@ -14,7 +14,7 @@
 
 namespace purview::test::lines {
 
-TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38)") {
+TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38 M23)") {
     InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
     def.rules.bounds_max = {10'000, 10'000, 0};
     def.rules.entities_expected = 20'000;

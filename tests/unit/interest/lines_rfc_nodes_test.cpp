@@ -382,4 +382,24 @@ TEST_CASE("interest: a static node without kernels gives all that it manages, an
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
 }
 
+TEST_CASE("interest: who is named but is a member of a group names nobody") {
+    const auto own = std::make_shared<RecordingNode>();
+    InterestManager manager = make({own_node("own", own), node("off", {within(StepOp::add, 1)})});
+    for (const std::uint32_t i : {1U, 2U, 3U}) spawn(manager, i, 50);
+    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    const ObserverId observer = watch(manager);
+    // Denied or not: the group is judged by its root.
+    for (const bool is_denied : {true, false}) {
+        CHECK(manager.deny(observer, id(2), is_denied) == Status::ok);
+        own->says = {id(2), id(3)};
+        CHECK(ticked(manager, observer) == Set{3});
+        own->says = {id(1)};
+        CHECK(ticked(manager, observer) == (is_denied ? Set{1} : Set{1, 2}));
+    }
+    CHECK(manager.set_node_pair(NodeId{0}, observer, id(2), true) == Status::refused);
+    own->says = {id(2)};
+    CHECK(manager.leave_unit(id(2), {}) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{2});
+}
+
 }  // namespace purview::test::lines
