@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace purview {
 
@@ -12,21 +13,28 @@ namespace {
 
 /// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few),
 /// nor more of them than are worth having.
-float cell_of(Vec3 min, Vec3 max, float reach_m, std::size_t observers) {
-    constexpr float per_cell = 12, cells_per_axis_max = 512;
-    const float width = max.x - min.x, height = max.y - min.y;
-    const float shared = std::sqrt(per_cell * width * height /
-                                   static_cast<float>(std::max<std::size_t>(observers, 1)));
-    const float side = std::max(width, height);
-    const float cell = std::max({2 * reach_m, side / cells_per_axis_max, 1e-3F});
-    return std::max(cell, std::min(shared, side));
+float cell_of(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers) {
+    constexpr double per_cell = 12, cells_per_axis_max = 512;
+    std::array sides{double{max.x} - min.x, double{max.y} - min.y,
+                     three_d ? double{max.z} - min.z : 0};
+    std::sort(sides.begin(), sides.end(), std::greater());
+    // Shared out along the longest side, the longest two or all: a side that is shorter than a cell
+    // is none to share. So there are never more than some four cells to an observer.
+    double room = per_cell / static_cast<double>(std::max<std::size_t>(observers, 1));
+    double shared = 0;
+    for (std::size_t axes = 1; axes <= sides.size(); ++axes) {
+        room *= sides[axes - 1];
+        shared = std::max(shared, std::pow(room, 1.0 / static_cast<double>(axes)));
+    }
+    const double cell = std::max({2.0 * reach_m, sides[0] / cells_per_axis_max, 1e-3});
+    return static_cast<float>(std::max(cell, std::min(shared, sides[0])));
 }
 
 }  // namespace
 
 RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers)
     : table_(three_d), made_for_(observers) {
-    table_.add_layer(min, max, cell_of(min, max, reach_m, observers));
+    table_.add_layer(min, max, cell_of(three_d, min, max, reach_m, observers));
     table_.add_unplaced_layer();
 }
 

@@ -19,6 +19,7 @@ class RegionGrid {
     /// Cells are as wide as suits so many observers.
     RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers);
     std::size_t made_for() const noexcept { return made_for_; }
+    std::size_t cells() const noexcept { return table_.cell_end(); }
 
     /// The observer looks from these places; none: from nowhere.
     void set(std::uint32_t observer, std::span<const Vec3> places);

@@ -12,6 +12,7 @@
 #include "purview/interest.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
+#include "spatial/region_grid.hpp"
 
 namespace purview::test {
 
@@ -257,6 +258,26 @@ TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a wh
     CHECK(ticks > 10);
     CHECK(ticks < 200);
     CHECK(table.ring_changed().test(base));  // whoever holds the blocks is told
+}
+
+TEST_CASE("regions: a grid has some cells to an observer at most, whatever shape the world has") {
+    const Vec3 from{-1000, 500, -10};
+    for (const Vec3 size : {Vec3{4096, 4096, 4096}, Vec3{4096, 4096, 0}, Vec3{4096, 4096, 10},
+                            Vec3{300, 4096, 300}, Vec3{4096, 1, 1}, Vec3{8, 8, 4096}, Vec3{}}) {
+        for (const std::size_t observers : {1U, 64U, 1'000U, 30'000U}) {
+            for (const bool three_d : {false, true}) {
+                CAPTURE(size.x);
+                CAPTURE(size.z);
+                CAPTURE(observers);
+                CAPTURE(three_d);
+                const Vec3 to{from.x + size.x, from.y + size.y, from.z + size.z};
+                const RegionGrid grid(three_d, from, to, 0, observers);
+                CHECK(grid.cells() <= 4 * observers + 28);
+                const bool is_point = size.x + size.y + (three_d ? size.z : 0) == 0;
+                if (!is_point) CHECK(grid.cells() >= std::min<std::size_t>(observers / 12, 512));
+            }
+        }
+    }
 }
 
 }  // namespace purview::test
