@@ -49,7 +49,7 @@ std::uint32_t BlockTable::append_layer(GridLayer layer) {
     layer.first_cell = cell_count_;
     layers_.push_back(layer);
     cell_count_ += layer.cell_count();
-    while (block_end() < cell_count_) append_block();
+    append_blocks(cell_count_ - block_end());
     overflowing_.resize(cell_count_);
     unsettled_.resize(cell_count_);
     ring_changed_.resize(cell_count_);
@@ -108,38 +108,33 @@ void grow_little(Vector& vector, std::size_t more) {
 
 }  // namespace
 
-void BlockTable::append_block() {
-    const BlockIndex block = block_end();
-    grow_little(coordinates_, floats_per_block());
-    grow_little(occupied_, 1);
-    grow_little(vacated_, 1);
-    grow_little(index_, lanes_per_block);
-    grow_little(next_, 1);
-    grow_little(previous_, 1);
-    grow_little(cell_, 1);
+/// Empty ones, each a ring of its own.
+void BlockTable::append_blocks(std::uint32_t count) {
+    const BlockIndex first = block_end(), end = first + count;
+    const auto append_to = [&](auto& column, std::size_t of_each, auto value) {
+        grow_little(column, count * of_each);
+        column.resize(std::size_t{end} * of_each, value);
+    };
+    append_to(coordinates_, floats_per_block(), 0.0F);
+    append_to(occupied_, 1, Mask{0});
+    append_to(vacated_, 1, Mask{0});
+    append_to(index_, lanes_per_block, 0U);
+    append_to(next_, 1, BlockIndex{0});
+    append_to(previous_, 1, BlockIndex{0});
+    append_to(cell_, 1, BlockIndex{0});
     for (auto& column : flags_) {
-        if (!column.empty()) grow_little(column, 1);
+        if (!column.empty()) append_to(column, 1, Mask{0});
     }
-    for (auto& column : keys_) grow_little(column, lanes_per_block);
+    for (auto& column : keys_) append_to(column, lanes_per_block, Key::none);
     for (auto& column : floats_) {
-        if (!column.empty()) grow_little(column, lanes_per_block);
+        if (!column.empty()) append_to(column, lanes_per_block, 0.0F);
     }
-    dirty_.resize(block + 1);
-    is_idle_.resize(block + 1);
-    coordinates_.resize(coordinates_.size() + floats_per_block(), 0.0F);
-    std::fill_n(coordinates_.end() - floats_per_block(), lanes_per_block, empty_lane);
-    occupied_.push_back(0);
-    vacated_.push_back(0);
-    index_.resize(index_.size() + lanes_per_block, 0);
-    next_.push_back(block);
-    previous_.push_back(block);
-    cell_.push_back(block);
-    for (auto& column : flags_) {
-        if (!column.empty()) column.push_back(0);
-    }
-    for (auto& column : keys_) column.resize(column.size() + lanes_per_block, Key::none);
-    for (auto& column : floats_) {
-        if (!column.empty()) column.resize(column.size() + lanes_per_block, 0.0F);
+    dirty_.resize(end);
+    is_idle_.resize(end);
+    for (BlockIndex block = first; block < end; ++block) {
+        float* const x = coordinates_.data() + std::size_t{block} * floats_per_block();
+        std::fill_n(x, lanes_per_block, empty_lane);
+        next_[block] = previous_[block] = cell_[block] = block;
     }
 }
 
@@ -157,7 +152,7 @@ void BlockTable::unlink(BlockIndex block) noexcept {
 
 BlockIndex BlockTable::new_block(BlockIndex cell) {
     if (free_blocks_.empty() && !recycle_idle(ticks_)) {
-        append_block();
+        append_blocks(1);
         free_blocks_.push_back(block_end() - 1);
     }
     const BlockIndex block = free_blocks_.back();

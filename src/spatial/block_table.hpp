@@ -330,7 +330,7 @@ class BlockTable {
     void write_place(Slot slot, Vec3 place) noexcept;
     bool changes_to_placed(Slot slot) const noexcept;
     BlockIndex new_block(BlockIndex cell);
-    void append_block();
+    void append_blocks(std::uint32_t count);
     void link_after(BlockIndex block, BlockIndex position) noexcept;
     void unlink(BlockIndex block) noexcept;
     void free_vacated(BlockIndex block);

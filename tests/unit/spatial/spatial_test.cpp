@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/hash.hpp"
+#include "interest/line_support.hpp"
 #include "purview/interest.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
@@ -258,6 +259,17 @@ TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a wh
     CHECK(ticks > 10);
     CHECK(ticks < 200);
     CHECK(table.ring_changed().test(base));  // whoever holds the blocks is told
+}
+
+TEST_CASE("blocks: a layer of many cells asks for its memory as often as one of few") {
+    const auto calls = [](float cell_m) {
+        lines::CountedMemory memory;
+        BlockTable table(true);
+        table.add_layer({0, 0, 0}, {100, 100, 100}, cell_m);
+        CHECK(table.block_end() == table.cell_end());
+        return memory.calls;
+    };
+    CHECK(calls(4) == calls(50));
 }
 
 TEST_CASE("regions: a grid has some cells to an observer at most, whatever shape the world has") {
