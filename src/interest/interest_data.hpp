@@ -731,7 +731,7 @@ class InterestData {
     IdPool observer_pool_;
     LineVector<Observer> observers_;
     MoreKeys observer_keys_;            ///< beside the main entity's, by observer index
-    std::vector<std::uint32_t> timed_;  ///< observers with areas that end
+    Bitset timed_;                      ///< observers with areas that end
     std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
     Bitset in_order_;
     std::uint32_t appended_ = 0;         ///< to order_ since it was sorted

@@ -344,7 +344,10 @@ void InterestData::put_area(std::uint32_t o, std::uint32_t key, const Area& area
     auto& areas = observers_[o].areas;
     const KeyedArea said{key, ends, area};
     if (ends == 0 && std::find(areas.begin(), areas.end(), said) != areas.end()) return;
-    if (ends > 0 && std::find(timed_.begin(), timed_.end(), o) == timed_.end()) timed_.push_back(o);
+    if (ends > 0) {
+        timed_.resize(observers_.size());
+        timed_.set(o);
+    }
     following_count_ += area.follow != EntityId::none ? 1 : 0;
     must_scan(o);
     for (KeyedArea& one : areas) {
@@ -421,7 +424,9 @@ void InterestData::expire_areas() {
         }
         return any_timed;
     };
-    std::erase_if(timed_, [&](std::uint32_t o) { return !drop(o); });
+    timed_.for_each([&](std::size_t o) {
+        if (!drop(static_cast<std::uint32_t>(o))) timed_.reset(o);
+    });
     if (following_count_ == 0) return;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].areas.empty()) (void)drop(o);
