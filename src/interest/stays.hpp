@@ -26,6 +26,8 @@ class Stays {
     void begin(std::uint32_t observer, EntityId unit, Tick now, std::uint32_t ticks) {
         const Tick until = later(now, ticks);
         by_pair_[pair_key(observer, unit)] = {unit, now, until};
+        constexpr std::size_t few = 64;
+        if (queue_.size() > 2 * by_pair_.size() + few) forget_ended();
         queue_.push_back({observer, unit, until});
     }
     /// Null: it has none.
@@ -43,8 +45,7 @@ class Stays {
     void expire(Tick now, Visit&& visit) {
         while (begin_ < queue_.size() && queue_[begin_].until <= now) {
             const Entry entry = queue_[begin_++];
-            const Stay* stay = find(entry.observer, entry.unit);
-            if (stay == nullptr || stay->until != entry.until) continue;  // begun anew since
+            if (!is_its_end(entry)) continue;  // begun anew since
             end(entry.observer, entry.unit);
             visit(entry.observer, entry.unit);
         }
@@ -67,6 +68,8 @@ class Stays {
         }
     }
     std::size_t size() const noexcept { return by_pair_.size(); }
+    /// Ends that are waited for: of pairs that began anew some twice, but no more than that.
+    std::size_t ends() const noexcept { return queue_.size(); }
 
   private:
     static constexpr Tick later(Tick now, std::uint32_t ticks) noexcept {
@@ -78,6 +81,15 @@ class Stays {
         EntityId unit;
         Tick until;
     };
+    /// False: its pair has ended, or begun anew since.
+    bool is_its_end(const Entry& entry) const noexcept {
+        const Stay* stay = find(entry.observer, entry.unit);
+        return stay != nullptr && stay->until == entry.until;
+    }
+    void forget_ended() {
+        std::erase_if(queue_, [&](const Entry& entry) { return !is_its_end(entry); });
+        begin_ = 0;
+    }
     FlatMap<std::uint64_t, Stay> by_pair_;
     std::vector<Entry> queue_;
     std::size_t begin_ = 0;

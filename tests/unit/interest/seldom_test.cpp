@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "interest/line_support.hpp"
+#include "interest/stays.hpp"
 #include "purview/sight.hpp"
 
 namespace purview::test::lines {
@@ -118,6 +119,29 @@ TEST_CASE("interest: a shorter stay counts for those who are there as well") {
     manager.tick();
     put(manager, 1, 90);
     for (int i = 0; i < 40; ++i) CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of a stay are kept") {
+    Stays stays;
+    std::size_t most = 0;
+    for (Tick tick = 1; tick <= 5'000; ++tick) {
+        for (std::uint32_t i = 0; i < 20; ++i) {
+            if (i != 7 || tick <= 4'000) stays.begin(3, make_entity_id(i, tick), tick, 10'000);
+        }
+        stays.expire(tick, [](std::uint32_t, EntityId) {});
+        most = std::max(most, stays.ends());
+    }
+    CHECK(most < 200);
+    // Those that are kept are the last ones.
+    Set over;
+    const auto note = [&](std::uint32_t, EntityId unit) { over.insert(index_of(unit)); };
+    stays.expire(13'999, note);
+    CHECK(over == Set{});
+    stays.expire(14'999, note);
+    CHECK(over == Set{7});
+    stays.expire(15'000, note);
+    CHECK(over.size() == 20);
+    CHECK(stays.size() == 0);
 }
 
 TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what he says himself") {
