@@ -272,12 +272,15 @@ class Compiler {
 const Program::Written* written_before(const InterestRules& rules, std::size_t n, std::size_t s,
                                        const InterestRules& old_rules, const Program& old) {
     const NodeDesc& node = rules.nodes[n];
+    const auto is_same = [&](const NodeDesc& was) {
+        return was.name == node.name && s < was.steps.size() &&
+               was.steps[s].kernel == node.steps[s].kernel &&
+               was.refresh.widen_m == node.refresh.widen_m;
+    };
+    // Nodes may share a name: of those it is the one with its number, if that is the same.
+    if (n < old_rules.nodes.size() && is_same(old_rules.nodes[n])) return &old.written[n][s];
     for (std::size_t o = 0; o < old_rules.nodes.size(); ++o) {
-        const NodeDesc& was = old_rules.nodes[o];
-        const bool same = was.name == node.name && s < was.steps.size() &&
-                          was.steps[s].kernel == node.steps[s].kernel &&
-                          was.refresh.widen_m == node.refresh.widen_m;
-        if (same) return &old.written[o][s];
+        if (is_same(old_rules.nodes[o])) return &old.written[o][s];
     }
     return nullptr;
 }

@@ -457,6 +457,26 @@ TEST_CASE("interest: of a node that waits, explain and settings say what it said
     }
 }
 
+TEST_CASE("interest: of nodes with one name each keeps what it remembers while rules change") {
+    for (const char* name : {"", "both"}) {
+        CAPTURE(name);
+        NodeDesc off = node(name, {within(StepOp::add, 10, 20)}, Members::bound);
+        const NodeDesc on = off;
+        off.enabled = false;
+        InterestManager manager = make({off, on});
+        spawn(manager, 0, 50);
+        spawn(manager, 1, bound_to(55, {node1}));
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{1});
+        put(manager, 1, 75);
+        CHECK(ticked(manager, observer) == Set{1});
+        InterestRules rules = manager.rules();
+        rules.nodes[0].enabled = true;
+        CHECK(manager.set_rules(rules) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{1});
+    }
+}
+
 TEST_CASE("interest: a trial refuses the rules that would be refused, and no others (N39)") {
     InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
     spawn(manager, 0, 50);
