@@ -70,7 +70,7 @@ enum class ChangeType : std::uint8_t {
 };
 
 /// Something that could be otherwise: made so, with nothing else changed, the next tick tells the
-/// opposite (alone, or together with another).
+/// opposite (alone, or together with another); where a node waits, the next in which it looks.
 struct Change {
     ChangeType type = ChangeType::ready;
     bool value = false;  ///< what it would be; of key and move: always true
