@@ -234,8 +234,8 @@ class InterestManager {
     Status spawn(EntityId entity, const EntityDef& def);
     /// refused while it has members: they leave its unit first (World does so).
     Status despawn(EntityId entity);
-    /// Takes effect with the next tick. The last of several wins. Members of a group have no place
-    /// of their own here: Status::ok, ignored.
+    /// Takes effect with the next tick. The last of several wins. Members of a group, and who was
+    /// spawned without a place, have none of their own here: Status::ok, ignored.
     Status move(EntityId entity, Vec3 place);
     /// As move, for many; what is stale or not finite is counted and skipped.
     void move(std::span<const Move> moves);

@@ -334,6 +334,23 @@ TEST_CASE("interest: whoever stood for one without a place is moved as soon as h
     }
 }
 
+TEST_CASE("interest: whoever has no place is moved nowhere") {
+    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    spawn(manager, 0, 50);
+    const EntityId near = spawn(manager, 1, 55);
+    EntityDef nowhere;
+    nowhere.placed = false;
+    const EntityId other = spawn(manager, 2, nowhere);
+    const ObserverId observer = watch(manager, id(0));
+    put(manager, 2, 55);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    CHECK(manager.set_place_override(other, near) == Status::ok);
+    put(manager, 2, 55);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    CHECK(manager.set_place_override(other, EntityId::none) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
 TEST_CASE("interest: an observer is told nothing of what his number's last owner was told") {
     InterestManager manager = make({node("all", {})});
     spawn(manager, 0, 50);
