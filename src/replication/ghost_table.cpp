@@ -89,15 +89,20 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
         block.times[i].unheard_since = 0;
         block.times[i].pending_since = 0;
     });
-    std::uint64_t older = lanes;  // than what has been looked at
+    // A client decides how often this happens: no further into what is under way than it takes.
+    std::uint64_t found = 0;
     records_.for_each_back([&](const PacketRecord& record) {
-        const std::uint64_t told = records_.updated(record, word) & lanes;
-        for_each_bit(told & older, 0, [&](std::size_t i) {
+        const std::uint64_t told = records_.updated(record, word) & lanes & ~found;
+        for_each_bit(told, 0, [&](std::size_t i) {
             block.times[i].sent = std::max(block.times[i].sent, record.tick);
         });
+        return (found |= told) != lanes;
+    });
+    std::uint64_t rest = found;
+    records_.for_each([&](const PacketRecord& record) {
+        const std::uint64_t told = records_.updated(record, word) & rest;
         for_each_bit(told, 0, [&](std::size_t i) { block.times[i].unheard_since = record.tick; });
-        older &= ~told;
-        return true;
+        return (rest &= ~told) != 0;
     });
     for_each_bit(lanes & ~block.of.held, 0,
                  [&](std::size_t i) {  // its enter is under way, or waits

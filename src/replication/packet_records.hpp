@@ -112,7 +112,13 @@ class PacketRecords {
                            (item >> as_bits & 1U) != 0});
         }
     }
-    /// visit(record), from the newest to the oldest, until it says false.
+    /// visit(record), from the oldest to the newest, until it says false.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (auto at = records_.begin(); at != records_.end() && visit(records_[at]); ++at) {
+        }
+    }
+    /// The same from the newest to the oldest.
     template <class Visit>
     void for_each_back(Visit&& visit) const {
         for (auto at = records_.end(); at != records_.begin() && visit(records_[at - 1]); --at) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <ctime>
 #include <limits>
 #include <numeric>
 
@@ -278,6 +279,111 @@ TEST_CASE("replication: since when ghosts wait, whatever is sent, lost and heard
     CHECK(lost > 1'000);
     CHECK(waited > 1'000);
     CHECK(exact > 10'000);
+}
+
+namespace {
+
+/// Ghosts that the observer has.
+void hold(GhostTable& ghosts, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i)
+        (void)ghosts.enter(make_entity_id(i, 1), KindId{}, false, 1);
+    PacketRecord& record = ghosts.begin_record(1, 1);
+    for (LocalId lane = 0; lane < count; ++lane) ghosts.sent(record, lane, SentAs::enter);
+    ghosts.resolve(1, true);
+}
+
+void change_all(GhostTable& ghosts, const Bitset& changed, Tick now) {
+    const auto always = [](LocalId) { return true; };
+    ghosts.gather(changed, changed, now, {}, always, always);
+}
+
+Bitset first_bits(std::uint32_t count) {
+    Bitset bits(count);
+    for (std::uint32_t i = 0; i < count; ++i) bits.set(i);
+    return bits;
+}
+
+/// CPU time until the fates of so many packets, each with all ghosts, are known.
+std::clock_t time_of_fates(std::uint32_t packets, bool (*arrives)(std::uint32_t)) {
+    constexpr std::uint32_t count = 450;
+    GhostTable ghosts;
+    hold(ghosts, count);
+    const Bitset changed = first_bits(count);
+    for (std::uint32_t p = 2; p < packets + 2; ++p) {
+        change_all(ghosts, changed, p);
+        PacketRecord& record = ghosts.begin_record(p, p);
+        for (std::size_t w = 0; w < ghosts.pending().size(); ++w)
+            ghosts.sent_updates(record, w, ghosts.pending()[w]);
+    }
+    const std::clock_t begun = std::clock();
+    for (std::uint32_t p = 2; p < packets + 2; ++p) ghosts.resolve(p, arrives(p));
+    return std::clock() - begun;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "replication: who falls behind may lack what the oldest packet under way had, and was sent "
+    "with the newest, whichever these are") {
+    constexpr std::uint32_t lanes = 150;
+    SplitMix random(7);
+    std::size_t waited = 0, old = 0;
+    for (int round = 0; round < 200; ++round) {
+        GhostTable ghosts;
+        hold(ghosts, lanes);
+        struct Sent {
+            Tick first = 0, last = 0;
+        };
+        std::vector<Sent> sent(lanes);
+        const std::uint32_t packets = 1 + random.below(40), one_in = 1 + random.below(30);
+        for (std::uint32_t p = 2; p < packets + 2; ++p) {
+            Bitset changed(lanes);
+            for (std::uint32_t i = 0; i < lanes; ++i)
+                if (random.below(one_in) == 0) changed.set(i);
+            change_all(ghosts, changed, p);
+            PacketRecord& record = ghosts.begin_record(p, p);
+            changed.for_each([&](std::size_t i) {
+                ghosts.sent(record, static_cast<LocalId>(i), SentAs::update);
+                sent[i] = {sent[i].first == 0 ? p : sent[i].first, p};
+            });
+        }
+        // Some wait beyond the tick in which they changed.
+        const Tick now = packets + 2;
+        Bitset changed(lanes);
+        for (std::uint32_t i = 0; i < lanes; ++i)
+            if (random.below(4) == 0) changed.set(i);
+        change_all(ghosts, changed, now);
+        ghosts.begin_tick(now + 1);
+        for (std::uint32_t p = 2; p < packets + 2; ++p) {
+            ghosts.resolve(p, false);
+            for (std::uint32_t i = 0; i < lanes; ++i) {
+                if (sent[i].first != 0 && sent[i].first <= p)
+                    REQUIRE(ghosts.sent_tick(i) == sent[i].last);
+                if (sent[i].last != p) continue;
+                REQUIRE(ghosts.is_pending(i));
+                REQUIRE(ghosts.waiting_since(i) == sent[i].first);
+                old += sent[i].first != p ? 1 : 0;
+            }
+        }
+        changed.for_each([&](std::size_t i) {
+            const auto lane = static_cast<LocalId>(i);
+            REQUIRE(ghosts.waiting_since(lane) == (sent[i].first != 0 ? sent[i].first : now));
+            ++waited;
+        });
+    }
+    CHECK(waited > 5'000);
+    CHECK(old > 10'000);
+}
+
+TEST_CASE("replication: what packets came to costs about the same, whichever of them are lost") {
+    const auto least = [](bool (*arrives)(std::uint32_t)) {
+        std::clock_t time = time_of_fates(580, arrives);
+        for (int i = 0; i < 4; ++i) time = std::min(time, time_of_fates(580, arrives));
+        return time;
+    };
+    const std::clock_t none = least([](std::uint32_t) { return false; });
+    const std::clock_t every_other = least([](std::uint32_t p) { return p % 2 == 0; });
+    CHECK(every_other < 12 * (none + 100));
 }
 
 TEST_CASE("replication: priorities of sixty-four ghosts are those of one after the other") {
