@@ -516,8 +516,10 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     }
     tell_wholes(input, ghosts);
     Planner planner(input, ghosts, plan);
-    for (std::size_t w = 0; w < ghosts.needs_leave().size(); ++w) {
-        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word, [&](std::size_t lane) {
+    // A client decides how many wait: beyond the budget the others are not even listed.
+    const LaneMask needs_leave = ghosts.needs_leave();
+    for (std::size_t w = 0; w < needs_leave.size() && planner.bits_min() <= budget_bits; ++w) {
+        for_each_bit(needs_leave[w], w * bits_per_word, [&](std::size_t lane) {
             planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
         });
     }

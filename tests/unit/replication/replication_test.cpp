@@ -386,6 +386,43 @@ TEST_CASE("replication: what packets came to costs about the same, whichever of 
     CHECK(every_other < 12 * (none + 100));
 }
 
+TEST_CASE(
+    "replication: no more leaves are listed than may fit, and of many that wait all are told, the "
+    "lowest ids first") {
+    constexpr std::uint32_t count = 20'000;
+    constexpr std::uint64_t budget_bits = 1'200 * 8;
+    const SmallSchema small;
+    WorldDef def;
+    def.schema = &small.schema;
+    World world = std::move(World::create(def)).value();
+    FieldStore fields(small.schema);
+    EncodeCache cache(fields);
+    GhostTable ghosts;
+    hold(ghosts, count);
+    for (std::uint32_t i = 0; i < count; ++i) ghosts.leave(make_entity_id(i, 1), Reason::left);
+    LastPlan last;
+    SnapshotPlan plan;
+    LocalId next = 0;
+    std::vector<std::byte> bytes(1'200);
+    for (Tick now = 2; next < count; ++now) {
+        REQUIRE(now < 40);
+        ghosts.begin_tick(now);
+        plan.clear();
+        const ReplicationInput input{small.schema, world.data(), fields, cache, now};
+        prioritise(input, ghosts, budget_bits, last, plan);
+        REQUIRE(plan.items.size() < 1'500);
+        REQUIRE((last.was_over_budget || ghosts.leaving_count() < 1'000));
+        BitWriter out(bytes);
+        REQUIRE(write_snapshot(input, ghosts, plan, nullptr, now, budget_bits, out));
+        ghosts.for_each_sent(ghosts.last_record(), [&](SentItem item) {
+            REQUIRE(item.as == SentAs::leave);
+            REQUIRE(item.lane == next++);
+        });
+        ghosts.resolve(now, true);
+    }
+    CHECK(ghosts.leaving_count() == 0);
+}
+
 TEST_CASE("replication: priorities of sixty-four ghosts are those of one after the other") {
     SplitMix random(23);
     for (int round = 0; round < 500; ++round) {
