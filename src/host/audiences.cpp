@@ -25,9 +25,7 @@ void ServerData::touch_references(Session& session, EntityId referrer, IsInOneOf
 /// last one, which the observer knows.
 void ServerData::tell_references(Session& session) {
     for (const RelevanceEvent& event : interest.events_of(session.observer)) {
-        named_.clear();
-        fields_.referrers_of(world.data(), event.entity, named_);
-        for (const EntityId referrer : named_) {
+        for (const EntityId referrer : fields_.referrers_of(world.data(), event.entity)) {
             touch_references(session, referrer, [&](const KindLayout&, FieldMask told) {
                 return fields_.does_name(world.data(), referrer, event.entity, told);
             });

@@ -61,7 +61,6 @@ class HostViewData {
     std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
     std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
     std::vector<Change> changes_;
-    std::vector<EntityId> referrers_;     ///< scratch
     std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
     std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
 };
@@ -145,9 +144,7 @@ void HostViewData::note_references() {
         note(change.referrer, [&](const auto& part) { return part.component == change.component; });
     }
     for (const RelevanceEvent& event : events) {
-        referrers_.clear();
-        fields.referrers_of(world, event.entity, referrers_);
-        for (const EntityId referrer : referrers_) {
+        for (const EntityId referrer : fields.referrers_of(world, event.entity)) {
             note(referrer, [&](const auto& part) {
                 return fields.does_name(world, referrer, event.entity, part.fields);
             });

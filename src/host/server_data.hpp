@@ -273,7 +273,6 @@ class ServerData {
     std::uint64_t bytes_received_ = 0;
     Tick backlog_age_ticks_max_ = 0;  ///< of sessions that have ended
     std::vector<std::pair<std::uint64_t, const RelevanceEvent*>> enter_order_;  ///< scratch
-    std::vector<EntityId> named_;                                               ///< scratch
     /// By entity index: its owner or a key is another one since the last tick.
     Bitset owner_or_key_changed_;
     bool any_owner_or_key_changed_ = false;

@@ -44,7 +44,10 @@ void FieldStore::grow(std::uint32_t entities) {
         column.words.resize(size * column.word_count, 0);
         column.ticks.resize(size * column.field_count, 0);
     }
-    if (has_references_) referrers_.resize(size);
+    if (has_references_) {
+        referrers_.resize(size);
+        asked_since_diff_.resize(size);
+    }
     if (keeps_changed_fields_) changed_fields_.resize(size);
     if (has_audiences_) changed_in_public_.resize(size);
 }
@@ -121,19 +124,20 @@ void FieldStore::forget_former(const WorldData& world, std::uint32_t target_inde
         list, [&](EntityId one) { return !does_name(world, one, target_index, 0, all_fields); });
 }
 
-void FieldStore::referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out) {
-    if (index_of(target) >= referrers_.size() || referrers_[index_of(target)].empty()) return;
-    forget_former(world, index_of(target));
-    for (const EntityId one : referrers_[index_of(target)]) {
-        // Not those of the one who had this index before: nobody must notice whose it was.
-        if (does_name(world, one, target, all_fields)) out.push_back(one);
-    }
+std::span<const EntityId> FieldStore::referrers_of(const WorldData& world, EntityId target) {
+    const std::uint32_t index = index_of(target);
+    if (index >= referrers_.size() || referrers_[index].empty()) return {};
+    // Each observer of the target may ask.
+    if (!asked_since_diff_.test(index)) forget_former(world, index);
+    asked_since_diff_.set(index);
+    return referrers_[index];
 }
 
 void FieldStore::diff(const WorldData& world, Tick tick) {
     grow(world.index_end());
     changed_.clear_all();
     spawned_.clear_all();
+    asked_since_diff_.clear_all();
     reference_changes_.clear();
     for (const WorldOp& op : world.ops()) {
         if (!world.is_alive(op.entity)) continue;

@@ -91,8 +91,9 @@ class FieldStore {
     }
     bool has_references() const noexcept { return has_references_; }
     bool has_extrapolated() const noexcept { return has_extrapolated_; }
-    /// Appends the entities that name this one in a reference, each once.
-    void referrers_of(const WorldData& world, EntityId target, std::vector<EntityId>& out);
+    /// The entities that name this one in a reference, each once, and some that do not, or name
+    /// whoever had its index before: does_name says which. Until the next diff.
+    std::span<const EntityId> referrers_of(const WorldData& world, EntityId target);
     /// It does so in one of these fields of its kind.
     bool does_name(const WorldData& world, EntityId referrer, EntityId target,
                    FieldMask fields) const noexcept {
@@ -142,6 +143,7 @@ class FieldStore {
     bool has_extrapolated_ = false;
     /// By index of the entity that is named, or was: who may name it.
     std::vector<std::vector<EntityId>> referrers_;
+    Bitset asked_since_diff_;  ///< by the same index: former ones are forgotten
     std::vector<ReferenceChange> reference_changes_;
     Clamped clamped_;
     LineVector<Tick> parent_ticks_;

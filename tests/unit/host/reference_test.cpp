@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include <array>
+#include <ctime>
+#include <set>
+#include <vector>
+
+#include "core/hash.hpp"
 #include "purview/host_view.hpp"
 #include "stage.hpp"
 
@@ -180,6 +186,55 @@ TEST_CASE(
     stage.step(6);
     CHECK(ghosts.leaving_count() == 0);
     CHECK(stage.client().reference_of(stage.ghost(0, archer), is.aim.id, 0) == no_ghost);
+}
+
+TEST_CASE("reference: who names somebody is looked through once a tick, however many ask") {
+    constexpr std::uint32_t many = 20'000;
+    const AimSchema is;
+    WorldDef def;
+    def.schema = &is.schema;
+    World world = std::move(World::create(def)).value();
+    FieldStore fields(is.schema);
+    SplitMix random(5);
+    std::array<EntityId, 3> targets{};
+    for (EntityId& target : targets) target = *world.spawn(is.target);
+    std::vector<EntityId> archers;
+    for (std::uint32_t i = 0; i < many; ++i) archers.push_back(*world.spawn(is.archer));
+    const auto time_of = [&](int asks) {
+        const std::clock_t begun = std::clock();
+        for (int i = 0; i < asks; ++i)
+            REQUIRE(!fields.referrers_of(world.data(), targets[0]).empty());
+        return std::clock() - begun;
+    };
+    std::clock_t first = 0, others = 0;
+    for (Tick now = 1; now < 10; ++now) {
+        std::array<std::set<EntityId>, 3> naming;
+        for (EntityId& archer : archers) {
+            if (random.below(50) == 0) {
+                REQUIRE(world.despawn(archer) == Status::ok);
+                archer = *world.spawn(is.archer);
+            }
+            EntityId& at = world.edit(archer, is.aim)->at;
+            if (at == EntityId::none || random.below(4) == 0) at = targets[random.below(3)];
+            for (std::size_t t = 0; t < targets.size(); ++t)
+                if (at == targets[t]) naming[t].insert(archer);
+        }
+        world.data().settle();
+        fields.diff(world.data(), now);
+        world.data().clear_changes();
+        first += time_of(1);
+        others += time_of(50);
+        for (std::size_t t = 0; t < targets.size(); ++t) {
+            std::size_t found = 0;
+            for (const EntityId one : fields.referrers_of(world.data(), targets[t])) {
+                const bool names = fields.does_name(world.data(), one, targets[t], ~FieldMask{0});
+                REQUIRE(names == naming[t].contains(one));
+                found += names ? 1 : 0;
+            }
+            REQUIRE(found == naming[t].size());
+        }
+    }
+    CHECK(others < first);
 }
 
 TEST_CASE("reference: a host's own player is told what a remote one is told (M25)") {
