@@ -549,7 +549,8 @@ GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {
     PredictedFrame* frame = data_->past.frame(tick);
     if (frame == nullptr) return {};
     for (const PredictedGroup& group : frame->groups) {
-        if (group.root == root) return data_->past.state_of(*frame, group);
+        if (group.root == root && data_->find_in(*frame, root) != nullptr)
+            return data_->past.state_of(*frame, group);
     }
     return {};
 }

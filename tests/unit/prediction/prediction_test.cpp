@@ -797,6 +797,8 @@ TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
     const EntityId before = world.spawn(s.vehicle, {-500, 0, 0}, player.observer);
     world.run(60);
     const GhostId id = world.ghost(0, before);
+    const CommandTick then = prediction.newest_command();
+    CHECK(prediction.state_at(id, then).size() == 1);
     player.step->bias = 3;  // predicted wrongly: it glides to where the server has it
     world.run(20);
     REQUIRE(world.server->set_in_input(before, false) == Status::ok);
@@ -811,6 +813,7 @@ TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
     REQUIRE(world.ghost(0, after) == id);
     CHECK(prediction.error_of(id) == Vec3{});
     CHECK(prediction.get(id, s.place) == nullptr);
+    CHECK(prediction.state_at(id, then).size() == 0);
     CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::ok);
     player.is_silent = false;
     world.run(1);
