@@ -215,4 +215,12 @@ void set_orientation_in(const OrientationDef& def, const FieldDef& field, const 
     }
 }
 
+bool keep_orientation_in(const OrientationDef& def, const FieldDef& field, const Rotation& rotation,
+                         std::byte* data) noexcept {
+    constexpr double same_radians = 1e-6;
+    if (angle_between(orientation_in(def, field, data), rotation) < same_radians) return false;
+    set_orientation_in(def, field, rotation, data);
+    return true;
+}
+
 }  // namespace purview

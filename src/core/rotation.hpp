@@ -63,5 +63,8 @@ Rotation orientation_in(const OrientationDef& def, const FieldDef& field,
 /// Writes it, as well as the field can say it: a number takes what of it is about its axis.
 void set_orientation_in(const OrientationDef& def, const FieldDef& field, const Rotation& rotation,
                         std::byte* data) noexcept;
+/// Where the field says another one, by more than what a float loses. False: it does not.
+bool keep_orientation_in(const OrientationDef& def, const FieldDef& field, const Rotation& rotation,
+                         std::byte* data) noexcept;
 
 }  // namespace purview

@@ -134,19 +134,23 @@ Vec3 PredictionData::shown_place(GhostId member) const noexcept {
 bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const noexcept {
     Rotation newest, older;
     if (!predicted_turn(past.newest(), member, newest)) return false;
-    if (!predicted_turn(past.newest() - 1, member, older)) older = newest;
+    if (!has_pose_before(member) || !predicted_turn(past.newest() - 1, member, older))
+        older = newest;
     out = slerp(older, newest, part_of_tick(at));
     return true;
 }
 
-/// In the frame before the newest, if that says it as seen from the same.
-Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
+/// The frame before the newest says it as seen from the same.
+bool PredictionData::has_pose_before(GhostId ghost) const noexcept {
     const PredictedMember* const member = newest_member(ghost);
     const PredictedFrame* const frame = past.frame(past.newest() - 1);
     const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    return member != nullptr && then != nullptr && then->has_frame_of(*member);
+}
+
+Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
     Vec3 place = newest;
-    if (member != nullptr && then != nullptr && then->has_frame_of(*member))
-        (void)predicted_place(past.newest() - 1, ghost, place);
+    if (has_pose_before(ghost)) (void)predicted_place(past.newest() - 1, ghost, place);
     return place;
 }
 
@@ -327,15 +331,21 @@ Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                                                 ghosts.has_orientation(ghost));
 }
 
-/// It has another parent than in the frame before: it stands where it stood, as pose_in has it.
+/// It has another parent than in the frame before: it stands where it stood, turned as it was, as
+/// pose_in has it.
 void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
                                   std::byte* data) const noexcept {
+    const OrientationDef& turn = def.schema->kinds()[index_of(member.kind)].orientation;
+    Pose pose = pose_in(before, member.ghost);
+    if (member.frame != no_local_id) {
+        pose = as_seen_from(pose_in(before, member.frame), pose,
+                            client->ghosts->has_orientation(member.ghost));
+    }
     for (const PredictedPart& part : past.layout().parts(member.kind)) {
-        if (!part.is_place) continue;
-        Pose pose{pose_in(before, member.ghost).place, {}};
-        if (member.frame != no_local_id)
-            pose = as_seen_from(pose_in(before, member.frame), pose, false);
-        std::memcpy(data + part.offset, &pose.place, sizeof pose.place);
+        std::byte* const its = data + part.offset;
+        if (part.is_place) std::memcpy(its, &pose.place, sizeof pose.place);
+        if (part.is_turn)
+            (void)keep_orientation_in(turn, part.def->fields[turn.field], pose.turn, its);
     }
 }
 

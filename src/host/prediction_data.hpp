@@ -95,6 +95,7 @@ class PredictionData {
     /// As drawn, without what is left of an error. False: no turn of it is predicted, and `out` is
     /// as it was.
     bool shown_turn(GhostId member, Micros at, Rotation& out) const noexcept;
+    bool has_pose_before(GhostId ghost) const noexcept;
     Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
     bool is_it(LocalId ghost, Tick since) const noexcept {
         return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;

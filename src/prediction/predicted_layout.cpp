@@ -26,7 +26,8 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
             if (!def.is_predicted) continue;
             const std::uint32_t own_words = word_count(def);
             parts.push_back({component, rank_[index_of(component)], bytes, own_words,
-                             component == schema.place(), &def});
+                             component == schema.place(), component == kind.orientation.component,
+                             &def});
             bytes += (def.size_bytes + align_bytes - 1) / align_bytes * align_bytes;
             words += own_words;
         }

@@ -21,7 +21,11 @@ struct PredictedPart {
     std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
     bool is_place = false;
+    bool is_turn = false;  ///< has the field that says how its kind is turned
     const ComponentDef* def = nullptr;
+
+    /// As seen from the parent, where that is so of the place.
+    bool is_pose() const noexcept { return is_place || is_turn; }
 };
 
 class PredictedLayout {

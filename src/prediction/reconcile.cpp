@@ -103,7 +103,7 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
                         [&](const PredictedGroup& group) { return group.root == its.ghost; });
         const bool has_its_frame = its.in_frame == (member->frame != no_local_id);
         for (const PredictedPart& part : layout_.parts(its.kind)) {
-            if (part.is_place && !has_its_frame) continue;  // told soon who its parent is
+            if (part.is_pose() && !has_its_frame) continue;  // told soon who its parent is
             std::byte* predicted = frame.after.at(member->data_at) + part.offset;
             const std::byte* true_value = correction.data.at(its.data_at) + part.offset;
             if (std::memcmp(predicted, true_value, part.def->size_bytes) == 0) continue;
@@ -138,7 +138,7 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
             if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
                 start = present.data() + newest->find(member.ghost)->data_at;
             for (const PredictedPart& part : layout_.parts(member.kind)) {
-                if (part.is_place && !then->has_frame_of(member)) continue;  // as it was then
+                if (part.is_pose() && !then->has_frame_of(member)) continue;  // as it was then
                 std::copy_n(start + part.offset, part.def->size_bytes,
                             next.before.at(member.data_at) + part.offset);
             }

@@ -99,14 +99,13 @@ void WorldData::keep_place(std::uint32_t index) {
 /// Its frame is still the one that it had: its field says it as seen from another parent.
 void WorldData::keep_orientation(std::uint32_t index) {
     if (frames_.empty() || !has_orientation(index)) return;
-    constexpr double same_radians = 1e-6;  // what a float loses
-    if (angle_between(orientation_at(index), frames_[index]) < same_radians) return;
     const OrientationDef& turn = kind_def_at(index).orientation;
     const FieldDef& field = schema().components()[index_of(turn.component)].fields[turn.field];
     const Rotation above =
         is_relative(index) ? frames_[index_of(entities_[index].parent)] : Rotation{};
-    set_orientation_in(turn, field, composed(inverse(above), frames_[index]),
-                       component_at(index, turn.component));
+    if (!keep_orientation_in(turn, field, composed(inverse(above), frames_[index]),
+                             component_at(index, turn.component)))
+        return;
     mark_dirty(index, turn.component);
     frames_[index] = orientation_at(index);
 }

@@ -98,7 +98,8 @@ struct DriveSchema {
         for (const KindId kind : {rider, walker})
             schema.edit_kind(kind).relative_place = !by_corrections;
         if (by_corrections) schema.edit_kind(vehicle).leave = LeavePolicy::freeze;
-        schema.set_orientation(vehicle, motion.id, "heading");
+        for (const KindId kind : {vehicle, walker})
+            schema.set_orientation(kind, motion.id, "heading");
         schema.take_input(vehicle, drive.id);
         schema.take_input(turret, turn.id);
         schema.take_input(player, drive.id);

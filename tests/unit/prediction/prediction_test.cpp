@@ -364,6 +364,49 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
     CHECK(farthest < 0.05);
 }
 
+TEST_CASE("prediction: whose carrier is turned is turned as he was when he boards and leaves") {
+    for (const Micros delay_us : {0, 40'000}) {
+        CAPTURE(delay_us);
+        DriveWorld world(1, Faults{.delay_us = delay_us});
+        DriveWorld::Player& player = world.player();
+        const auto& s = world.schema;
+        const EntityId car = world.spawn(s.vehicle, {500, 500, 0});
+        world.world().edit(car, s.motion)->heading = 1.5F;
+        const EntityId straight = world.spawn(s.vehicle, {500, 510, 0});
+        const EntityId rider = world.spawn(s.walker, {503, 501, 0}, player.observer);
+        world.world().edit(rider, s.motion)->heading = 0.3F;
+        world.run(120);
+        const GhostId ghost = world.ghost(0, rider);
+        REQUIRE(player.prediction->is_predicted(ghost));
+        const Rotation before = player.prediction->orientation_of(ghost, world.now);
+        const std::uint64_t corrected = player.prediction->stats().corrections;
+        double farthest = 0, turned = 0;
+        world.after_client = [&](auto&, Micros at) {
+            const Vec3 drawn = player.prediction->place_of(ghost, at);
+            farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+            const Rotation turn = player.prediction->orientation_of(ghost, at);
+            turned = std::max(turned, angle_between(turn, before));
+        };
+        for (const EntityId below : {car, EntityId::none, straight, car, EntityId::none}) {
+            const Status status = below == EntityId::none
+                                      ? world.world().detach(rider)
+                                      : world.world().attach(rider, below, OwnerPolicy::keep);
+            REQUIRE(status == Status::ok);
+            world.run(60);
+            CHECK(angle_between(world.world().orientation_of(rider), before) < 0.001);
+        }
+        // Below one of whom he has not heard yet.
+        const EntityId other = world.spawn(s.vehicle, {480, 500, 0});
+        world.world().edit(other, s.motion)->heading = -1;
+        REQUIRE(world.world().attach(rider, other, OwnerPolicy::keep) == Status::ok);
+        world.run(60);
+        CHECK(player.client.parent_of(ghost) == world.ghost(0, other));
+        CHECK(farthest < 0.05);
+        CHECK(turned < 0.01);
+        CHECK(player.prediction->stats().corrections == corrected);
+    }
+}
+
 TEST_CASE("prediction: on a perfect line the server does exactly what the client has predicted") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
