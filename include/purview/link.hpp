@@ -15,7 +15,7 @@
 namespace purview {
 
 /// Changes with every incompatible change of PROTOCOL.md.
-inline constexpr std::uint16_t protocol_version = 9;
+inline constexpr std::uint16_t protocol_version = 10;
 
 /// No datagram is larger; smaller than the path of any usual network.
 inline constexpr std::size_t datagram_bytes_max = 1200;

@@ -364,7 +364,13 @@ void ServerData::send_correction(Session& session, CommandTick tick) {
             out.boolean(owned);
             if (!owned) continue;
             const bool in_frame = world.data().is_relative(index);
-            if (world.data().kind_def_at(index).relative_place) out.boolean(in_frame);
+            if (world.data().kind_def_at(index).relative_place) {
+                const LocalId parent =
+                    in_frame ? lane_of(world.data().parent_at(index)) : no_local_id;
+                // Itself: as seen from one of whom the client has not been told.
+                const LocalId frame = parent == no_local_id ? lane_of(member) : parent;
+                out.varint(in_frame ? frame + 1 : 0);
+            }
             ServerInputs::LocalPlace local;
             for (const PredictedPart& part : inputs.layout.parts(kind)) {
                 const std::byte* its = world.data().component_at(index, part.component);

@@ -21,7 +21,8 @@ void read_values(const PredictedLayout& layout, BitReader& in, CorrectedMember& 
     for (const PredictedPart& part : layout.parts(member.kind)) {
         RpcWords words{};
         read_words(*part.def, in, words.data());
-        part_of_words(part, words.data(), member.in_frame, data.at(member.data_at) + part.offset);
+        part_of_words(part, words.data(), member.frame != no_local_id,
+                      data.at(member.data_at) + part.offset);
     }
 }
 
@@ -34,8 +35,10 @@ void read_member(const Schema& schema, const PredictedLayout& layout, BitReader&
     member.kind = KindId{static_cast<std::uint16_t>(kind)};
     member.is_in_input = in.boolean();
     member.has_values = in.boolean();
-    if (member.has_values && schema.kinds()[index_of(member.kind)].relative_place)
-        member.in_frame = in.boolean();
+    if (member.has_values && schema.kinds()[index_of(member.kind)].relative_place) {
+        const auto frame = in.varint_max(ClientGhosts::local_ids_max);
+        if (frame != 0) member.frame = static_cast<LocalId>(frame - 1);
+    }
     if (!in.ok()) return;
     if (member.has_values) read_values(layout, in, member, out.data);
     out.members.push_back(member);

@@ -101,7 +101,7 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
         const bool is_root =
             std::any_of(frame.groups.begin(), frame.groups.end(),
                         [&](const PredictedGroup& group) { return group.root == its.ghost; });
-        const bool has_its_frame = its.in_frame == (member->frame != no_local_id);
+        const bool has_its_frame = its.frame == member->frame;
         for (const PredictedPart& part : layout_.parts(its.kind)) {
             if (part.is_pose() && !has_its_frame) continue;  // told soon who its parent is
             std::byte* predicted = frame.after.at(member->data_at) + part.offset;

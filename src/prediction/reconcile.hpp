@@ -87,8 +87,8 @@ struct CorrectedMember {
     KindId kind{};
     bool is_in_input = true;
     bool has_values = false;
-    bool in_frame = false;      ///< its place is as seen from its parent
-    std::uint32_t data_at = 0;  ///< in Correction::data, as PredictedLayout has it
+    LocalId frame = no_local_id;  ///< its place is as seen from there; itself: from a stranger
+    std::uint32_t data_at = 0;    ///< in Correction::data, as PredictedLayout has it
 };
 
 struct Correction {

@@ -15,7 +15,7 @@ import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
 from handshake import CLOSE, REFUSE, Handshakes, read_reason_text  # noqa: E402
 from groups import Groups, order_of_input  # noqa: E402
-from inputs import InputPacket, Inputs, read_inputs  # noqa: E402
+from inputs import InputPacket, Inputs, read_correction, read_inputs  # noqa: E402
 from link import Half, Header, Stream  # noqa: E402
 import recording  # noqa: E402
 from schema import Component, Kind, Schema  # noqa: E402
@@ -397,6 +397,23 @@ class OfGroups(Reading):
         self.write(2, 3, 0, 1150)  # a fourth may have had no room
         self.end()
 
+    def test_a_corrected_place_is_as_seen_from_the_parent(self):
+        for ghost in (1, 2, 3):
+            self.write(1, ghost, 1)
+        self.groups.end_tick({1: None, 2: 1, 3: 2}, {1})
+
+        class Schema:
+            class Kind:
+                is_inner_root = False
+
+            kinds = [Kind]
+        correct = lambda frame: self.groups.check_correction(  # noqa: E731
+            [[(1, 0, 1, None), (2, 0, 1, 1), (3, 0, 1, frame)]], Schema)
+        for frame in (None, 2, 3):
+            correct(frame)
+        self.refuses("which is not its parent", lambda: correct(1))
+        self.refuses("which never was", lambda: correct(7))
+
     def test_inner_roots_come_last_with_what_is_below_them(self):
         parents = {1: None, 2: 1, 3: 2, 4: 1, 5: 4, 6: 3}
         inner = lambda ghost: ghost in (2, 6)  # noqa: E731
@@ -545,6 +562,22 @@ class OfInputs(Reading):
         self.refuses("2 commands wait", lambda: inputs.send((1, 2, 0)))
         inputs.send((2, 0, 0))
         self.refuses("never there", lambda: inputs.send((1, 0, 0)))
+
+    def test_a_correction_says_as_seen_from_whom_a_place_is(self):
+        class Schema:
+            class Kind:
+                has_relative_place = True
+                predicted = [fields.Number(7, 0)]
+
+            kinds = [Kind]
+            read_kind = staticmethod(lambda reader: 0)
+        member = "0010" + "11" + "{}" + "101"  # ghost 4, owned, and the value 5
+        message = "1000" + "0" * 12 + "1000" + "1" + "1000" + member
+        self.assertEqual(read_correction(bits(message.format("0000")), Schema), (1, [[(4, 0, 1, None)]]))
+        self.assertEqual(read_correction(bits(message.format("1000")), Schema), (1, [[(4, 0, 1, 0)]]))
+        last = "0001" * 6 + "0010"  # 2^20
+        self.assertEqual(read_correction(bits(message.format(last)), Schema), (1, [[(4, 0, 1, (1 << 20) - 1)]]))
+        self.refuses("local id 1048576", lambda: read_correction(bits(message.format("1001" + last[4:])), Schema))
 
     def test_one_correction_is_under_way(self):
         inputs = Inputs()

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Bits and bytes" and "Every datagram": values, hashes and checksums."""
 
-PROTOCOL_VERSION = 9
+PROTOCOL_VERSION = 10
 MASK64 = (1 << 64) - 1
 VARINT_BITS_MAX = 64
 

@@ -63,15 +63,19 @@ class Groups:
         """Of each group the members that the client was told of, in the order of input, as they were when the tick
         began. Where a budget binds a correction may be as old as that makes it."""
         for members in groups:
-            for ghost, kind, _ in members:
+            for ghost, kind, _, frame in members:
                 if kind not in self.kinds_ever.get(ghost, ()):
                     raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which it never was")
+                if frame is not None and frame not in self.kinds_ever:
+                    raise Mismatch(f"a correction of ghost {ghost} as seen from ghost {frame}, which never was")
             if not Groups.unbound:
                 continue
-            for ghost, kind, _ in members:
+            for ghost, kind, _, frame in members:
+                if frame not in (None, ghost) and frame != self.parents.get(ghost):
+                    raise Mismatch(f"a correction of ghost {ghost} as seen from ghost {frame}, which is not its parent")
                 if ghost not in self.parents or self.kinds[ghost] != kind:
                     raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which it was not when the tick began")
-            known = [ghost for ghost, _, _ in members]
+            known = [ghost for ghost, _, _, _ in members]
             root = members[0][0]
             if self.parents.get(root) is not None:
                 raise Mismatch(f"a correction of a group that begins with ghost {root}, which is no root")

@@ -212,12 +212,20 @@ def read_member(reader, schema):
     kind = schema.kinds[index]
     reader.u(1)  # takes input now
     owned = reader.u(1)
+    frame = None  # as seen from which its place is
     if owned:
         if kind.has_relative_place:
-            reader.u(1)  # as seen from its parent
+            frame = read_parent(reader)
         for field in kind.predicted:
             field.read(reader)
-    return ghost, index, owned
+    return ghost, index, owned, frame
+
+
+def read_parent(reader):
+    number = reader.varint()
+    if number > LOCAL_ID_END:
+        raise reader.wrong(f"local id {number - 1}")
+    return number - 1 if number else None
 
 
 def read_id(reader):

@@ -43,7 +43,8 @@ Message random_correction(const DriveSchema& s, const PredictedLayout& layout, C
             const bool owned = random.chance(0.7F);
             out.boolean(owned);
             if (!owned) continue;
-            if (s.schema.kinds()[index_of(kind)].relative_place) out.boolean(random.chance(0.5F));
+            if (s.schema.kinds()[index_of(kind)].relative_place)
+                out.varint(random.chance(0.5F) ? 0 : 1 + random.below(1U << random.below(20)));
             for (const PredictedPart& part : layout.parts(kind)) {
                 alignas(16) std::array<std::byte, Schema::component_bytes_max> data{};
                 RpcWords words{};
@@ -67,7 +68,8 @@ std::size_t bits_of_members(const PredictedLayout& layout, const DriveSchema& s,
     for (const CorrectedMember& member : correction.members) {
         bits += BitWriter::varint_bits(member.ghost) + kind_bits(s.schema) + 2;
         if (!member.has_values) continue;
-        bits += s.schema.kinds()[index_of(member.kind)].relative_place ? 1 : 0;
+        if (s.schema.kinds()[index_of(member.kind)].relative_place)
+            bits += BitWriter::varint_bits(member.frame == no_local_id ? 0 : member.frame + 1);
         for (const PredictedPart& part : layout.parts(member.kind)) bits += words_bits(*part.def);
     }
     return bits;
@@ -111,6 +113,7 @@ TEST_CASE(
         CHECK(bits_of_members(layout, s, read) <= message.size() * 8);
         for (const CorrectedMember& member : read.members) {
             CHECK(member.ghost < ClientGhosts::local_ids_max);
+            CHECK((member.frame == no_local_id || member.frame < ClientGhosts::local_ids_max));
             CHECK(index_of(member.kind) < s.schema.kinds().size());
         }
         return true;

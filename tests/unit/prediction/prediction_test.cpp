@@ -364,6 +364,32 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
     CHECK(farthest < 0.05);
 }
 
+TEST_CASE("prediction: who changes the seat stands where he stood, and is not corrected") {
+    for (const Micros delay_us : {0, 40'000}) {
+        CAPTURE(delay_us);
+        DriveWorld world(1, Faults{.delay_us = delay_us});
+        DriveWorld::Player& player = world.player();
+        const auto& s = world.schema;
+        const EntityId ship = world.spawn(s.vehicle, {500, 500, 0});
+        const EntityId first = world.spawn_under(ship, s.vehicle, ObserverId::none, {500, 500, 0});
+        const EntityId second = world.spawn_under(ship, s.vehicle, ObserverId::none, {520, 500, 0});
+        const EntityId rider = world.spawn_under(first, s.walker, player.observer, {503, 501, 0});
+        world.run(120);
+        REQUIRE(player.prediction->is_predicted(world.ghost(0, rider)));
+        const std::uint64_t corrected = player.prediction->stats().corrections;
+        double farthest = 0;
+        world.after_client = [&](auto&, Micros at) {
+            const Vec3 drawn = player.prediction->place_of(world.ghost(0, rider), at);
+            farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
+        };
+        REQUIRE(world.world().attach(rider, second, OwnerPolicy::keep) == Status::ok);
+        world.run(60);
+        CHECK(world.world().parent_of(rider) == second);
+        CHECK(farthest < 0.05);
+        CHECK(player.prediction->stats().corrections == corrected);
+    }
+}
+
 TEST_CASE("prediction: whose carrier is turned is turned as he was when he boards and leaves") {
     for (const Micros delay_us : {0, 40'000}) {
         CAPTURE(delay_us);
