@@ -114,6 +114,11 @@ void PredictionData::know_groups() {
             if (ghosts.depth_of(ghost) == 0) add_group(ghost, with_input);
         });
     }
+    rows_.clear();
+    for (const LocalId member : members_)
+        rows_.push_back({member, static_cast<std::uint32_t>(rows_.size())});
+    std::sort(rows_.begin(), rows_.end(),
+              [](const MemberRow& a, const MemberRow& b) { return a.ghost < b.ghost; });
 }
 
 // -- corrections --------------------------------------------------------------------------------
@@ -353,6 +358,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
     const ClientGhosts& ghosts = *client->ghosts;
     const PredictedFrame* last = past.frame(frame.tick - 1);
     frame.view_tick = input.view_tick;
+    frame.rows = rows_;
     for (const Group& group : groups_) {
         const auto first = static_cast<std::uint32_t>(frame.members.size());
         frame.groups.push_back({group.root, first, group.count, 0});
@@ -365,10 +371,10 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.frame = ghosts.frame_of(ghost);
             if (member.frame != no_local_id) member.frame_since = ghosts.since(member.frame);
             member.since = ghosts.since(ghost);
-            for (std::uint32_t p = 0; p < m; ++p) {
-                if (members_[group.first + p] == ghosts.parent(ghost))
-                    member.parent = static_cast<std::uint16_t>(p);
-            }
+            // Parents stand before their children.
+            const std::size_t above = frame.row_of(ghosts.parent(ghost));
+            if (above >= first && above < frame.members.size())
+                member.parent = static_cast<std::uint16_t>(above - first);
             member.data_at = frame.before.add(past.layout().bytes(member.kind));
             const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
             if (before != nullptr && (before->kind != member.kind || before->since != member.since))
@@ -387,13 +393,10 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
     }
     for (const InputPart& part : input.parts) {
         const ComponentDef& its = def.schema->inputs()[index_of(part.input)];
-        for (PredictedMember& member : frame.members) {
-            if (member.ghost != part.ghost) continue;
-            member.part = part.input;
-            member.part_at = frame.parts.add(its.size_bytes);
-            struct_of_words(its, input.words.data() + part.words_at,
-                            frame.parts.at(member.part_at));
-        }
+        PredictedMember& member = frame.members[frame.row_of(part.ghost)];
+        member.part = part.input;
+        member.part_at = frame.parts.add(its.size_bytes);
+        struct_of_words(its, input.words.data() + part.words_at, frame.parts.at(member.part_at));
     }
 }
 

@@ -117,6 +117,7 @@ class PredictionData {
     std::uint32_t revision_known_ = ~0U;
     bool order_changed_ = false;
     std::vector<LocalId> members_;  ///< of all own groups, in the order of input
+    std::vector<MemberRow> rows_;   ///< of members_, by ghost
     std::vector<Group> groups_;
     std::vector<Child> children_;     ///< by parent, place and ghost; scratch of know_groups
     std::vector<LocalId> child_ids_;  ///< the ghosts of children_

@@ -18,16 +18,22 @@ std::uint32_t AlignedBytes::add(std::size_t bytes) {
 void PredictedFrame::clear() noexcept {
     groups.clear();
     members.clear();
+    rows.clear();
     before.clear();
     after.clear();
     parts.clear();
 }
 
-const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
+std::size_t PredictedFrame::row_of(LocalId ghost) const noexcept {
     const auto found =
-        std::find_if(members.begin(), members.end(),
-                     [&](const PredictedMember& member) { return member.ghost == ghost; });
-    return found == members.end() ? nullptr : &*found;
+        std::lower_bound(rows.begin(), rows.end(), ghost,
+                         [](const MemberRow& row, LocalId its) { return row.ghost < its; });
+    return found == rows.end() || found->ghost != ghost ? rows.size() : found->member;
+}
+
+const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
+    const std::size_t row = row_of(ghost);
+    return row < members.size() ? &members[row] : nullptr;
 }
 
 const PredictedFrame* Reconciler::frame(CommandTick tick) const noexcept {

@@ -67,16 +67,24 @@ class AlignedBytes {
     std::size_t size_ = 0;
 };
 
+struct MemberRow {
+    LocalId ghost = no_local_id;
+    std::uint32_t member = 0;  ///< in members
+};
+
 struct PredictedFrame {
     CommandTick tick = 0;  ///< 0: none
     double view_tick = 0;
     std::vector<PredictedGroup> groups;
     std::vector<PredictedMember> members;
-    AlignedBytes before;  ///< state that the step began with
+    std::vector<MemberRow> rows;  ///< of all members, by ghost
+    AlignedBytes before;          ///< state that the step began with
     AlignedBytes after;
     AlignedBytes parts;
 
     void clear() noexcept;
+    /// By `rows`; rows.size(): not in any group of this tick.
+    std::size_t row_of(LocalId ghost) const noexcept;
     /// Null: not in any group of this tick.
     const PredictedMember* find(LocalId ghost) const noexcept;
 };
@@ -111,7 +119,7 @@ class Reconciler {
     PredictedFrame* frame(CommandTick tick) noexcept;
     /// Commands up to this one are another's; before the first of its own.
     void go_on_from(CommandTick newest) noexcept { newest_ = newest; }
-    /// The next tick's, empty: to be filled with groups, members, parts and `before`.
+    /// The next tick's, empty: to be filled with groups, members, rows, parts and `before`.
     PredictedFrame& begin();
     /// Steps a frame's groups: from before and the parts to after.
     void step(PredictedFrame& frame, GroupStep* step, bool is_replay);

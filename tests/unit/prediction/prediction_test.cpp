@@ -858,6 +858,46 @@ TEST_CASE("prediction: a correction that comes too late is not taken for another
     CHECK(world.player().prediction->stats().too_late > too_late);
 }
 
+TEST_CASE("prediction: a step finds every member of its groups, and its parent") {
+    ServerDef def;
+    def.group_members_max = 512;
+    DriveWorld world(1, {}, 60, {}, def);
+    DriveWorld::Player& player = world.player();
+    const auto& s = world.schema;
+    SplitMix random(11);
+    // Two forests into one another, so that their ids do not come in the order of input.
+    std::array<std::vector<EntityId>, 2> groups;
+    for (auto& group : groups) group.push_back(world.spawn(s.vehicle, {}, player.observer));
+    for (std::uint32_t i = 0; i < 400; ++i) {
+        auto& group = groups[i % 2];
+        const auto at = random.below(static_cast<std::uint32_t>(
+            std::min<std::size_t>(group.size(), 40)));  // no deeper than groups may be
+        const EntityId parent = group[at / 8];
+        const Vec3 place{static_cast<float>(i), 0, 0};
+        group.push_back(world.spawn_under(parent, s.walker, ObserverId::none, place));
+    }
+    world.run(120);
+    Prediction& prediction = *player.prediction;
+    const CommandTick newest = prediction.newest_command();
+    for (const auto& group : groups) {
+        const GroupState state = prediction.state_at(world.ghost(0, group[0]), newest);
+        REQUIRE(state.size() == group.size());
+        CHECK(state.parent(0) == state.size());
+        for (std::size_t m = 0; m < state.size(); ++m) {
+            CHECK(prediction.state_at(state.ghost(m), s.place, newest) == state.get(m, s.place));
+            if (m == 0) continue;
+            REQUIRE(state.parent(m) < m);
+            CHECK(state.ghost(state.parent(m)) == player.client.parent_of(state.ghost(m)));
+        }
+        for (const EntityId member : group) {
+            const Spot* const place = prediction.get(world.ghost(0, member), s.place);
+            REQUIRE(place != nullptr);
+            const Vec3 is = world.world().local_place_of(member);
+            CHECK(place->at.x == doctest::Approx(is.x).epsilon(0.001));
+        }
+    }
+}
+
 TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
     DriveWorld world(1, {}, 60, {.error_half_life_ms = 60'000});
     DriveWorld::Player& player = world.player();
