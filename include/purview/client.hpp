@@ -55,8 +55,8 @@ struct ClientDef {
     /// never.
     std::uint32_t digest_every = 0;
     /// Memory that ghosts may take, whatever a server tells of: packets beyond that are malformed,
-    /// and counted. Some 300 bytes a ghost, 4 for each word of the kind with the most, and 400 for
-    /// each extrapolated field.
+    /// and counted. Some 350 bytes a ghost, 600 where a kind is turned, 4 for each word of the kind
+    /// with the most, and 400 for each extrapolated field.
     std::size_t ghost_bytes_max = std::size_t{512} << 20;
 };
 

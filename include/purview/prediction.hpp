@@ -37,7 +37,9 @@ struct PredictionDef {
     /// Commands that wait at the server while all is well: as the server's.
     std::uint32_t waiting_target = 2;
     /// How far behind the newest snapshot everything else is shown: at least the ticks between
-    /// two packets, and the jitter.
+    /// two packets, and the jitter. What is told with every tick is drawn between its last 16: 15
+    /// ticks behind at the most, and how far the server follows RewindSettings::behind_ticks_max
+    /// says.
     float view_delay_ticks = 2;
     /// How far it moves on when nothing arrives.
     float extrapolate_ticks_max = 3;

@@ -24,7 +24,8 @@ struct PlaceSample {
 };
 
 struct ClientGhost {
-    static constexpr std::size_t samples_max = 8;
+    /// As far behind as a view may be (RewindSettings::behind_ticks_max), told with every tick.
+    static constexpr std::size_t samples_max = 16;
 
     bool held = false;
     std::uint32_t packet = 0;  ///< the last that told of it, by our own count
@@ -52,7 +53,7 @@ struct ClientGhost {
 
 class GhostPages {
   public:
-    /// 5 to 45 KB a page, and a table of 256 KB for all ids.
+    /// 10 to 55 KB a page, and a table of 256 KB for all ids.
     static constexpr std::size_t page_ghosts = 32;
 
     /// Of every ghost; before the first comes.

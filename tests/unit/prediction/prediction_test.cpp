@@ -63,6 +63,37 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
 }
 
+TEST_CASE(
+    "prediction: what is told with every tick is drawn as it was, as far behind as is looked") {
+    for (const float delay : {2.0F, 7.0F, 12.0F, 15.0F}) {
+        CAPTURE(delay);
+        PredictionDef def;
+        def.view_delay_ticks = delay;
+        DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
+        DriveWorld::Player& player = world.player();
+        const EntityId car = world.spawn(world.schema.vehicle);
+        std::map<Tick, float> was;
+        world.on_simulate = [&](Server& its, Tick tick) {
+            const float x = its.world().place_of(car).x + 20.0F / 60;
+            REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
+            was[tick] = x;
+        };
+        world.spawn(world.schema.vehicle, {0, 50, 0}, player.observer);
+        world.run(100);
+        const GhostId ghost = world.ghost(0, car);
+        double worst = 0;
+        world.after_client = [&](auto&, Micros at) {
+            const double tick = player.prediction->view_tick(at);
+            const auto before = static_cast<Tick>(tick);
+            const float x = player.prediction->place_of(ghost, at).x;
+            const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
+            worst = std::max(worst, std::abs(x - is));
+        };
+        world.run(120);
+        CHECK(worst < 0.01);
+    }
+}
+
 TEST_CASE("prediction: what is ours stands in an outage in which no more commands have room") {
     DriveWorld world(1, Faults{.delay_us = 40'000});
     const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
