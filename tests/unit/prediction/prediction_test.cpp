@@ -452,8 +452,11 @@ TEST_CASE("prediction: whose carrier is turned is turned as he was when he board
             world.run(60);
             CHECK(angle_between(world.world().orientation_of(rider), before) < 0.001);
         }
-        // Below one of whom he has not heard yet.
-        const EntityId other = world.spawn(s.vehicle, {480, 500, 0});
+        // Below what has no place he is in the world; then in a seat of which he has not heard yet.
+        const EntityId jetpack = world.spawn_under(car, s.jetpack, ObserverId::none);
+        REQUIRE(world.world().attach(rider, jetpack, OwnerPolicy::keep) == Status::ok);
+        world.run(60);
+        const EntityId other = world.spawn_under(car, s.vehicle, ObserverId::none, {480, 500, 0});
         world.world().edit(other, s.motion)->heading = -1;
         REQUIRE(world.world().attach(rider, other, OwnerPolicy::keep) == Status::ok);
         world.run(60);
