@@ -3,6 +3,7 @@
 #include "permits.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "host/client_data.hpp"
 #include "host/server_data.hpp"
@@ -39,8 +40,10 @@ void Permits::note_tick(const Server& server) {
     for (const auto& session : server.data().sessions) {
         if (session->state != Session::State::joined) continue;
         const GhostTable& ghosts = session->ghosts;
-        Permitted now{server.current_tick(), std::vector<bool>(ghosts.lane_end())};
+        Permitted now{server.current_tick(), std::vector<bool>(ghosts.lane_end()),
+                      std::vector<std::uint32_t>(ghosts.lane_end())};
         for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+            now.told[lane] = ghosts.told(lane);
             now.lanes[lane] = ghosts.is_live(lane) && server.data().interest.is_relevant(
                                                           session->observer, ghosts.entity(lane));
         }
@@ -74,6 +77,15 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
         if (is_in(lanes, ghost) || !trouble_.empty()) return;
         trouble_ = std::string("a client ") + way.text + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + " and may not know of it";
+    });
+    client.data().ghosts->for_each_body([&](LocalId ghost, std::uint32_t parts) {
+        if (!is_in(then->lanes, ghost)) return;  // found above
+        const std::uint32_t told = then->told[ghost];
+        named_.partial += told != told_all ? 1 : 0;
+        if ((parts & ~told) == 0 || !trouble_.empty()) return;
+        trouble_ = "a client was told part " + std::to_string(std::countr_zero(parts & ~told)) +
+                   " of ghost " + std::to_string(ghost) + " in tick " + std::to_string(tick) +
+                   ", which is for others";
     });
 }
 

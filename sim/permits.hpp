@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What each client may have been told of in each tick, held against what it decodes: every local id
-// in a packet, of whoever comes, changes or leaves, of parents, references and rosters, whatever
-// the server believes that it wrote.
+// in a packet, of whoever comes, changes or leaves, of parents, references and rosters, and every
+// component with a field in it, whatever the server believes that it wrote.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace purview::test {
 class Permits {
   public:
     /// After every tick of the server, before anything of it arrives. Whoever is relevant then may
-    /// be told of; that it is relevant is for others to check.
+    /// be told of, by the components that are told then; that they are is for others to check.
     void note_tick(const Server& server);
     /// After every datagram that reached the client with this nonce.
     void arrived(Client& client, std::uint64_t nonce);
@@ -29,13 +29,16 @@ class Permits {
     /// Local ids in packets so far, by how they were named.
     struct Counts {
         std::uint64_t bodies = 0, leaves = 0, parents = 0, references = 0, rosters = 0;
+        /// Of these bodies, those of which something is not told.
+        std::uint64_t partial = 0;
     };
     const Counts& named() const noexcept { return named_; }
 
   private:
     struct Permitted {
         Tick tick = 0;
-        std::vector<bool> lanes;  ///< [local id]
+        std::vector<bool> lanes;          ///< [local id]
+        std::vector<std::uint32_t> told;  ///< [local id], parts (KindLayout)
     };
     struct Line {
         std::deque<Permitted> ticks;  ///< ascending

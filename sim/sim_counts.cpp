@@ -72,10 +72,11 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
     const Permits::Counts& named = counts.named;
     std::printf(
-        "  ids in packets, held against who may be told of: %llu of enters and updates, %llu of "
-        "leaves, %llu of parents, %llu of references, %llu in rosters\n",
-        Count{named.bodies}, Count{named.leaves}, Count{named.parents}, Count{named.references},
-        Count{named.rosters});
+        "  ids in packets, held against who may be told of: %llu of enters and updates (%llu with "
+        "something that is for others), %llu of leaves, %llu of parents, %llu of references, %llu "
+        "in rosters\n",
+        Count{named.bodies}, Count{named.partial}, Count{named.leaves}, Count{named.parents},
+        Count{named.references}, Count{named.rosters});
     const SeenCounts& seen = counts.seen;
     std::printf(
         "  looked at: %llu components for some only that were told, %llu that were not, %llu "
@@ -157,6 +158,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"updates in shared sections", counts.shared, client_ticks / 4},
         {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
         {"enters", counts.enters, ticks},
+        {"enters and updates of what is for others in part", counts.named.partial, client_ticks},
         {"leaves", counts.leaves, ticks},
         {"copies that are kept", counts.kept, ticks},
         {"copies that are resumed", counts.resumed, ticks},

@@ -61,7 +61,7 @@ struct SimCounts {
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
     std::uint64_t ghosts = 0;  ///< compared with the world as it is
-    Permits::Counts named;     ///< local ids in packets, held against who may be told of
+    Permits::Counts named;     ///< in packets, held against who may be told of what
     std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
     std::uint64_t shared = 0;  ///< updates told in shared sections
     /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.

@@ -26,7 +26,7 @@
 namespace purview {
 
 /// Test builds: ways to spoil the server (PURVIEW_BREAKABLE).
-enum class Spoil : std::uint8_t { none, leak, stale, field, order, unsent, unsaid };
+enum class Spoil : std::uint8_t { none, leak, stale, field, order, unsent, unsaid, audience };
 
 class ServerData {
   public:

@@ -180,8 +180,11 @@ void ServerData::gather(TickWorker& worker, SessionGroup group) {
 }
 
 ReplicationInput ServerData::replication_input(TickWorker& worker) noexcept {
-    return {*def.schema,           world.data(), fields_,           worker.cache, tick_number,
-            spoil == Spoil::order, &shared_,     def.first_urgency, has_limits_};
+    return {*def.schema, world.data(),
+            fields_,     worker.cache,
+            tick_number, spoil == Spoil::order,
+            &shared_,    def.first_urgency,
+            has_limits_, spoil == Spoil::audience};
 }
 
 void ServerData::prioritise(TickWorker& worker, SessionGroup group) {

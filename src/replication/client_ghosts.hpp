@@ -180,6 +180,10 @@ class ClientGhosts {
     /// then ignored. For checks.
     template <class Visit>
     void for_each_named(Visit&& visit) const;
+    /// Calls visit(ghost, parts) for each body in it, with the parts of which it tells a field, a
+    /// bit each (KindLayout); also of what was then ignored. For checks.
+    template <class Visit>
+    void for_each_body(Visit&& visit) const;
 
     /// Another one whenever a ghost came, went, or changed its parent or owner.
     std::uint32_t revision() const noexcept { return revision_; }
@@ -321,6 +325,18 @@ void ClientGhosts::for_each_named(Visit&& visit) const {
     }
     sections_.for_each_new(
         [&](const ClientSections::Member& member) { visit(Named::roster, member.ghost); });
+}
+
+template <class Visit>
+void ClientGhosts::for_each_body(Visit&& visit) const {
+    for (const Edit& edit : edits_) {
+        if (edit.type == Edit::Type::leave) continue;
+        const auto& all = layout(edit.kind).parts;
+        std::uint32_t parts = 0;
+        for (std::size_t p = 0; p < all.size(); ++p)
+            parts |= (edit.mask & all[p].fields) != 0 ? 1U << p : 0;
+        visit(edit.ghost, parts);
+    }
 }
 
 }  // namespace purview

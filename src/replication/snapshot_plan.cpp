@@ -230,8 +230,9 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
             mask |=
                 layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        mask &=
-            PURVIEW_GUARD_OR(audience_of_items, layout.fields_of(ghosts.told(lane)), layout.all);
+        const FieldMask told =
+            input.break_audience ? layout.all : layout.fields_of(ghosts.told(lane));
+        mask &= PURVIEW_GUARD_OR(audience_of_items, told, layout.all);
         item.relink |= ghosts.meta_tick(lane) > baseline;
     } else if (ghosts.is_public_only(lane)) {
         mask &= public_fields(layout);

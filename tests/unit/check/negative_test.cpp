@@ -52,6 +52,17 @@ TEST_CASE("check: an entity that leaks is found by the packets that reach a clie
     CHECK(world.permits.trouble().find("may not know of it") != std::string::npos);
 }
 
+TEST_CASE("check: a value that is for others is found by the packets that reach a client") {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(150);
+    CHECK(world.permits.trouble().empty());
+    CHECK(world.permits.named().partial > 1'000);
+    world.server->data().set_spoil(Spoil::audience);
+    world.run(150);
+    CHECK(world.permits.trouble().find("which is for others") != std::string::npos);
+}
+
 TEST_CASE("check: a change that is never sent is found, with entity and field") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
