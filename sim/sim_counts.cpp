@@ -49,7 +49,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
     most_rounds = std::max(most_rounds, more.most_rounds);
-    bounds_within_reach += more.bounds_within_reach;
+    bounds_decided += more.bounds_decided;
     most_turns = std::max(most_turns, more.most_turns);
     rule_changes += more.rule_changes;
     budget_changes += more.budget_changes;
@@ -129,10 +129,10 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{counts.rule_changes}, Count{counts.budget_changes});
     std::printf(
         "  the budget bound in %llu seeds; nothing waited longer than %u ticks, or %.2f rounds "
-        "of all that its observer has (%llu times a tick the derived bound was within the run); "
-        "no page for more than %u packets with others\n",
+        "of all that its observer has (in %llu ticks of observers the derived bound was less than "
+        "the %u of all); no page for more than %u packets with others\n",
         Count{counts.budget_bound}, counts.oldest_ticks, counts.most_rounds,
-        Count{counts.bounds_within_reach}, counts.most_turns);
+        Count{counts.bounds_decided}, waiting_ticks_max, counts.most_turns);
 }
 
 std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {

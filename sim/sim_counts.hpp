@@ -23,6 +23,8 @@ constexpr std::uint32_t ticks_min = 60 * sim_tick_hz;  ///< of all seeds togethe
 /// Ticks from one comparison with the oracle to the next, but in thorough seeds: what is wrong in
 /// between is seen later.
 constexpr std::uint32_t truth_every_usually = 5;
+/// In many runs nothing has waited for a third of it.
+constexpr Tick waiting_ticks_max = 300;
 
 /// What was seen of some ghosts of each client in each tick, as a program sees them.
 struct SeenCounts {
@@ -92,8 +94,8 @@ struct SimCounts {
     std::uint64_t budget_bound = 0;  ///< seeds in which something waited longer than any curve says
     Tick oldest_ticks = 0;           ///< that anything waited
     double most_rounds = 0;          ///< the same, in rounds of all that the observer has
-    std::uint64_t bounds_within_reach =
-        0;                         ///< ticks of observers in which the bound could be missed
+    /// Ticks of observers in which what is derived decides, not how long anything may wait at most.
+    std::uint64_t bounds_decided = 0;
     std::uint32_t most_turns = 0;  ///< packets with other pages that a page waited for
     std::uint64_t rule_changes = 0;
     std::uint64_t budget_changes = 0;

@@ -89,7 +89,7 @@ class Simulation {
     Waiting waiting_of(ObserverId observer);
     /// For how long it could have gone. A part waits for as many packets as there are others.
     Tick look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId lane);
-    /// docs/budget.md: nothing waits longer than what is derived there.
+    /// docs/budget.md: nothing waits longer than what is derived there, nor than waiting_ticks_max.
     void check_waiting();
     void check_client(SmallClient& c);
     /// At some of its ghosts, others in each tick.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -142,6 +143,58 @@ TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fres
     CHECK(sum(0) > sum(120) * 11 / 10);
     CHECK(sum(120) > sum(240) * 11 / 10);
     CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // nobody starves
+}
+
+TEST_CASE("pace: nothing waits longer than is derived, and some of it for half as long") {
+    // docs/budget.md, of entities that all are as urgent. Where all change in each tick none has
+    // more weight than another. Most may also rest while they wait, with twice that of the others.
+    struct Slab {
+        char lines[3][31] = {};
+    };
+    constexpr std::size_t count = 160;
+    constexpr std::uint32_t budget_bytes = 1'000;
+    for (const bool most_rest : {false, true}) {
+        CAPTURE(most_rest);
+        Schema schema;
+        const Component<Slab> slab = schema.component<Slab>("slab");
+        add_lines(schema, slab.id, 3);
+        const KindId kind = schema.kind("slab", {slab.id});
+        ServerDef def;
+        def.budget_bytes_per_tick = budget_bytes;
+        Stage stage(schema, 1, def);
+        stage.loss = 0.2F;
+        stage.clients_every = 3;
+        const GhostTable& ghosts = stage.server->data().sessions.front()->ghosts;
+        std::vector<EntityId> slabs;
+        for (std::size_t i = 0; i < count; ++i) slabs.push_back(stage.spawn(kind));
+        constexpr double beside_body_bits = 30;  // its id, its kind and what says how it is linked
+        const double item_bits =
+            static_cast<double>(layout_of(schema, kind).body_bits_max) + beside_body_bits;
+        const double room = (budget_bytes - 64.0 - 30) * 8 - item_bits;
+        const double round = std::ceil(count * item_bits / room);
+        const double bound = round * (1 + (most_rest ? 2 : 1));
+        CHECK(bound > 20);
+        CHECK(bound < 80);
+        Tick longest = 0;
+        for (std::size_t tick = 0; tick < 600; ++tick) {
+            for (std::size_t i = 0; i < count; ++i) {
+                const LocalId lane = ghosts.find(slabs[i]);
+                const bool is_pending = lane != no_local_id && ghosts.is_pending(lane);
+                if (most_rest && i % 8 != 0 && is_pending) continue;
+                Slab& its = *stage.world().edit(slabs[i], slab);
+                for (auto& line : its.lines)
+                    std::fill_n(line, 31, static_cast<char>(tick % 100 + 1));
+            }
+            stage.step();
+            const Tick now = stage.server->current_tick();
+            for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+                const bool waits = ghosts.is_pending(lane) && ghosts.pending_since(lane) < now;
+                if (waits) longest = std::max(longest, now - ghosts.pending_since(lane));
+            }
+        }
+        CHECK(longest <= bound);
+        CHECK(longest > bound * 0.5);
+    }
 }
 
 TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
