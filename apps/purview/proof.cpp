@@ -256,7 +256,8 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
             item.values = values_for(session, item.entity);
             item.told = told_components(session, item.entity);
             item.courses = courses_of(session, sent.lane);
-            if (const EntityId parent = world.parent_of(item.entity); parent != EntityId::none) {
+            if (const EntityId parent = world.group_parent_of(item.entity);
+                parent != EntityId::none) {
                 item.parent_lane = session.ghosts.find(parent);
             }
         }

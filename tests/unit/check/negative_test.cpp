@@ -121,6 +121,24 @@ TEST_CASE("check: while a client does not answer, nothing waits too long") {
     CHECK(world.proof->mismatches().empty());
 }
 
+TEST_CASE("check: a member that is out of its group is not expected below its parent") {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(60);
+    World& all = world.server->world();
+    std::vector<EntityId> members;
+    all.for_each([&](EntityId entity) {
+        if (all.group_parent_of(entity) != EntityId::none) members.push_back(entity);
+    });
+    CHECK(members.size() > 10);
+    for (const bool is_in : {false, true}) {
+        for (const EntityId member : members)
+            CHECK(all.set_group_enabled(member, is_in) == Status::ok);
+        world.run(60);
+        CHECK(world.proof->mismatches().empty());
+    }
+}
+
 TEST_CASE("check: a key that the game did not give does not make who is told by it right") {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     for (int i = 0; i < 6; ++i) world.add_client();
