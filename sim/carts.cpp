@@ -53,7 +53,8 @@ void Carts::note_commands(const World& world) {
     for (const EntityId entity : all) after_commands_[entity] = *world.get(entity, schema_->gait);
 }
 
-void Carts::live(World& world) {
+void Carts::live(Server& server) {
+    World& world = server.world();
     const auto count = static_cast<std::uint32_t>(all.size() / 2);
     for (std::size_t i = 0; i < all.size(); ++i) {
         EntityId& entity = all[i];
@@ -75,6 +76,14 @@ void Carts::live(World& world) {
             if ((is_hitched ? world.detach(entity) : world.attach(entity, cart)) != Status::ok)
                 std::abort();
         }
+        if (random_.chance(0.004F)) {
+            cuts += world.group_parent_of(entity) != EntityId::none ? 1 : 0;
+            if (world.set_group_enabled(entity, !world.is_group_enabled(entity)) != Status::ok)
+                std::abort();
+        }
+        if (random_.chance(0.004F) &&
+            server.set_in_input(entity, !server.is_in_input(entity)) != Status::ok)
+            std::abort();
         if (!random_.chance(0.001F)) continue;
         (void)world.despawn(entity);
         entity = spawn(world, schema_->mule, {});

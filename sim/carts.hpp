@@ -3,8 +3,9 @@
 //
 // Carts that their owners drive, some with a mule, which may have an owner of its own. How they go
 // is predicted, and told to whoever drives them by corrections alone (AudienceType::unpredicted);
-// where they come is up to the game. Clients predict wrongly now and then, say nothing for a while,
-// or forget what they predicted; and the game changes how a cart goes while it is driven.
+// where they come is up to the game. A mule may be out of its cart's group for a while, or take no
+// input. Clients predict wrongly now and then, say nothing for a while, or forget what they
+// predicted; and the game changes how a cart goes while it is driven.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include "core/hash.hpp"
 #include "purview/client.hpp"
 #include "purview/prediction.hpp"
-#include "purview/world.hpp"
+#include "purview/server.hpp"
 
 namespace purview::test {
 
@@ -56,7 +57,7 @@ class Carts {
     /// When all commands of a tick have been taken, and nothing else has happened.
     void note_commands(const World& world);
     /// One tick.
-    void live(World& world);
+    void live(Server& server);
     /// A cart that nobody owns, or none.
     EntityId any_free(const World& world);
     /// As it was noted; null: it is none of them, or new.
@@ -65,6 +66,7 @@ class Carts {
     CartStep step;
     std::vector<EntityId> all;  ///< carts and mules in turn
     std::uint64_t pushes = 0;   ///< of something that somebody owns
+    std::uint64_t cuts = 0;     ///< of mules out of the groups that they were in
 
   private:
     const SmallSchema* schema_;

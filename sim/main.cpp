@@ -6,9 +6,10 @@
 // budget, calls, messages and commands, the pairing of enters and leaves on both sides. Relevant
 // sets and ghosts are held against the oracle in every tick of one seed of eight, and in every
 // fifth of the others: that is what costs. At the end, in a quiet world, everybody must hold
-// everything. The run judges itself: it counts what it saw of every part of replication, and one
-// that saw too little of something has failed. Exit code 3: something did not hold, and its seed;
-// or the run does not count.
+// everything. The run judges itself: it counts what it saw of what there is in its world
+// (sim_counts.cpp), and one that saw too little of something has failed. Lines of sight, timed
+// conditions, predicted places and rewinding are not in it. Exit code 3: something did not hold,
+// and its seed; or the run does not count.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>

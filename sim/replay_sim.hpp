@@ -13,7 +13,7 @@
 namespace purview::test {
 
 /// Everything that a small world can have.
-inline constexpr SmallScale sim_scale{1'200, 800, 20, 150, 60, 40, true, true};
+inline constexpr SmallScale sim_scale{1'200, 800, 20, 150, 60, 40, true, true, true};
 /// And everything that its game and its clients can do: calls, other rules, marks by hand, other
 /// owners, messages and commands.
 void switch_all_on(SmallWorld& world);

@@ -24,6 +24,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     places += more.places;
     shared += more.shared;
     by_bounds += more.by_bounds;
+    promoted += more.promoted;
     enters += more.enters;
     leaves += more.leaves;
     resumed += more.resumed;
@@ -39,6 +40,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     owners_asked += more.owners_asked;
     split_updates += more.split_updates;
     limited_updates += more.limited_updates;
+    by_turns += more.by_turns;
     blackouts += more.blackouts;
     rejoins += more.rejoins;
     address_changes += more.address_changes;
@@ -66,10 +68,12 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     std::printf(
         "  checked: %llu digests, %llu relevant sets (of %llu seeds in every tick, of %llu in "
         "every %uth), %llu ghosts against the world, %llu places at rest; %llu updates in shared "
-        "sections, %llu times a train that a client knew by its bounds alone\n",
+        "sections, %llu times a train that a client knew by its bounds alone, %llu enters because "
+        "of a split member\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
-        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds});
+        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds},
+        Count{counts.promoted});
     const Permits::Counts& named = counts.named;
     std::printf(
         "  ids in packets, held against who may be told of: %llu of enters and updates (%llu with "
@@ -81,10 +85,11 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     std::printf(
         "  looked at: %llu components for some only that were told, %llu that were not, %llu "
         "references, %llu fields that went on without an update, %llu books in part and %llu "
-        "whole; %llu updates in pieces, %llu put off by limits\n",
+        "whole; %llu updates in pieces, %llu put off by limits, %llu ghosts that waited for their "
+        "turn, summed over ticks\n",
         Count{seen.told}, Count{seen.untold}, Count{seen.references}, Count{seen.extrapolated},
         Count{seen.parts}, Count{seen.wholes}, Count{counts.split_updates},
-        Count{counts.limited_updates});
+        Count{counts.limited_updates}, Count{counts.by_turns});
     const HandCounts& hand = counts.by_hand;
     std::printf(
         "  by hand %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; %llu "
@@ -110,10 +115,12 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
     const DrivenCounts& driven = counts.driven;
     std::printf(
         "  driven and predicted: %llu commands of groups, %llu agreements compared, %llu pushes by "
-        "the game, %llu corrections; owners were told nothing else of %llu ghosts and after all of "
+        "the game, %llu corrections, %llu members cut off, %llu parts for members that take none; "
+        "owners were told nothing else of %llu ghosts and after all of "
         "%llu, summed over ticks; %llu compared at rest\n",
         Count{driven.commands}, Count{driven.agreements}, Count{driven.pushes},
-        Count{driven.corrections}, Count{driven.untold}, Count{driven.told}, Count{driven.at_rest});
+        Count{driven.corrections}, Count{driven.cuts}, Count{driven.refused}, Count{driven.untold},
+        Count{driven.told}, Count{driven.at_rest});
     const FaultCounts& f = counts.faults;
     std::printf(
         "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
@@ -151,14 +158,15 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"digests", counts.digests, client_ticks / 4},
         {"relevant sets", counts.sets, client_ticks / (2 * truth_every_usually)},
         {"ids in enters and updates", counts.named.bodies, 10 * client_ticks},
+        {"enters and updates of what is for others in part", counts.named.partial, client_ticks},
         {"ids in leaves", counts.named.leaves, ticks},
         {"ids of parents", counts.named.parents, ticks},
         {"ids in references", counts.named.references, ticks},
         {"ids in rosters", counts.named.rosters, ticks},
         {"updates in shared sections", counts.shared, client_ticks / 4},
         {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
+        {"enters by split members", counts.promoted, ticks / 40},
         {"enters", counts.enters, ticks},
-        {"enters and updates of what is for others in part", counts.named.partial, client_ticks},
         {"leaves", counts.leaves, ticks},
         {"copies that are kept", counts.kept, ticks},
         {"copies that are resumed", counts.resumed, ticks},
@@ -173,6 +181,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"other budgets", counts.budget_changes, ticks / 40},
         {"packets that a page waited for", counts.most_turns, 2},
         {"updates put off by limits", counts.limited_updates, ticks},
+        {"ghosts that wait for their turn", counts.by_turns, ticks},
         {"allowed pairs", hand.allowed, ticks / 100},
         {"entities shown to all", hand.shown, ticks / 100},
         {"denied pairs", hand.denied, ticks / 100},
@@ -197,6 +206,8 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"agreements", driven.agreements, ticks},
         {"corrections", driven.corrections, ticks / 40},
         {"pushes of driven carts", driven.pushes, ticks / 40},
+        {"members cut off", driven.cuts, ticks / 100},
+        {"parts for members that take none", driven.refused, ticks / 40},
         {"ghosts told by corrections alone", driven.untold, ticks},
         {"driven ghosts told after all", driven.told, ticks / 4},
         {"driven ghosts at rest", driven.at_rest, 1},

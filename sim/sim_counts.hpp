@@ -51,6 +51,8 @@ struct DrivenCounts {
     std::uint64_t agreements = 0;   ///< compared: the server came to what the client predicted
     std::uint64_t corrections = 0;  ///< that changed something
     std::uint64_t pushes = 0;       ///< by the game, of what somebody owns
+    std::uint64_t cuts = 0;         ///< of members out of their groups, by the game
+    std::uint64_t refused = 0;      ///< parts of commands for members that took no input
     std::uint64_t untold = 0;       ///< ghosts in ticks: told to their owner by corrections alone
     std::uint64_t told = 0;         ///< or after all
     std::uint64_t at_rest = 0;      ///< compared in the world at rest
@@ -68,6 +70,7 @@ struct SimCounts {
     std::uint64_t shared = 0;  ///< updates told in shared sections
     /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.
     std::uint64_t by_bounds = 0;
+    std::uint64_t promoted = 0;  ///< enters on the server because of a split member
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t resumed = 0;  ///< enters whose copy was still there
@@ -84,6 +87,7 @@ struct SimCounts {
     std::uint64_t owners_asked = 0;  ///< of these, by a player's command
     std::uint64_t split_updates = 0;
     std::uint64_t limited_updates = 0;  ///< waited because of a limit of their kind
+    std::uint64_t by_turns = 0;         ///< ghosts in ticks, waiting, whose kind goes by turns
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;

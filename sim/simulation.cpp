@@ -57,7 +57,9 @@ void Simulation::run() {
     counts.limited_updates += world_.server->stats().limited_updates;
     counts.server_events += pairs_.count();
     counts.driven.commands += world_.server->input_counters().groups;
+    counts.driven.refused += world_.server->input_counters().switched_off;
     counts.driven.pushes += world_.game.carts.pushes;
+    counts.driven.cuts += world_.game.carts.cuts;
 }
 
 Faults Simulation::draw_faults() {

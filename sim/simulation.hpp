@@ -82,8 +82,8 @@ class Simulation {
     /// Whoever is told of them is told in pairs, of what is relevant, until he is gone.
     void check_server_events();
     void count_by_hand(const ServerEvent& event);
-    /// He owns some of the train, or it is shown to him by hand.
-    bool is_shown_otherwise(EntityId wagon, ObserverId observer);
+    /// He owns some of the train, or it is shown to him by hand, or some of it is in reach.
+    bool is_shown_otherwise(EntityId wagon, ObserverId observer, float reach_m);
     /// Nothing else shows a wagon to somebody who is not near: it has no team.
     void count_by_bounds();
     Waiting waiting_of(ObserverId observer);

@@ -42,6 +42,7 @@ void Simulation::count_by_hand(const ServerEvent& event) {
         return world_.game.is_marked({what, observer, event.entity});
     };
     HandCounts& hand = counts.by_hand;
+    if (event.is_enter() && event.reason == Reason::promoted) ++counts.promoted;
     if (event.is_enter() && event.reason == Reason::owned) ++hand.owned;
     if (event.is_enter() && event.reason == Reason::forced) {
         hand.allowed += is_marked(Mark::What::allow, event.observer) ? 1 : 0;
@@ -53,11 +54,21 @@ void Simulation::count_by_hand(const ServerEvent& event) {
     }
 }
 
-bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer) {
+bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer, float reach_m) {
     const World& world = world_.server->world();
+    const check::TruthObserver truth = world_.game.describe(observer);
+    const auto is_in_reach = [&](EntityId entity) {
+        const Vec3 at = world.place_of(entity);
+        const auto is_near = [&](Vec3 from) {
+            return std::hypot(at.x - from.x, at.y - from.y) <= reach_m;
+        };
+        return (truth.main != EntityId::none && is_near(world.place_of(truth.main))) ||
+               std::any_of(truth.areas.begin(), truth.areas.end(),
+                           [&](const auto& one) { return is_near(one.area.centre); });
+    };
     bool is_shown = false;
     world.data().for_each_in_group(index_of(wagon), [&](EntityId member) {
-        is_shown |= world.owner_of(member) == observer ||
+        is_shown |= world.owner_of(member) == observer || is_in_reach(member) ||
                     world_.game.is_marked({Mark::What::allow, observer, member}) ||
                     world_.game.is_marked({Mark::What::show, ObserverId::none, member});
     });
@@ -74,19 +85,9 @@ void Simulation::count_by_bounds() {
         }
     }
     for (const SessionStats& session : sessions_) {
-        const check::TruthObserver observer = world_.game.describe(session.observer);
         for (const EntityId wagon : world_.game.wagons()) {
             if (!server.interest().is_relevant(session.observer, wagon)) continue;
-            const Vec3 root = server.world().place_of(wagon);
-            const auto is_near = [&](Vec3 from) {
-                return std::hypot(root.x - from.x, root.y - from.y) <= reach_m;
-            };
-            const bool is_by_place =
-                (observer.main != EntityId::none &&
-                 is_near(server.world().place_of(observer.main))) ||
-                std::any_of(observer.areas.begin(), observer.areas.end(),
-                            [&](const auto& one) { return is_near(one.area.centre); });
-            const bool is_by_bounds = !is_by_place && !is_shown_otherwise(wagon, session.observer);
+            const bool is_by_bounds = !is_shown_otherwise(wagon, session.observer, reach_m);
             counts.by_bounds += is_by_bounds ? 1 : 0;
         }
     }
@@ -113,7 +114,9 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
         if (!is_pending) continue;
         const Tick since = ghosts.pending_since(lane);
         Tick& oldest = kind.limit.is_none() ? waiting.oldest_ticks : waiting.oldest_limited_ticks;
-        if (since < now) oldest = std::max(oldest, now - since);
+        if (since >= now) continue;
+        oldest = std::max(oldest, now - since);
+        counts.by_turns += !kind.limit.is_none() && kind.limit.order == LimitOrder::round_robin;
     }
     return waiting;
 }
@@ -149,7 +152,7 @@ void Simulation::check_waiting() {
     // Largest to smallest weight: of kinds, of nodes and of what is new, of strengths, of what
     // rests.
     constexpr double urgencies = 4 * 2 * 2, strengths = 4, rest = 2;
-    constexpr double parts = 3;        // that animals go in at most
+    constexpr double parts = 3;        // that animals and wagons go in at most
     constexpr double item_bits = 510;  // an animal with all there is
     constexpr double slowest_rate = 4;
     sessions_.clear();
@@ -185,8 +188,8 @@ void Simulation::check_waiting() {
         if (waiting.oldest_ticks > turn + slowest_rate)
             fail("something has waited for " + std::to_string(waiting.oldest_ticks) + " ticks");
         if (waiting.oldest_limited_ticks > parts * turn + slowest_rate) {
-            fail("an animal has waited for " + std::to_string(waiting.oldest_limited_ticks) +
-                 " ticks");
+            fail("an animal or a wagon has waited for " +
+                 std::to_string(waiting.oldest_limited_ticks) + " ticks");
         }
     }
 }

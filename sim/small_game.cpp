@@ -157,7 +157,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     }
     live_herd(world);
     live_books(world);
-    carts.live(world);
+    carts.live(server);
     for (auto& [observer, player] : players) {
         wander(player, 3);
         Body* body = world.edit(player, schema_->body);

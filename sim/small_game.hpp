@@ -146,8 +146,11 @@ struct SmallScale {
     /// Nodes say how often, how urgently and what becomes of copies; one more node beside the
     /// first says otherwise of who is at hand.
     bool node_settings = false;
-    /// No more than a part of the animals goes in one tick, and what is new before what is known.
+    /// No more than a part of the animals, and of the wagons by turns, goes in one tick, and what
+    /// is new before what is known.
     bool send_limits = false;
+    /// Crates are judged by themselves, and whoever sees one sees the wagon that it hangs on to.
+    bool split_crates = false;
 };
 
 /// What the game says of an entity by hand, to one observer or to all.

@@ -222,6 +222,8 @@ InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale) {
 std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale) {
     std::vector<KindInterest> kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
     if (scale.books > 0) set_books(kinds, schema, node_of_books(scale));
+    KindInterest& crates = kinds[index_of(schema.crate)];
+    crates.split = crates.promote_ancestors = scale.split_crates;
     return kinds;
 }
 

@@ -25,6 +25,9 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     def.secret = test_secret;
     if (scale.send_limits) {
         schema.schema.edit_kind(schema.animal).limit.buckets = {{24, 2}, {48, 3}};
+        SendLimit& of_wagons = schema.schema.edit_kind(schema.wagon).limit;
+        of_wagons.buckets = {{2, 2}, {4, 3}};
+        of_wagons.order = LimitOrder::round_robin;
         def.first_urgency = 2;
     }
     auto made = Server::create(def, game);
