@@ -47,6 +47,9 @@ name = "at arm's length"
 steps = ["add within 1.5 leave 1.7"]
 )";
 
+/// The object layer that fills the world.
+constexpr std::string_view roaming = "roaming";
+
 std::string with_file(std::string text, const std::string& path) {
     std::string quoted;
     for (const char c : path)
@@ -104,7 +107,7 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
             continue;
         }
         vale::SpawnSetup spawn = area_of(object, map);
-        if (object.layer == "roaming") {
+        if (object.layer == roaming) {
             if (object.type.empty())
                 return "layer 'roaming': an object has no type, which names its kind";
             const long count = object.number("nb", 1);
@@ -140,6 +143,12 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     }
 }
 
+/// The same but for small and capital letters.
+bool is_misspelled(const std::string& name, std::string_view meant) {
+    const auto same = [](char a, char b) { return a == b || (a ^ b) == ('a' ^ 'A'); };
+    return name != meant && std::equal(name.begin(), name.end(), meant.begin(), meant.end(), same);
+}
+
 /// What somebody wrote and nothing in his map or crowd answers to.
 void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
     const auto warn = [&](const std::string& text) { file.warnings.push_back(text); };
@@ -150,6 +159,38 @@ void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
         std::none_of(file.map->blocked.begin(), file.map->blocked.end(), blocks))
         warn("map.collision_property: no tile has '" + file.collision_property + "'");
     if (file.trace && file.carts > 0) warn("players.carts: there are none in a recorded crowd");
+    std::set<std::string> spawned;
+    std::uint32_t team = 0;
+    for (const vale::SpawnSetup& spawn : setup.spawns) {
+        spawned.insert(setup.kinds[spawn.kind].name);
+        team = std::max(team, spawn.team);
+    }
+    for (const scene::KindEntry& kind : file.kinds) {
+        if (!is_the_games_own(kind.name) && !spawned.contains(kind.name))
+            warn("kinds." + kind.name + ": nothing in this world is of this kind");
+    }
+    if (team > setup.teams)
+        warn(fmt::format("layer 'roaming': there is no team {}: players.teams is {}", team,
+                         setup.teams));
+}
+
+/// What the game would read under another name.
+void warn_of_misspelled(WorldFile& file) {
+    for (const std::string& layer : file.map->layers) {
+        if (is_misspelled(layer, roaming) && !file.object_layers.contains(layer))
+            file.warnings.push_back("layer '" + layer + "': it is 'roaming' that fills the world");
+    }
+    std::set<std::string> told;
+    for (const scene::MapObject& object : file.map->objects) {
+        for (const auto& [name, value] : object.properties) {
+            for (const std::string_view meant : {"nb", "team"}) {
+                if (object.layer != roaming || !is_misspelled(name, meant)) continue;
+                if (told.insert(name).second)
+                    file.warnings.push_back("layer 'roaming': property '" + name + "': it is '" +
+                                            std::string(meant) + "' that counts");
+            }
+        }
+    }
 }
 
 /// Empty, or by how much there is too much.
@@ -243,6 +284,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     }
     if (world->file.trace) use_trace(world->file, setup);
     if (source == WorldSource::toml) warn_of_idle(world->file, setup);
+    if (world->file.map) warn_of_misspelled(world->file);
     if (const std::string wrong = problem_of_size(setup); !wrong.empty())
         return Problem{path + ": " + wrong};
     world->schema = std::make_unique<vale::ValeSchema>(setup);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "world_setup.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace purview::app {
+
+namespace {
+
+/// A world file and the map that it names, gone at the end of the test.
+class SmallMap {
+  public:
+    /// `properties` are those of the goblins in layer `layer`.
+    explicit SmallMap(const std::string& layer = "roaming", const std::string& properties = "{}",
+                      const std::string& type = "goblin") {
+        std::ofstream(map_)
+            << R"({"width":9,"height":9,"tilewidth":32,"tileheight":32,"tilesets":[],"layers":[)"
+            << R"({"name":")" << layer << R"(","type":"objectgroup","objects":[)"
+            << R"({"type":")" << type << R"(","x":1,"y":1,"properties":)" << properties << "}]},"
+            << R"({"name":"things","type":"objectgroup","objects":[{"type":"","x":9,"y":9}]}]})";
+    }
+    ~SmallMap() {
+        std::remove(map_.c_str());
+        std::remove(file_.c_str());
+    }
+    SmallMap(const SmallMap&) = delete;
+    SmallMap& operator=(const SmallMap&) = delete;
+
+    scene::Loaded<std::unique_ptr<WorldSetup>> load(const std::string& more) const {
+        std::ofstream(file_) << "[map]\nfile = '" << map_ << "'\n" << more;
+        return load_world(WorldSource::toml, file_);
+    }
+    std::vector<std::string> warnings(const std::string& more) const {
+        const auto world = load(more);
+        REQUIRE_MESSAGE(world, world.problem());
+        return (*world)->file.warnings;
+    }
+    std::string problem(const std::string& more) const {
+        const auto world = load(more);
+        REQUIRE_FALSE(world);
+        return world.problem();
+    }
+
+  private:
+    /// The process in their names: tests run side by side.
+    std::string map_ = "purview-test-" + std::to_string(getpid()) + "-setup.json";
+    std::string file_ = "purview-test-" + std::to_string(getpid()) + "-setup.toml";
+};
+
+using Warnings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("world setup: what is misspelled, and nothing answers to, is told") {
+    const std::string kinds = "[kinds.goblin]\nhidden = true\n[kinds.cart]\nmode = 'global'\n";
+    CHECK(SmallMap().warnings(kinds).empty());
+    CHECK(SmallMap().warnings("[kinds.gobln]\nhidden = true\n") ==
+          Warnings{"kinds.gobln: nothing in this world is of this kind"});
+    CHECK(SmallMap("Roaming").warnings("") ==
+          Warnings{"layer 'Roaming': it is 'roaming' that fills the world"});
+    CHECK(SmallMap("Roaming").warnings("objects = { Roaming = 'rock' }\n").empty());
+    CHECK(SmallMap("roaming", R"({"Nb":"20","TEAM":"1","Note":"x"})").warnings("") ==
+          Warnings{"layer 'roaming': property 'Nb': it is 'nb' that counts",
+                   "layer 'roaming': property 'TEAM': it is 'team' that counts"});
+    const SmallMap fifth("roaming", R"({"team":"5"})");
+    CHECK(fifth.warnings("[players]\nteams = 5\n").empty());
+    CHECK(fifth.warnings("[players]\nteams = 2\n") ==
+          Warnings{"layer 'roaming': there is no team 5: players.teams is 2"});
+}
+
+}  // namespace purview::app
