@@ -493,12 +493,18 @@ void Proof::check_tick() {
         rules_revision_ = server_->rules_revision();
         record.rules = server_->rules();
     }
+    // Not again under other rules: what an observer was shown since then may stay with him.
+    if (unchecked_.empty())
+        unchecked_ = check::what_is_not_followed(server_->rules(), server_->world().entity_count());
+    const std::uint32_t claims_every = server_->rules().min_stay_ticks > 0 ? 1 : truth_every_;
     record.entities = truth_of_entities();
     for (const auto& session : server_->data().sessions) {
         if (session->state != Session::State::joined) continue;
         record.observers.push_back(describe_(session->observer));
-        if ((record.tick + index_of(session->observer)) % truth_every_ != 0) continue;
-        record.claims.push_back(claim_of(*session));
+        const Tick turn = record.tick + index_of(session->observer);
+        if (unchecked_.empty() && turn % claims_every == 0)
+            record.claims.push_back(claim_of(*session));
+        if (turn % truth_every_ != 0) continue;
         check_ghosts(*session, record.tick);
         check_waits(*session, record.tick);
     }

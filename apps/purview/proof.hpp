@@ -39,14 +39,14 @@ struct ProofCounters {
 
 /// What the game says of an observer, so that the proof need not ask `interest`.
 using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
-/// What the game did to an entity beside the world: forced marks, more keys. The rest is known
-/// already.
+/// What the game did to an entity beside the world: forced marks, more keys, the heard place of one
+/// that it updates. The rest is known already.
 using DescribeEntity = std::function<void(check::TruthEntity&)>;
 
 class Proof final : public ReplicationTap {
   public:
-    /// Every joined session is checked once in `truth_every_ticks`. Attaches itself to the server,
-    /// which must outlive it.
+    /// Every joined session is checked once in `truth_every_ticks`; its relevant set in every tick
+    /// where rules have a minimum stay. Attaches itself to the server, which must outlive it.
     Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
           DescribeEntity describe_entity = {});
     ~Proof() override;
@@ -59,6 +59,9 @@ class Proof final : public ReplicationTap {
     std::uint64_t digests_checked_of(std::uint64_t nonce) const;
     /// The first mismatches in words: observer, entity, field, tick.
     std::vector<std::string> mismatches() const;
+    /// Why relevant sets are not checked, from the first tick on whose rules do not allow it
+    /// (check::what_is_not_followed); empty: they are.
+    const std::string& unchecked() const noexcept { return unchecked_; }
 
     /// From now on the truth is checked on a thread of its own (TruthCheck::check_apart), a few
     /// ticks behind the server at most.
@@ -70,7 +73,8 @@ class Proof final : public ReplicationTap {
     /// Called before a client whose digest differs is asked for its whole state.
     void set_asking(std::function<void(ObserverId)> asking) { asking_ = std::move(asking); }
     /// After every tick, before anything else happens to the server: world, relevant sets and
-    /// ghosts are still those of the tick.
+    /// ghosts are still those of the tick. Where nodes are dormant, also before the first one, when
+    /// the manager has heard of all that is there.
     void check_tick();
     void packet_sent(const Session& session, const PacketRecord& record) override;
     void packet_resolved(const Session& session, DeliveryNotice notice) override;
@@ -139,7 +143,8 @@ class Proof final : public ReplicationTap {
     DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
     TruthCheck truth_;
-    std::uint32_t rules_revision_;                                      ///< that it knows
+    std::uint32_t rules_revision_;  ///< that it knows
+    std::string unchecked_;
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, std::uint64_t> digests_;          ///< checked, by nonce
     std::unordered_map<std::uint64_t, bool> asked_;       ///< connections asked for their state

@@ -87,6 +87,8 @@ void TruthCheck::mismatch(std::string text) {
 
 void TruthCheck::check(TruthRecord& record) {
     if (record.rules) {
+        // Who is there when stays begin to count did not come then.
+        if (record.rules->min_stay_ticks > 0) (void)oracle_.relevant_all(unclaimed_, executor_);
         oracle_.set_rules(*record.rules);
         bounds_max_m_ = record.rules->group_bounds_max_m;
     }
@@ -99,6 +101,11 @@ void TruthCheck::check(TruthRecord& record) {
     const auto relevant = oracle_.relevant_all(observers, executor_);
     for (std::size_t i = 0; i < relevant.size(); ++i)
         check_claim(record.claims[i], relevant[i], record.tick);
+    unclaimed_.clear();
+    for (const check::TruthObserver& observer : record.observers) {
+        if (std::find(observers.begin(), observers.end(), observer.id) == observers.end())
+            unclaimed_.push_back(observer.id);
+    }
 }
 
 /// The server measures whoever moves within a group, not whom the root carries along: what counts

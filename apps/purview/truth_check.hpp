@@ -44,7 +44,8 @@ class TruthCheck {
         std::uint64_t waits = 0;  ///< ticks that waited because the check was behind
     };
 
-    /// Every observer is claimed for once in `ticks_between`.
+    /// Every observer is claimed for once in `ticks_between`; in every tick where rules have a
+    /// minimum stay.
     TruthCheck(const InterestRules& rules, std::uint32_t ticks_between, check::TruthDef def);
     ~TruthCheck();
     TruthCheck(const TruthCheck&) = delete;
@@ -75,6 +76,7 @@ class TruthCheck {
 
     check::TruthOracle oracle_;
     std::vector<KindInterest> kinds_;
+    std::vector<ObserverId> unclaimed_;  ///< of the last record
     float bounds_max_m_;
     Executor executor_;
     Told told_;

@@ -80,6 +80,21 @@ std::vector<EntityId> relevant_of(const std::vector<Verdict>& verdicts) {
 
 }  // namespace
 
+std::string what_is_not_followed(const InterestRules& rules, std::size_t entities) {
+    for (const NodeDesc& node : rules.nodes) {
+        if (!node.enabled) continue;
+        const std::string name = "node '" + node.name + "' ";
+        if (node.refresh.type == RefreshType::every) return name + "is asked in some ticks only";
+        for (const StepDesc& step : node.steps) {
+            const std::uint32_t tests = step.kernel.sight_def.tests_per_tick;
+            if (step.kernel.type == KernelType::line_of_sight && tests < entities)
+                return name + "tests " + std::to_string(tests) + " lines of sight a tick, and " +
+                       std::to_string(entities) + " entities are there";
+        }
+    }
+    return {};
+}
+
 TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
     : rules_(with_default_node(std::move(rules))),
       def_(std::move(def)),

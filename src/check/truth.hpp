@@ -9,13 +9,14 @@
 // answer is exact all the same. Two things have a past that places do not tell, so that rules with
 // them must be asked every tick: kernels of the caller's own that remember, and `min_stay_ticks`.
 // Refresh::every is not followed: answers are those of an exact node. A line of sight is taken to
-// have budget enough.
+// have budget enough. what_is_not_followed() says whether rules have any of that.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -53,6 +54,10 @@ struct Verdict {
     /// 0: not relevant. Of a stay: any above 0.
     float strength = 0;
 };
+
+/// Why these rules may make something else of so many entities than the oracle does, in words;
+/// empty: they do not.
+std::string what_is_not_followed(const InterestRules& rules, std::size_t entities);
 
 /// What a node of the caller's own says, by the caller's own twin of it.
 using NodeTwin = std::function<bool(const NodeDesc&, const ObserverView&, const EntityView&)>;

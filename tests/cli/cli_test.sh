@@ -665,6 +665,25 @@ PY
             in_err 'everything holds'
         done
         ;;
+    check_rules)
+        # Rules with a past are followed; where they cannot be, that is said, and not that all holds.
+        make_map
+        program_pace=${3:-}
+        # checked RULES: of fast rats.
+        checked() {
+            printf '[map]\nfile = "map.json"\n[players]\nteams = 0\n[kinds.rat]\nspeed_mps = 60\n[interest]\n%b' "$1" >"$dir/w.toml"
+            run 0 demo --check ${program_pace:+"$program_pace"} --world "$dir/w.toml" --bots 20 --seconds 8 --port 0 --json "$dir/report.json"
+        }
+        checked 'min_stay_ticks = 40\n[[interest.node]]\nsteps = ["add within 45 leave 50"]\n'
+        in_err '; everything holds'
+        checked '[[interest.node]]\nrefresh = "dormant"\nsteps = ["add within 45 leave 50"]\n'
+        in_err '; everything holds'
+        checked '[[interest.node]]\nname = "x"\nrefresh = "every 10"\nsteps = ["add within 45 leave 50"]\n'
+        in_err "RELEVANT SETS ARE NOT CHECKED: node 'x' is asked in some ticks only"
+        if grep -q '; everything holds' "$dir/err"; then fail 'what was not checked holds'; fi
+        python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["truth_unchecked"] and r["truth_checked"] == 0 and r["holds"], r' \
+            "$dir/report.json" || fail 'the report does not say so'
+        ;;
     with_node)
         # Somebody else's program, which says whatever it likes, and one that does not end by itself.
         mkdir "$dir/bin"

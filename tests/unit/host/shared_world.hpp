@@ -99,6 +99,7 @@ struct CellWorldDef {
     bool has_chests = false;
     bool denies = false;                ///< now and then somebody may not see somebody
     std::uint32_t without_digests = 0;  ///< the first of the clients
+    std::uint32_t truth_every_ticks = 1;
 };
 
 class CellWorld final : public Game {
@@ -130,7 +131,7 @@ class CellWorld final : public Game {
                     if (observer == o) truth.denied.push_back(entity);
                 return truth;
             },
-            1);
+            def.truth_every_ticks);
         for (std::uint32_t i = 0; i < def.clients; ++i) {
             ClientDef client;
             client.nonce = mix64(def.seed * 100 + i);
