@@ -101,6 +101,12 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
     const scene::TileMap& map = *file.map;
     setup.max = {map.width_m(), map.height_m(), 0};
     setup.ground = {map.width, map.height, map.tile_m, map.blocked};
+    const auto problem_of = [](const std::string& layer, const std::string& kind) {
+        return "layer '" + layer + "': the game makes kind '" + kind + "' itself";
+    };
+    for (const auto& [layer, kind] : file.object_layers) {
+        if (is_the_games_own(kind)) return problem_of(layer, kind);
+    }
     for (const scene::MapObject& object : map.objects) {
         if (!file.start_type.empty() && object.type == file.start_type) {
             setup.starts.push_back(area_of(object, map));
@@ -110,6 +116,7 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
         if (object.layer == roaming) {
             if (object.type.empty())
                 return "layer 'roaming': an object has no type, which names its kind";
+            if (is_the_games_own(object.type)) return problem_of(object.layer, object.type);
             const long count = object.number("nb", 1);
             if (count < 0 || count > 1'000'000) return "layer 'roaming': nb must be 0 to 1000000";
             spawn.kind = kind_index(setup, object.type, vale::Motion::wander);

@@ -73,4 +73,14 @@ TEST_CASE("world setup: what is misspelled, and nothing answers to, is told") {
           Warnings{"layer 'roaming': there is no team 5: players.teams is 2"});
 }
 
+TEST_CASE("world setup: a map does not make the kinds that the game makes itself") {
+    const auto ends_with = [](const std::string& text, const std::string& end) {
+        return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+    };
+    CHECK(ends_with(SmallMap("roaming", "{}", "player").problem(""),
+                    ".toml: layer 'roaming': the game makes kind 'player' itself"));
+    CHECK(ends_with(SmallMap().problem("objects = { things = 'crate' }\n"),
+                    ".toml: layer 'things': the game makes kind 'crate' itself"));
+}
+
 }  // namespace purview::app
