@@ -271,6 +271,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     setup.player_speed_mps = world->file.player_speed_mps;
     setup.player_cloaked_share = world->file.player_cloaked_share;
     setup.carts = world->file.carts;
+    const auto& objects = world->file.object_layers;
     for (const scene::KindEntry& entry : world->file.kinds) {
         if (is_the_games_own(entry.name)) {
             if (!entry.game_key) continue;
@@ -281,9 +282,13 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
                             path, entry.game_key->place.line, entry.game_key->place.column,
                             entry.name, entry.game_key->name)};
         }
-        setup.kinds.push_back({entry.name, motion_of(entry.motion), entry.speed_mps,
-                               entry.rest_share, entry.cloaked_share, entry.urgency, entry.cargo,
-                               entry.hidden});
+        const bool is_thing = std::any_of(objects.begin(), objects.end(), [&](const auto& layer) {
+            return layer.second == entry.name;
+        });
+        const auto otherwise = is_thing ? scene::Motion::rest : scene::Motion::wander;
+        setup.kinds.push_back({entry.name, motion_of(entry.motion.value_or(otherwise)),
+                               entry.speed_mps, entry.rest_share, entry.cloaked_share,
+                               entry.urgency, entry.cargo, entry.hidden});
     }
     if (world->file.map) {
         if (std::string wrong = use_map(world->file, setup); !wrong.empty())

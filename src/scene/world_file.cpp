@@ -97,7 +97,7 @@ void read_game(StrictTable& in, KindEntry& kind) {
                                                           {"wander", Motion::wander},
                                                           {"herd", Motion::herd},
                                                           {"patrol", Motion::patrol}};
-    in.read_choice("motion", motions, kind.motion);
+    if (in.has("motion")) in.read_choice("motion", motions, kind.motion.emplace());
     in.read_real("speed_mps", kind.speed_mps, 0, 1000);
     in.read_real("rest_share", kind.rest_share, 0, 1);
     in.read_real("cloaked_share", kind.cloaked_share, 0, 1);

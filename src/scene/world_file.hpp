@@ -33,7 +33,7 @@ struct KindEntry {
     std::string name;
     FilePlace place;
     // What the game makes of it.
-    Motion motion = Motion::wander;
+    std::optional<Motion> motion;  ///< not given: as its layer has it
     float speed_mps = 1.5F;
     float rest_share = 0.3F;  ///< of the time
     float cloaked_share = 0;  ///< of its entities

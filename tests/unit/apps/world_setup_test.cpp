@@ -73,6 +73,22 @@ TEST_CASE("world setup: what is misspelled, and nothing answers to, is told") {
           Warnings{"layer 'roaming': there is no team 5: players.teams is 2"});
 }
 
+TEST_CASE(
+    "world setup: things of a layer rest whatever else is said of their kind, but its motion") {
+    const auto motion_of_rocks = [](const std::string& more) {
+        const auto world = SmallMap().load("objects = { things = 'rock' }\n" + more);
+        REQUIRE_MESSAGE(world, world.problem());
+        for (const vale::KindSetup& kind : (*world)->setup.kinds) {
+            if (kind.name == "rock") return kind.motion;
+        }
+        return vale::Motion::herd;
+    };
+    CHECK(motion_of_rocks("") == vale::Motion::rest);
+    CHECK(motion_of_rocks("[kinds.rock]\nurgency = 2.0\n") == vale::Motion::rest);
+    CHECK(motion_of_rocks("[kinds.rock]\nmotion = 'wander'\n") == vale::Motion::wander);
+    CHECK(motion_of_rocks("[kinds.goblin]\nurgency = 2.0\n") == vale::Motion::rest);
+}
+
 TEST_CASE("world setup: a map does not make the kinds that the game makes itself") {
     const auto ends_with = [](const std::string& text, const std::string& end) {
         return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
