@@ -143,8 +143,12 @@ void add_bots(CLI::App& command, BotOptions& bots, BotChoice& choice) {
                                                     {"flock", Movement::flock},
                                                     {"hotspot", Movement::hotspot},
                                                     {"teleport", Movement::teleport}};
-    command.add_option("--movement", bots.movement, "roam, flock, hotspot or teleport")
-        ->transform(CLI::CheckedTransformer(movements));
+    command
+        .add_option_function<std::string>(
+            "--movement",
+            [movements, &bots](const std::string& name) { bots.movement = movements.at(name); },
+            "how they move; default: roam")
+        ->check(CLI::IsMember(movements));
     command.add_option("--slow-readers", bots.slow_readers,
                        "so many read their sockets only now and then");
     command.add_option("--drivers", bots.drivers, "so many get on carts, drive and shoot");

@@ -623,6 +623,7 @@ PY
         run 2 demo --fail-if 'bytes_p99 >'
         in_err 'must be NAME OP NUMBER'
         run 2 bots --movement swim
+        in_err '^--movement: swim not in {flock,hotspot,roam,teleport}$'
         run 2 bots --clients 10 --slow-readers 11
         in_err 'there are not so many bots'
         "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
