@@ -141,8 +141,10 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     beginning.options = options_of(options, *world);
     writer_ = std::make_unique<record::Writer>(recording_, beginning);
     border->on_lost = [this, path = options.record_path] {
-        spdlog::error("{}: cannot be written any more: the recording ends in tick {}", path,
-                      server->current_tick());
+        spdlog::error(
+            "{}: cannot be written any more, which was noticed in tick {}: `purview replay` says "
+            "how far the recording goes",
+            path, server->current_tick());
     };
     border->record_to(writer_.get(), state_every_ticks);
     return {};

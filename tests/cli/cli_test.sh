@@ -277,6 +277,12 @@ PY
         run 2 replay up.pvrec
         in_err "its world is '../six.toml', which is not below this directory"
         run 0 replay up.pvrec --world ../six.toml
+        # One that cannot be written any more goes less far than to the tick in which that is noticed.
+        cd ..
+        sed 's/^name = "six"/&\ntick_hz = 100/' six.toml >w.toml
+        (trap '' XFSZ && ulimit -f 2 && run 1 serve --world w.toml --port 0 --seconds 2 --record full.pvrec)
+        in_err 'full.pvrec: cannot be written any more, which was noticed in tick [0-9]*: `purview replay` says how far'
+        cd below
         # A recording that cannot be kept is not written over.
         longest=$(printf '%0255d' 0)
         cp up.pvrec "$longest"
