@@ -388,6 +388,7 @@ double settle_seconds(const DemoOptions& options) {
 }
 
 int run_serve(const ServeOptions& options, const std::string& json_path) {
+    if (!can_write_out(json_path)) return 1;
     net::stop_on_signals(&stop_requested);  // also while the world is read
     ServerApp::watch_reload();
     std::string problem;
@@ -418,6 +419,7 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
 
 int run_bots(const BotOptions& options, double seconds, const std::string& report_path,
              const std::vector<FailCondition>& fail_if) {
+    if (!can_write_out(report_path)) return 1;
     net::stop_on_signals(&stop_requested);
     BotCrew crew(options);
     if (crew.size() == 0) {
@@ -448,6 +450,7 @@ int run_bots(const BotOptions& options, double seconds, const std::string& repor
 }
 
 int run_demo(DemoOptions options) {
+    if (!can_write_out(options.json_path)) return 1;
     net::stop_on_signals(&stop_requested);  // also while the world is read
     ServerApp::watch_reload();
     options.serve.sessions_max = options.bots.clients + 256;

@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -24,6 +25,16 @@ inline bool write_out(const std::string& text, const std::string& path = "-") {
         good = out.good();
     }
     if (!good) spdlog::error("cannot write {}", path == "-" ? "to standard output" : path);
+    return good;
+}
+
+/// Asked before a run, whose figures would be lost; true where there is no path. What is there
+/// stays. False: an error was logged.
+inline bool can_write_out(const std::string& path) {
+    std::error_code error;
+    if (path.empty() || path == "-" || std::filesystem::is_fifo(path, error)) return true;
+    const bool good = std::ofstream(path, std::ios::app).good();
+    if (!good) spdlog::error("cannot write {}", path);
     return good;
 }
 

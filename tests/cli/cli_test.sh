@@ -557,6 +557,12 @@ PY
         sed 1d "$dir/out" | python3 -c 'import json, sys; assert json.load(sys.stdin)["entities"] > 20000' || fail 'standard output is not the report'
         run 1 serve --port 0 --seconds 0.5 --json /dev/full
         in_err 'cannot write /dev/full'
+        # Where it could not, nobody waits for it: these would not end in time.
+        for command in 'serve --port 0' 'demo --port 0' 'bots'; do
+            # shellcheck disable=SC2086
+            run 1 $command --seconds 1000 --json "$dir/nowhere/report.json"
+            in_err 'cannot write .*/nowhere/report.json'
+        done
         "$program" serve --port 0 --seconds 20 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
