@@ -37,7 +37,8 @@ export class RulesPanel {
     const draft = this.#draft;
     const off = draft.running === null;
     put(byId("rules-off"), "hidden", !off);
-    put(byId("rules-help"), "hidden", off);
+    put(byId("rules-help"), "hidden", off || draft.nodes.length === 0);
+    put(byId("rules-none"), "hidden", off || draft.nodes.length > 0);
     for (const [node, card] of this.#cards) {
       if (draft.nodes.includes(node)) continue;
       card.element.remove();

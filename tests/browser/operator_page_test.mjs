@@ -81,8 +81,11 @@ const shown = () => [byId("entities").textContent, byId("rules-world").textConte
 
 // What the world holds is told again and again, and not when nobody tells it.
 void page.joined();
+assert.equal(byId("rules-none").hidden, true);
 await pass(100);
 assert.equal(byId("entities").textContent, 100);
+// This world has no nodes, which is said where they would be.
+assert.deepEqual([byId("rules-none").hidden, byId("rules-help").hidden], [false, true]);
 server.entities = 120;
 await pass(1500);
 assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
