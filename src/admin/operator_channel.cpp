@@ -144,9 +144,11 @@ void OperatorChannel::run(std::uint32_t connection, const json& request) {
     Subscription& subscription = subscriptions_[connection];
     if (op == "find") return find(connection, request);
     if (op == "held") {
-        const auto observer = id_of(request, "observer");
-        if (!observer) return refuse(connection, "held needs 'observer'");
-        return watch_held(subscription, find_observer(*observer));
+        const auto id = id_of(request, "observer");
+        if (!id) return refuse(connection, "held needs 'observer'");
+        const ObserverId observer = find_observer(*id);
+        if (observer == ObserverId::none) return refuse(connection, "there is no such observer");
+        return watch_held(subscription, observer);
     }
     if (op == "truth") return watch_truth(connection, request);
     if (op == "explain") return explain(connection, request);

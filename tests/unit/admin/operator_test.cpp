@@ -339,6 +339,8 @@ TEST_CASE("operator: everybody who watches an observer hears what it held") {
     };
     desk.channel->message(1, request);
     desk.channel->message(2, request);
+    // Of somebody who is not there nothing is heard, and what is watched stays.
+    CHECK(desk.ask({{"op", "held"}, {"observer", 12345}})["text"] == "there is no such observer");
     run();
     CHECK(reports_of(1) > 10);
     CHECK(reports_of(2) == reports_of(1));
