@@ -92,6 +92,7 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     // A client decides how often this happens: no further into what is under way than it takes.
     std::uint64_t found = 0;
     records_.for_each_back([&](const PacketRecord& record) {
+        ++packets_looked_at_;
         const std::uint64_t told = records_.updated(record, word) & lanes & ~found;
         for_each_bit(told, 0, [&](std::size_t i) {
             block.times[i].sent = std::max(block.times[i].sent, record.tick);
@@ -100,6 +101,7 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     });
     std::uint64_t rest = found;
     records_.for_each([&](const PacketRecord& record) {
+        ++packets_looked_at_;
         const std::uint64_t told = records_.updated(record, word) & rest;
         for_each_bit(told, 0, [&](std::size_t i) { block.times[i].unheard_since = record.tick; });
         return (rest &= ~told) != 0;

@@ -328,6 +328,8 @@ class GhostTable {
         return static_cast<std::uint32_t>(blocks_.size() * bits_per_word);
     }
     std::uint32_t live_count() const noexcept { return live_count_; }
+    /// Under way, for whom fell behind; ever.
+    std::uint64_t packets_looked_at() const noexcept { return packets_looked_at_; }
     /// Left, not kept, and the observer has not said that he knows.
     std::uint32_t leaving_count() const noexcept {
         return used_count_ - live_count_ - lingering_count_;
@@ -629,6 +631,7 @@ class GhostTable {
     std::vector<std::pair<Tick, LocalId>>
         oldest_;  ///< scratch of drop_lingering: since when, which
     PacketRecords records_;
+    std::uint64_t packets_looked_at_ = 0;
     std::vector<std::uint64_t> sectioned_;   ///< lanes of which this tick's sections tell
     std::vector<std::uint64_t> lost_items_;  ///< all 0 but within fall_behind_items
     /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does
