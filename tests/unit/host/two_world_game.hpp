@@ -501,7 +501,7 @@ class TwoWorldGame final : public Game {
                 (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
             } else {
                 fill_hidden(world, hidden_[at]);
-                if (is_wide_) stow(world, hidden_[at]);
+                if (is_wide_ && !seen_.empty()) stow(world, hidden_[at]);
             }
         }
     }
