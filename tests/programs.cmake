@@ -19,8 +19,10 @@ foreach(case usage bad_world bad_trace bad_map port_in_use open_operator json_st
 endforeach()
 # 160 clients for the proof in real time: more than the thread sanitizer keeps up with.
 set_tests_properties("cli: generated_map" PROPERTIES LABELS "")
+# What it asks of the program the others have shown to sanitizers.
+set_tests_properties("cli: check_rules" PROPERTIES LABELS release-only)
 # These do not go by the clock.
-foreach(case usage bad_world bad_trace bad_map explain rules open_operator own_world)
+foreach(case usage bad_world bad_trace bad_map explain rules open_operator own_world check_rules)
   set_tests_properties("cli: ${case}" PROPERTIES RUN_SERIAL OFF)
 endforeach()
 # Nor has it much to spare beside others.

@@ -681,11 +681,10 @@ PY
     check_rules)
         # Rules with a past are followed; where they cannot be, that is said, and not that all holds.
         make_map
-        program_pace=${3:-}
         # checked RULES: of fast rats.
         checked() {
             printf '[map]\nfile = "map.json"\n[players]\nteams = 0\n[kinds.rat]\nspeed_mps = 60\n[interest]\n%b' "$1" >"$dir/w.toml"
-            run 0 demo --check ${program_pace:+"$program_pace"} --world "$dir/w.toml" --bots 20 --seconds 8 --port 0 --json "$dir/report.json"
+            run 0 demo --check --no-pace --world "$dir/w.toml" --bots 20 --seconds 6 --port 0 --json "$dir/report.json"
         }
         checked 'min_stay_ticks = 40\n[[interest.node]]\nsteps = ["add within 45 leave 50"]\n'
         in_err '; everything holds'
