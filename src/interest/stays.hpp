@@ -28,7 +28,7 @@ class Stays {
         by_pair_[pair_key(observer, unit)] = {unit, now, until};
         constexpr std::size_t few = 64;
         if (queue_.size() > 2 * by_pair_.size() + few) forget_ended();
-        queue_.push_back({observer, unit, until});
+        queue_.push_back({observer, now, unit, until});
     }
     /// Null: it has none.
     const Stay* find(std::uint32_t observer, EntityId unit) const noexcept {
@@ -58,13 +58,12 @@ class Stays {
     void shorten(std::uint32_t ticks) {
         for (std::size_t i = begin_; i < queue_.size(); ++i) {
             Entry& entry = queue_[i];
-            Stay* stay = by_pair_.find(pair_key(entry.observer, entry.unit));
-            const bool is_its = stay != nullptr && stay->entity == entry.unit;
-            if (!is_its || stay->until != entry.until) {
+            if (!is_its_end(entry)) {
                 entry.until = 0;  // begun anew since
-            } else {
-                entry.until = stay->until = std::min(stay->until, later(stay->from, ticks));
+                continue;
             }
+            Stay* stay = by_pair_.find(pair_key(entry.observer, entry.unit));
+            entry.until = stay->until = std::min(stay->until, later(stay->from, ticks));
         }
     }
     std::size_t size() const noexcept { return by_pair_.size(); }
@@ -78,13 +77,14 @@ class Stays {
     }
     struct Entry {
         std::uint32_t observer;
+        Tick from;
         EntityId unit;
         Tick until;
     };
     /// False: its pair has ended, or begun anew since.
     bool is_its_end(const Entry& entry) const noexcept {
         const Stay* stay = find(entry.observer, entry.unit);
-        return stay != nullptr && stay->until == entry.until;
+        return stay != nullptr && stay->from == entry.from && stay->until == entry.until;
     }
     void forget_ended() {
         std::erase_if(queue_, [&](const Entry& entry) { return !is_its_end(entry); });

@@ -571,7 +571,10 @@ Vec3 ClientGhosts::told_velocity(LocalId ghost) const noexcept {
     if (g.samples < 2 || g.sample[0].tick < g.updated) return {};
     std::size_t i = 1;
     const Vec3 to = g.sample[0].place, from = g.sample[i].place;
-    while (i + 1U < g.samples && g.sample[i + 1].place == from) ++i;
+    // Who stood and turned has not been on his way for all that time.
+    constexpr std::size_t turns_max = 8;
+    while (i + 1U < std::min<std::size_t>(g.samples, turns_max) && g.sample[i + 1].place == from)
+        ++i;
     const auto ticks = static_cast<float>(g.sample[0].tick - g.sample[i].tick);
     return {(to.x - from.x) / ticks, (to.y - from.y) / ticks, (to.z - from.z) / ticks};
 }

@@ -142,6 +142,13 @@ TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of 
     stays.expire(15'000, note);
     CHECK(over.size() == 20);
     CHECK(stays.size() == 0);
+    // Also where all of them are for ever.
+    Stays endless;
+    for (Tick tick = 1; tick <= 1'000; ++tick) {
+        endless.end(3, make_entity_id(1, 1));
+        endless.begin(3, make_entity_id(1, 1), tick, 0xffffffffU);
+    }
+    CHECK(endless.ends() < 100);
 }
 
 TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what he says himself") {
