@@ -29,12 +29,14 @@ inline bool write_out(const std::string& text, const std::string& path = "-") {
 }
 
 /// Asked before a run, whose figures would be lost; true where there is no path. What is there
-/// stays. False: an error was logged.
+/// stays, and what is not is not made. False: an error was logged.
 inline bool can_write_out(const std::string& path) {
     std::error_code error;
     if (path.empty() || path == "-" || std::filesystem::is_fifo(path, error)) return true;
+    const bool is_new = !std::filesystem::exists(path, error);
     const bool good = std::ofstream(path, std::ios::app).good();
     if (!good) spdlog::error("cannot write {}", path);
+    if (good && is_new) std::filesystem::remove(path, error);
     return good;
 }
 

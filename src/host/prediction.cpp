@@ -216,10 +216,10 @@ void PredictionData::apply_correction() {
             (void)predicted_turn(past.newest(), before.member, newest.turn);
             turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
         }
-        std::erase_if(glides_, [&](const Glide& g) { return g.member == before.member; });
         if (length_of(error.place) <= def.error_max_m) {
-            const Tick since = client->ghosts->since(before.member);
-            glides_.push_back({before.member, since, error, now});
+            glides_[before.member] = {client->ghosts->since(before.member), error, now};
+        } else {
+            glides_.erase(before.member);
         }
     }
     stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
@@ -464,16 +464,14 @@ bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out)
 }
 
 Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
-    for (const Glide& glide : glides_) {
-        if (glide.member != member || def.error_half_life_ms == 0) continue;
-        if (!is_it(member, glide.since)) continue;
-        const double lives = static_cast<double>(at > glide.from ? at - glide.from : 0) /
-                             (def.error_half_life_ms * 1000.0);
-        const double left = std::exp2(-lives);
-        return {plus({}, glide.error.place, static_cast<float>(left)),
-                slerp({}, glide.error.turn, left)};
-    }
-    return {};
+    if (member == no_ghost || def.error_half_life_ms == 0) return {};
+    const Glide* glide = glides_.find(member);
+    if (glide == nullptr || !is_it(member, glide->since)) return {};
+    const double lives = static_cast<double>(at > glide->from ? at - glide->from : 0) /
+                         (def.error_half_life_ms * 1000.0);
+    const double left = std::exp2(-lives);
+    return {plus({}, glide->error.place, static_cast<float>(left)),
+            slerp({}, glide->error.turn, left)};
 }
 
 bool PredictionData::predicted_turn(CommandTick tick, GhostId ghost, Rotation& out) const noexcept {

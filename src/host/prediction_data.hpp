@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "core/flat_map.hpp"
 #include "host/client_data.hpp"
 #include "prediction/clocks.hpp"
 #include "prediction/reconcile.hpp"
@@ -61,7 +62,6 @@ class PredictionData {
         std::uint32_t count = 0;
     };
     struct Glide {
-        GhostId member = no_ghost;
         Tick since = 0;  ///< the member came: another ghost may have its id later
         Pose error;
         Micros from = 0;
@@ -125,7 +125,7 @@ class PredictionData {
     std::vector<Part> parts_;  ///< for the next command
     InputFrame next_;          ///< scratch
     Correction correction_;
-    std::vector<Glide> glides_;
+    FlatMap<GhostId, Glide> glides_;
     std::uint64_t heard_ = 0;
     unsigned due_ = 0;
     bool is_full_ = false;  ///< the last command that was due had no room

@@ -563,6 +563,8 @@ PY
             run 1 $command --seconds 1000 --json "$dir/nowhere/report.json"
             in_err 'cannot write .*/nowhere/report.json'
         done
+        run 1 serve --world "$dir/nowhere.toml" --seconds 1 --json "$dir/none.json"
+        [ ! -e "$dir/none.json" ] || fail 'a run that does not begin leaves a report'
         "$program" serve --port 0 --seconds 20 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server

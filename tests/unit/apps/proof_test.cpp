@@ -29,6 +29,12 @@ struct SeldomWorld {
     }
     void use(const InterestRules& used) { REQUIRE(world.server->set_rules(used) == Status::ok); }
     ProofCounters counters() const { return world.proof->counters(); }
+    /// Relevant sets were checked, more of them than that, and all of them were right.
+    void check_followed(std::uint64_t more_than) const {
+        CHECK(counters().truth_checked > more_than);
+        CHECK(counters().truth_mismatches == 0);
+        CHECK(world.proof->unchecked().empty());
+    }
 
     test::CellWorld world;
     InterestRules rules;
@@ -62,9 +68,7 @@ TEST_CASE("proof: minimum stays are followed, from the start and from a later ti
         seldom.rules.min_stay_ticks = 40;
         seldom.use(seldom.rules);
         seldom.world.step(150);
-        CHECK(seldom.counters().truth_checked > 500);
-        CHECK(seldom.counters().truth_mismatches == 0);
-        CHECK(seldom.world.proof->unchecked().empty());
+        seldom.check_followed(500);
     }
 }
 
@@ -76,9 +80,7 @@ TEST_CASE(
     (void)seldom.world.server->interest();  // hears of all
     seldom.world.proof->check_tick();
     seldom.world.step(150);
-    CHECK(seldom.counters().truth_checked > 30);
-    CHECK(seldom.counters().truth_mismatches == 0);
-    CHECK(seldom.world.proof->unchecked().empty());
+    seldom.check_followed(30);
 }
 
 TEST_CASE(
@@ -123,9 +125,7 @@ TEST_CASE("proof: what the oracle can know is checked: nodes that are off, and s
     }
     seldom.use(seldom.rules);
     seldom.world.step(100);
-    CHECK(seldom.world.proof->unchecked().empty());
-    CHECK(seldom.counters().truth_checked > 20);
-    CHECK(seldom.counters().truth_mismatches == 0);
+    seldom.check_followed(20);
 }
 
 }  // namespace purview::app

@@ -24,6 +24,19 @@ std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64
     return all;
 }
 
+/// What the packets that reach clients say of a server that was sound for a while.
+std::string trouble_of_packets(Spoil spoil) {
+    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
+    for (int i = 0; i < 6; ++i) world.add_client();
+    world.run(150);
+    CHECK(world.permits.trouble().empty());
+    CHECK(world.permits.named().bodies > 1'000);
+    CHECK(world.permits.named().partial > 1'000);
+    world.server->data().set_spoil(spoil);
+    world.run(150);
+    return world.permits.trouble();
+}
+
 }  // namespace
 
 TEST_CASE("check: an untouched server is not accused") {
@@ -42,25 +55,11 @@ TEST_CASE("check: an entity that leaks to an observer is found by the truth chec
 }
 
 TEST_CASE("check: an entity that leaks is found by the packets that reach a client") {
-    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
-    for (int i = 0; i < 6; ++i) world.add_client();
-    world.run(150);
-    CHECK(world.permits.trouble().empty());
-    CHECK(world.permits.named().bodies > 1'000);
-    world.server->data().set_spoil(Spoil::leak);
-    world.run(150);
-    CHECK(world.permits.trouble().find("may not know of it") != std::string::npos);
+    CHECK(trouble_of_packets(Spoil::leak).find("may not know of it") != std::string::npos);
 }
 
 TEST_CASE("check: a value that is for others is found by the packets that reach a client") {
-    SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
-    for (int i = 0; i < 6; ++i) world.add_client();
-    world.run(150);
-    CHECK(world.permits.trouble().empty());
-    CHECK(world.permits.named().partial > 1'000);
-    world.server->data().set_spoil(Spoil::audience);
-    world.run(150);
-    CHECK(world.permits.trouble().find("which is for others") != std::string::npos);
+    CHECK(trouble_of_packets(Spoil::audience).find("which is for others") != std::string::npos);
 }
 
 TEST_CASE("check: a change that is never sent is found, with entity and field") {

@@ -42,6 +42,16 @@ void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, Comman
         (void)player.prediction->set_part(turret, world.schema.turn, Turn{0.5F});
 }
 
+/// From now on, how far the first player's client has drawn it from there at most.
+std::function<double()> farthest_from(DriveWorld& world, EntityId entity, Vec3 place) {
+    const auto farthest = std::make_shared<double>(0);
+    world.after_client = [&world, entity, place, farthest](auto& player, Micros at) {
+        const Vec3 drawn = player.prediction->place_of(world.ghost(0, entity), at);
+        *farthest = std::max<double>(*farthest, std::hypot(drawn.x - place.x, drawn.y - place.y));
+    };
+    return [farthest] { return *farthest; };
+}
+
 }  // namespace
 
 TEST_CASE("prediction: what is shown keeps its distance to the server when that stood still") {
@@ -376,7 +386,7 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
     const EntityId rider =
         world.spawn_under(first, world.schema.walker, player.observer, {503, 501, 0});
     world.run(60);
-    const GhostId id = world.ghost(0, first), ghost = world.ghost(0, rider);
+    const GhostId id = world.ghost(0, first);
     player.is_silent = true;  // all of it between two of its ticks
     REQUIRE(world.world().despawn(first) == Status::ok);
     world.run(20);
@@ -384,15 +394,11 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
     REQUIRE(world.world().attach(rider, second, OwnerPolicy::keep) == Status::ok);
     world.run(20);
     REQUIRE(world.ghost(0, second) == id);
-    double farthest = 0;
-    world.after_client = [&](auto&, Micros at) {
-        const Vec3 drawn = player.prediction->place_of(ghost, at);
-        farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
-    };
+    const auto farthest = farthest_from(world, rider, {503, 501, 0});
     world.run(1);
     player.is_silent = false;
     world.run(60);
-    CHECK(farthest < 0.05);
+    CHECK(farthest() < 0.05);
 }
 
 TEST_CASE("prediction: who changes the seat stands where he stood, and is not corrected") {
@@ -408,15 +414,11 @@ TEST_CASE("prediction: who changes the seat stands where he stood, and is not co
         world.run(120);
         REQUIRE(player.prediction->is_predicted(world.ghost(0, rider)));
         const std::uint64_t corrected = player.prediction->stats().corrections;
-        double farthest = 0;
-        world.after_client = [&](auto&, Micros at) {
-            const Vec3 drawn = player.prediction->place_of(world.ghost(0, rider), at);
-            farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
-        };
+        const auto farthest = farthest_from(world, rider, {503, 501, 0});
         REQUIRE(world.world().attach(rider, second, OwnerPolicy::keep) == Status::ok);
         world.run(60);
         CHECK(world.world().parent_of(rider) == second);
-        CHECK(farthest < 0.05);
+        CHECK(farthest() < 0.05);
         CHECK(player.prediction->stats().corrections == corrected);
     }
 }
