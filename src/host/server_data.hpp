@@ -245,6 +245,7 @@ class ServerData {
     std::vector<ServerEvent> events_of_gone_;  ///< of who went since the last tick
     std::vector<ObserverId> gone_;             ///< scratch of receive_stage: observers of those
     std::vector<DeliveryNotice> notices_;
+    std::vector<std::uint32_t> lost_packets_;  ///< of notices_
     bool shutting_down_ = false;
     bool in_tick_ = false;
     Micros last_now_ = 0;

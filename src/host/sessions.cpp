@@ -93,6 +93,11 @@ void ServerData::receive_data(std::span<const std::byte> datagram, const Address
     // All of it is sound: only now does anything change.
     notices_.clear();
     session->link.accept(notices_);
+    lost_packets_.clear();
+    for (const DeliveryNotice notice : notices_) {
+        if (!notice.delivered) lost_packets_.push_back(notice.sequence);
+    }
+    session->ghosts.expect_lost(lost_packets_);
     for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
     session->stream_in.accept();
     take_commands(*session);

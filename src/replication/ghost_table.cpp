@@ -432,33 +432,48 @@ void GhostTable::report(const PacketRecord& record) noexcept {
     }
 }
 
-/// Lanes that are told one by one fall behind together: each time all that is under way is looked
-/// through, and a client may say in one packet that hundreds are lost.
-void GhostTable::fall_behind_items(const PacketRecord& record) {
-    lost_items_.resize(blocks_.size());
-    records_.for_each_item(record, [&](SentItem item) {
-        if (item.as != SentAs::update || !is_live(item.lane)) return;
-        lost_items_[item.lane / bits_per_word] |= std::uint64_t{1} << (item.lane % bits_per_word);
+/// Lanes fall behind together: each time all that is under way is looked through, and a client may
+/// say in one datagram that hundreds of packets, each with others, are lost.
+void GhostTable::expect_lost(std::span<const std::uint32_t> sequences) {
+    if (sequences.empty()) return;
+    auto next = sequences.begin();
+    records_.for_each([&](const PacketRecord& record) {
+        next = std::find_if(next, sequences.end(),
+                            [&](std::uint32_t lost) { return lost >= record.sequence; });
+        if (next == sequences.end()) return false;
+        if (*next == record.sequence) gather_lost(record);
+        return true;
     });
-    for (std::size_t w = 0; w < record.words; ++w) {
-        const std::uint64_t lanes = std::exchange(lost_items_[w], 0);
+    for (std::size_t w = 0; w < lost_lanes_.size(); ++w) {
+        const std::uint64_t lanes = std::exchange(lost_lanes_[w], 0);
         const LaneWords& of = blocks_[w].of;
         if ((lanes & of.fresh) != 0) write_waits(w);
         fall_behind(w, lanes & ~of.behind);
     }
 }
 
+void GhostTable::gather_lost(const PacketRecord& record) {
+    lost_lanes_.resize(blocks_.size());
+    records_.for_each_item(record, [&](SentItem item) {
+        if (item.as != SentAs::update || !is_live(item.lane)) return;
+        lost_lanes_[item.lane / bits_per_word] |= std::uint64_t{1} << (item.lane % bits_per_word);
+    });
+    for (std::size_t w = 0; w < record.words; ++w) lost_lanes_[w] |= updates_lost(record, w);
+}
+
+/// Of the usual updates of a packet those that wait again.
+std::uint64_t GhostTable::updates_lost(const PacketRecord& record,
+                                       std::size_t word) const noexcept {
+    const LaneWords& of = blocks_[word].of;
+    return records_.updated(record, word) &
+           PURVIEW_GUARD_OR(relevance_of_updates, of.live, of.used);
+}
+
 void GhostTable::lost(const PacketRecord& record) {
-    fall_behind_items(record);
+    expect_lost({&record.sequence, 1});
     records_.for_each_item(record, [&](SentItem item) { lost_item(record, item); });
     for (std::size_t w = 0; w < record.words; ++w) {
-        const LaneWords& of = blocks_[w].of;
-        const std::uint64_t relevant = PURVIEW_GUARD_OR(relevance_of_updates, of.live, of.used);
-        const std::uint64_t lanes = records_.updated(record, w) & relevant;
-        if (lanes == 0) continue;
-        write_waits(w);
-        fall_behind(w, lanes & ~of.behind);
-        for_each_bit(lanes, w * bits_per_word, [&](std::size_t l) {
+        for_each_bit(updates_lost(record, w), w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
             // Unless it was sent again since, with everything that this packet had.
             if (sent_tick(lane) == record.tick) want_again(lane, record);
@@ -510,7 +525,7 @@ bool GhostTable::is_sound() const noexcept {
 std::size_t GhostTable::memory_bytes() const noexcept {
     std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
                         lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
-                        lane_of_.memory_bytes() + lost_items_.size() * sizeof(std::uint64_t);
+                        lane_of_.memory_bytes() + lost_lanes_.size() * sizeof(std::uint64_t);
     for (const auto& [lane, copy] : copies_)
         bytes += sizeof(lane) + sizeof(copy) + copy.words.capacity() * sizeof(std::uint32_t);
     return bytes + records_.memory_bytes() + motions_.memory_bytes();

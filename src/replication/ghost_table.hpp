@@ -515,6 +515,9 @@ class GhostTable {
     void lost_sections(const PacketRecord& record, ChangedIn&& changed_in);
     /// From now on held_report says what he held, for packets that begin from now on.
     void keep_reports(bool keep) noexcept { keeps_reports_ = keep; }
+    /// Before resolve: these packets, in order of sequence, will turn out to be lost. It is not
+    /// needed, but faster where one datagram says so of many.
+    void expect_lost(std::span<const std::uint32_t> sequences);
     /// The fate of a packet; in order of sequence, each once. Numbers without a record are ignored.
     void resolve(std::uint32_t sequence, bool delivered);
     const HeldReport& held_report() const noexcept { return held_report_; }
@@ -543,7 +546,8 @@ class GhostTable {
         exceptions_ |= std::uint64_t{1} << (word % bits_per_word);
     }
     void fall_behind(std::size_t word, std::uint64_t lanes) noexcept;
-    void fall_behind_items(const PacketRecord& record);
+    void gather_lost(const PacketRecord& record);
+    std::uint64_t updates_lost(const PacketRecord& record, std::size_t word) const noexcept;
     void write_waits(std::size_t word) noexcept;
     /// The lane, which is behind and not fresh any more.
     LaneTimes& written(LocalId lane) noexcept {
@@ -633,7 +637,7 @@ class GhostTable {
     PacketRecords records_;
     std::uint64_t packets_looked_at_ = 0;
     std::vector<std::uint64_t> sectioned_;   ///< lanes of which this tick's sections tell
-    std::vector<std::uint64_t> lost_items_;  ///< all 0 but within fall_behind_items
+    std::vector<std::uint64_t> lost_lanes_;  ///< all 0 but within expect_lost
     /// Bit w % 64: some lane of word w may be behind or special. What arrived of all others does
     /// not have to be looked at.
     std::uint64_t exceptions_ = 0;

@@ -253,7 +253,7 @@ TEST_CASE(
     // More by hand: PURVIEW_TWO_WORLD_SEEDS=10000, PURVIEW_TWO_WORLD_FROM=201. Less where
     // sanitizers make it slow.
 #ifdef PURVIEW_SANITIZED
-    constexpr std::uint64_t usual = 40;
+    constexpr std::uint64_t usual = 20;
 #else
     constexpr std::uint64_t usual = 200;
 #endif

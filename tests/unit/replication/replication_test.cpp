@@ -302,18 +302,26 @@ Bitset first_bits(std::uint32_t count) {
     return bits;
 }
 
-/// Packets looked at until the fates of so many, each with all ghosts, are known.
-std::uint64_t looks_of_fates(std::uint32_t packets, bool (*arrives)(std::uint32_t)) {
+/// Packets under way, each with all of 450 ghosts, or with one of them in turn.
+GhostTable under_way(std::uint32_t packets, bool each_with_all) {
     constexpr std::uint32_t count = 450;
     GhostTable ghosts;
     hold(ghosts, count);
-    const Bitset changed = first_bits(count);
+    const Bitset all = first_bits(count);
     for (std::uint32_t p = 2; p < packets + 2; ++p) {
-        change_all(ghosts, changed, p);
+        Bitset one(count);
+        one.set(p % count);
+        change_all(ghosts, each_with_all ? all : one, p);
         PacketRecord& record = ghosts.begin_record(p, p);
         for (std::size_t w = 0; w < ghosts.pending().size(); ++w)
             ghosts.sent_updates(record, w, ghosts.pending()[w]);
     }
+    return ghosts;
+}
+
+/// Packets looked at until the fates of these are known.
+std::uint64_t looks_of_fates(GhostTable ghosts, std::uint32_t packets,
+                             bool (*arrives)(std::uint32_t)) {
     for (std::uint32_t p = 2; p < packets + 2; ++p) ghosts.resolve(p, arrives(p));
     return ghosts.packets_looked_at();
 }
@@ -375,9 +383,17 @@ TEST_CASE(
 
 TEST_CASE("replication: what becomes of a packet is a look at a few, whichever others are lost") {
     constexpr std::uint32_t packets = 580, words = 8;
-    CHECK(looks_of_fates(packets, [](std::uint32_t p) { return p % 2 == 0; }) <=
-          std::uint64_t{2} * words * packets);
-    CHECK(looks_of_fates(packets, [](std::uint32_t) { return false; }) > 0);
+    CHECK(looks_of_fates(under_way(packets, true), packets, [](std::uint32_t p) {
+              return p % 2 == 0;
+          }) <= std::uint64_t{2} * words * packets);
+    const auto none = [](std::uint32_t) { return false; };
+    CHECK(looks_of_fates(under_way(packets, true), packets, none) > 0);
+    // Each has another ghost: together they are looked at once.
+    GhostTable ghosts = under_way(packets, false);
+    std::vector<std::uint32_t> lost(packets);
+    std::iota(lost.begin(), lost.end(), 2U);
+    ghosts.expect_lost(lost);
+    CHECK(looks_of_fates(std::move(ghosts), packets, none) <= std::uint64_t{2} * words * packets);
 }
 
 TEST_CASE(
