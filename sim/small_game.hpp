@@ -124,6 +124,7 @@ struct SmallSchema {
     std::vector<Rpc<Ping>> news;    ///< static
     std::vector<Rpc<Ping>> uses;    ///< to the server, about any ghost
     Rpc<Ping> steer;                ///< to the server, about one's own
+    Rpc<Ping> order;                ///< the same, in order
     std::vector<Rpc<Ping>> shouts;  ///< to the server, static, of players
     std::size_t tag_field = 0;      ///< of body
     static constexpr std::uint16_t hold_ticks = 40;

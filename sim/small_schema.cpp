@@ -142,6 +142,9 @@ void SmallSchema::declare_calls() {
     }
     steer = declare("steer", {RpcDirection::to_server, RpcTarget::entity, RpcDelivery::unreliable,
                               RpcPolicy::cull, 0, RpcCallers::owner});
+    order =
+        declare("order", {RpcDirection::to_server, RpcTarget::entity, RpcDelivery::reliable_ordered,
+                          RpcPolicy::cull, 0, RpcCallers::owner});
 }
 
 InterestRules small_rules(const SmallSchema& schema) {

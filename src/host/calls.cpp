@@ -273,15 +273,19 @@ void ServerData::forget_held(std::span<const ObserverId> gone) {
     });
 }
 
+/// Those whose time is over, and of denied pairs all.
 void ServerData::expire_held() {
-    std::erase_if(calls.held, [&](const HeldCall& held) {
-        if (tick_number < held.ends && world.is_alive(held.wanted.target))
-            return held.observers.empty();
-        for (const ObserverId observer : held.observers) {
-            cull_late(held.wanted.call, observer, CullReason::expired);
+    std::erase_if(calls.held, [&](HeldCall& held) {
+        const bool is_over = tick_number >= held.ends || !world.is_alive(held.wanted.target);
+        std::erase_if(held.observers, [&](ObserverId observer) {
+            const bool is_denied = !is_over && interest.is_denied(observer, held.wanted.target);
+            if (!is_over && !is_denied) return false;
+            cull_late(held.wanted.call, observer,
+                      is_denied ? CullReason::denied : CullReason::expired);
             end_hold(held, observer);
-        }
-        return true;
+            return true;
+        });
+        return held.observers.empty();
     });
 }
 
@@ -407,11 +411,12 @@ void ServerData::resolve_callees(Session& session) {
         if (ghost >= session.ghosts.lane_end() || !session.ghosts.is_held(ghost)) continue;
         call.target = session.ghosts.entity(ghost);
         call.was_gone = !session.ghosts.is_live(ghost);
+        call.was_his = was_his(session, call.target);
     }
 }
 
 /// It was his until a moment ago: nobody is closed for what he could not know.
-bool ServerData::has_just_lost(const Session& session, EntityId entity) const noexcept {
+bool ServerData::was_his(const Session& session, EntityId entity) const noexcept {
     const LocalId lane = entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
     if (lane == no_local_id) return false;
     if (session.ghosts.owned(lane)) return true;  // as of the last tick
@@ -460,7 +465,7 @@ void ServerData::run_calls(Server& server, Session& session) {
                 ? world.owner_of(call.target) == session.observer
                 : rpc.desc.callers != RpcCallers::players || session.role == Role::player;
         // He may not know yet that it is not his any more.
-        if (!may_call && has_just_lost(session, call.target)) {
+        if (!may_call && (call.was_his || was_his(session, call.target))) {
             ++calls.counters.gone;
             continue;
         }

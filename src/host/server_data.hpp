@@ -113,7 +113,7 @@ class ServerData {
 
     // calls.cpp: of the stages receive, interest and encode
     void run_calls(Server& server, Session& session);
-    bool has_just_lost(const Session& session, EntityId entity) const noexcept;
+    bool was_his(const Session& session, EntityId entity) const noexcept;
     void refuse_call(Session& session, std::uint64_t& counter);
     void decide_calls();
     void drop_left_calls(Session& session);

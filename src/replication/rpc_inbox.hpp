@@ -22,6 +22,7 @@ struct ArrivedRpc {
     LocalId ghost = no_local_id;
     EntityId target = EntityId::none;  ///< the server's: whose ghost that was when it arrived
     bool was_gone = false;             ///< the server's: it was on its way out
+    bool was_his = false;              ///< the server's: the caller's, then or a moment before
     bool is_void = false;
     bool ghost_left = false;  ///< the client's: it arrived in time, and the ghost went before it
     std::uint8_t number = 0;  ///< of an ordered one: low bits

@@ -248,6 +248,29 @@ TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
     CHECK(numbers(world.got(0)) == Numbers{0});
 }
 
+TEST_CASE("rpc: what is held about somebody who is denied then is culled, whatever comes later") {
+    CallWorld world(1);
+    const ObserverId me = world.observer(0);
+    const EntityId entity = world.spawn({200, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(5);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    const CallId made = *world.server().call(entity, hold, Ping{0, 1});
+    world.run(2);
+    CHECK(world.late.empty());
+    CHECK(world.server().interest().deny(me, entity, true) == Status::ok);
+    world.run(2);
+    REQUIRE(world.late.size() == 1);
+    CHECK(world.late[0].call == made);
+    CHECK(world.late[0].culled.reason == CullReason::denied);
+    CHECK(world.server().data().calls.held_about.size() == 0);
+    CHECK(world.server().interest().deny(me, entity, false) == Status::ok);
+    CHECK(world.server().interest().allow(me, entity, true) == Status::ok);
+    world.run(5);
+    CHECK(world.ghost_of(0, entity) != no_ghost);
+    CHECK(world.got(0).empty());
+}
+
 TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names no ghost (F20)") {
     CallWorld world(2);
     const EntityId entity = world.spawn({10, 10, 0});

@@ -381,4 +381,44 @@ TEST_CASE("rpc: a call about a ghost that has left is no offence when its entity
     CHECK(world.server().rpc_counters().refused_caller == 0);
 }
 
+TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it arrived") {
+    // What he called about was his; by its turn it has left and come again, as nobody's.
+    CallWorld world(1);
+    const ObserverId me = world.observer(0);
+    world.place_player(0, {12, 10, 0});
+    std::vector<EntityId> units;
+    for (std::uint32_t i = 0; i < rpc_refused_max + 2; ++i) {
+        units.push_back(world.spawn({250, 250, 0}));
+        CHECK(world.server().world().set_owner(units.back(), me) == Status::ok);
+    }
+    world.run(40);
+    const auto order = [&](EntityId unit) {
+        const GhostId ghost = world.ghost_of(0, unit);
+        REQUIRE(ghost != no_ghost);
+        REQUIRE(world.client(0).call(world.schema().schema, world.schema().order, ghost,
+                                     Ping{0, 1}) == Status::ok);
+    };
+    order(units[0]);
+    world.peer(0).up.blackout = true;
+    world.step();
+    world.peer(0).up.blackout = false;
+    for (const EntityId unit : units) order(unit);
+    world.step();  // they arrive, and wait for the first
+    REQUIRE(world.called.empty());
+    for (const bool shown : {false, true}) {
+        world.in_next_tick([&units, me, shown](Server& server) {
+            for (const EntityId unit : units) {
+                CHECK(server.world().set_owner(unit, ObserverId::none) == Status::ok);
+                CHECK(server.interest().allow(me, unit, shown) == Status::ok);
+            }
+        });
+        world.step();
+    }
+    REQUIRE(world.server().interest().is_relevant(me, units[1]));
+    world.run(20);
+    CHECK(world.server().rpc_counters().gone > 0);
+    CHECK(world.server().rpc_counters().refused_caller == 0);
+    CHECK(world.client(0).state() == ClientState::joined);
+}
+
 }  // namespace purview::test
