@@ -446,9 +446,10 @@ class InterestManager {
     /// says of them (N31). Looks at every entity.
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
     /// Appends the ready observers to whom something at this place would be relevant by place alone
-    /// (P25): the place is within reach of a step of their nodes that adds by place. To kernels of
-    /// your own the thing there is entity 0 of generation 1, whoever that is. Looks at every
-    /// observer.
+    /// (P25): the place is within reach of a step that adds by place, of a node that adds, and of
+    /// every node behind it that requires and has such steps. Steps and nodes that take away do not
+    /// count: of what, is not known. To kernels of your own the thing there is entity 0 of
+    /// generation 1, whoever that is. Looks at every observer.
     void observers_covering(Vec3 place, std::vector<ObserverId>& out) const;
     /// The same of places[n], in one pass over the observers (docs/adr/0020): many at once cost
     /// less than one by one. Appended by place, of each by observer. A place that is not finite has

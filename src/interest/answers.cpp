@@ -368,18 +368,24 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
     out.erase(std::unique(late, out.end()), out.end());
 }
 
-/// Steps that add by place, of every node; and how far from an observer any of them may say yes.
+/// Steps that add by place, of every node that adds, and of those that require what is somewhere;
+/// and how far from an observer any of them may say yes.
 InterestData::SpatialSteps InterestData::spatial_steps() const {
     SpatialSteps out;
     for (const NodeProgram& node : program_.nodes) {
-        NodeProgram& spatial = out.nodes.emplace_back();
+        NodeProgram spatial;
+        spatial.combine = node.combine;
         for (const Step& step : node.steps) {
-            if (step.op != StepOp::add || !step.kernel->needs_place()) continue;
-            spatial.steps.push_back(step);
+            if (step.op == StepOp::add && step.kernel->needs_place()) spatial.steps.push_back(step);
+        }
+        // What it takes away, or wants, it may take or want of some only.
+        if (spatial.steps.empty() || node.combine == StepOp::subtract) continue;
+        for (const Step& step : spatial.steps) {
             const float reach = step.kernel->reach_m();
             if (!(reach > 0)) out.is_bounded = false;
             out.reach_m = std::max(out.reach_m, reach * 1.001F);
         }
+        out.nodes.push_back(std::move(spatial));
     }
     return out;
 }

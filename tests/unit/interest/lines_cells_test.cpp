@@ -393,6 +393,38 @@ TEST_CASE("interest: an event at a place is judged by itself, without an area (P
     CHECK(covering(90).empty());
 }
 
+TEST_CASE(
+    "interest: who hears of a place is limited by nodes that require, and made no wider by those "
+    "that take away") {
+    const auto hears = [](std::vector<NodeDesc> nodes, float x) {
+        InterestManager manager = make(std::move(nodes));
+        spawn(manager, 0, 20);
+        const ObserverId one = watch(manager, id(0));
+        manager.tick();
+        std::vector<ObserverId> out;
+        manager.observers_covering({x, 50, 0}, out);
+        return out == std::vector{one};
+    };
+    const auto joined = [](NodeDesc made, StepOp combine) {
+        made.combine = combine;
+        return made;
+    };
+    const NodeDesc narrow = node("narrow", {within(StepOp::add, 10)});
+    const NodeDesc wide = node("wide", {within(StepOp::add, 60)});
+    for (const NodeDesc& one : {narrow, wide}) {
+        CHECK(hears({one}, 25));
+        CHECK(hears({one}, 60) == (one.name == "wide"));
+    }
+    // A node that takes away adds nobody, and takes nothing of which it does not know what it is.
+    CHECK_FALSE(hears({narrow, joined(wide, StepOp::subtract)}, 60));
+    CHECK(hears({narrow, joined(wide, StepOp::subtract)}, 25));
+    CHECK_FALSE(hears({wide, joined(narrow, StepOp::require)}, 60));
+    CHECK(hears({wide, joined(narrow, StepOp::require)}, 25));
+    CHECK(hears({joined(narrow, StepOp::require), wide}, 60));  // in order, as ever
+    // One that does not look at places requires none.
+    CHECK(hears({wide, joined(node("team", {same(StepOp::add, 0)}), StepOp::require)}, 60));
+}
+
 TEST_CASE("interest: events at many places at once are judged each by itself (P23 P25)") {
     for (const Axes axes : {Axes::xy, Axes::xz, Axes::xyz}) {
         CAPTURE(static_cast<int>(axes));

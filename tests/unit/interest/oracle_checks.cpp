@@ -489,21 +489,31 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
         bool must = false;
         bool may = false;
         for (const NodeDesc& node : rules_.nodes) {
-            if (!node.enabled || view == nullptr) continue;
-            may = may || node.combine != StepOp::add || node.type == NodeType::dispatcher ||
-                  node.type == NodeType::custom;
+            if (!node.enabled || view == nullptr || node.combine == StepOp::subtract) continue;
+            bool is_within = false;  // by a circle of the rule
+            bool may_be_within = false;
+            bool has_circle = false;
+            bool has_else = node.type == NodeType::dispatcher || node.type == NodeType::custom;
             for (const StepDesc& step : node.steps) {
                 if (step.op != StepOp::add) continue;
                 const KernelDesc& kernel = step.kernel;
                 if (kernel.type != KernelType::distance || kernel.range != RangeOf::rule) {
-                    may = true;
+                    has_else = true;
                     continue;
                 }
+                has_circle = true;
                 for (const Vec3 from : view->from(kernel.from)) {
                     const float d = check::squared(place, from);
-                    must = must || d <= kernel.enter_m * kernel.enter_m;
-                    may = may || d <= kernel.leave_m * kernel.leave_m;
+                    is_within = is_within || d <= kernel.enter_m * kernel.enter_m;
+                    may_be_within = may_be_within || d <= kernel.leave_m * kernel.leave_m;
                 }
+            }
+            if (node.combine == StepOp::add) {
+                must = must || is_within;
+                may = may || may_be_within || has_else;
+            } else if (has_circle || has_else) {
+                must = must && is_within;
+                may = may && (may_be_within || has_else);
             }
         }
         if (is_told ? !(may || must) : must)
