@@ -12,11 +12,14 @@ KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId l
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindId kind = ghosts.kind(lane);
     const KeptCopy* before = ghosts.kept_copy(lane);
+    const KindLayout& layout = fields.layout(kind);
     KeptCopy copy;
     copy.unknown = before != nullptr ? unknown_fields(*before, fields, ghosts, lane)
                                      : fields.changed_since(index, kind, ghosts.baseline(lane));
-    copy.words.reserve(fields.layout(kind).words);
-    for (const KindLayout::Part& part : fields.layout(kind).parts) {
+    // Whether it was written while he was not told of it, he may not hear.
+    copy.unknown |= layout.audience_fields_of(ghosts.gained(lane));
+    copy.words.reserve(layout.words);
+    for (const KindLayout::Part& part : layout.parts) {
         const std::uint32_t* words = fields.words(index, part.component);
         copy.words.insert(copy.words.end(), words, words + part.words);
     }

@@ -69,6 +69,11 @@ struct KindLayout {
             mask |= (told >> p & 1U) != 0 ? parts[p].fields : 0;
         return mask;
     }
+    /// Of these parts, the fields of those that only some are told.
+    FieldMask audience_fields_of(std::uint32_t told) const noexcept {
+        told &= audience;
+        return told == 0 ? 0 : fields_of(told | ~audience) & ~fields_of(~audience);
+    }
     /// None: the kind does not have it.
     FieldMask fields_of(ComponentId component) const noexcept {
         for (const Part& part : parts)

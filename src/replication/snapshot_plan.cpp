@@ -45,8 +45,9 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
     if (!input.fields.changed().test(index)) return true;
     const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = input.fields.layout(kind);
+    const std::uint32_t told = ghosts.told(lane) & ~ghosts.gained(lane);
     return layout.audience != 0 &&
-           !input.fields.has_changed(index, layout.fields_of(ghosts.told(lane)), input.tick);
+           !input.fields.has_changed(index, layout.fields_of(told), input.tick);
 }
 
 }  // namespace
@@ -226,9 +227,7 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
         const KeptCopy* copy = ghosts.kept_copy(lane);
         if (PURVIEW_GUARD_OR(copy_differs, copy != nullptr, false))
             mask = unknown_fields(*copy, input.fields, ghosts, lane);
-        if (const std::uint32_t gained = ghosts.gained(lane); gained != 0)
-            mask |=
-                layout.fields_of(gained | ~layout.audience) & ~layout.fields_of(~layout.audience);
+        mask |= layout.audience_fields_of(ghosts.gained(lane));
         if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
         const FieldMask told =
             input.break_audience ? layout.all : layout.fields_of(ghosts.told(lane));

@@ -83,6 +83,7 @@ class TwoWorldGame final : public Game {
     std::uint64_t hidden_crates = 0;      ///< put onto wagons that are seen
     std::uint64_t stowaways = 0;          ///< beasts below others that are seen
     std::uint64_t named = 0;              ///< by nodes of the game's own, to the watched one
+    std::uint64_t unheard_scents = 0;     ///< of seen ones, while he was not told of them
     std::uint64_t returned = 0;           ///< who was sent away, and joined again
     std::uint64_t hidden_end() { return hidden_random_.next(); }
     Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
@@ -181,6 +182,7 @@ class TwoWorldGame final : public Game {
                 (void)server.interest().deny(observers_.front(), shadow.id, true);
             if (shadow.how == Hidden::forced) (void)server.interest().force_hide(shadow.id, true);
         }
+        spread_scents(world, tick);
         call_hidden(server);
         if (forces_at > 0 && tick >= forces_at && !hidden_.empty()) {
             forces_at = 0;
@@ -456,6 +458,25 @@ class TwoWorldGame final : public Game {
                                       session->ghosts.is_lingering(entity));
     }
     /// Any number of hidden ones come, go, move and change.
+    /// Of whoever is seen it is what the seed says while the watched one is told of it, and
+    /// anything while he is not.
+    void spread_scents(World& world, Tick tick) {
+        const ObserverId watched = observers_.front();
+        if (watched == ObserverId::none) return;
+        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
+            const EntityId one = seen_[who];
+            if (seen_kind(who) != schema_->animal || is_veiled(who)) continue;
+            std::uint8_t is_told = 0;
+            schema_->audience->decide(watched, std::span(&one, 1), std::span(&is_told, 1));
+            if (is_told != 0) {
+                SplitMix random = random_of(4'000 + who, tick / 7);
+                world.edit(one, schema_->scent)->strength = random.between(0, 1);
+            } else if (hidden_random_.chance(0.5F)) {
+                world.edit(one, schema_->scent)->strength = hidden_random_.between(0, 1);
+                ++unheard_scents;
+            }
+        }
+    }
     void edit_hidden(World& world) {
         SplitMix& random = hidden_random_;
         for (std::uint32_t n = random.below(3); n > 0; --n) {

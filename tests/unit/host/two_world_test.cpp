@@ -40,6 +40,7 @@ struct Run {
     std::uint64_t stowaways = 0;
     std::uint64_t loaded = 0;  ///< ticks of wagons that carry some, and are known
     std::uint64_t named = 0;
+    std::uint64_t unheard_scents = 0;
     std::uint64_t returned = 0;
     std::uint64_t lost = 0;
     std::uint64_t died_as_copies = 0;
@@ -216,6 +217,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.hidden_crates = game.hidden_crates;
     out.stowaways = game.stowaways;
     out.named = game.named;
+    out.unheard_scents = game.unheard_scents;
     out.returned = game.returned;
     out.lost = game.lost;
     out.died_as_copies = game.died_as_copies;
@@ -264,7 +266,7 @@ TEST_CASE(
     std::uint64_t datagrams = 0, bytes = 0, ghosts = 0, edits = 0, bound = 0;
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
     std::uint64_t mules = 0, hidden_crates = 0, stowaways = 0, loaded = 0, named = 0, returned = 0,
-                  corrections = 0, lost = 0, died_as_copies = 0;
+                  unheard_scents = 0, corrections = 0, lost = 0, died_as_copies = 0;
     std::uint64_t came_back = 0, came_back_to_copy = 0;
     // One in which somebody comes who changed in this tick or not, while the budget binds.
     CHECK(difference(run(306, 0), run(306, 1)) == "");
@@ -284,6 +286,7 @@ TEST_CASE(
         stowaways += one.stowaways + other.stowaways;
         loaded += one.loaded + other.loaded;
         named += one.named + other.named;
+        unheard_scents += one.unheard_scents + other.unheard_scents;
         returned += one.returned + other.returned;
         corrections += one.corrections;
         lost += one.lost + other.lost;
@@ -304,7 +307,8 @@ TEST_CASE(
                   << came_back << " came back, " << came_back_to_copy
                   << " of them to their copies; " << loaded
                   << " ticks of wagons with hidden crates, " << stowaways << " stowaways, " << named
-                  << " names by custom nodes, " << returned << " clients came again; "
+                  << " names by custom nodes, " << unheard_scents
+                  << " scents that were not his to hear, " << returned << " clients came again; "
                   << corrections << " corrections");
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 2);
@@ -313,6 +317,7 @@ TEST_CASE(
     CHECK(mules > seeds * ticks);
     CHECK(hidden_crates > seeds * 10);
     CHECK(stowaways > seeds * 10);
+    CHECK(unheard_scents > seeds * ticks);
     CHECK(corrections > seeds);
     CHECK(lost > seeds);
     CHECK(died_as_copies > seeds / 10);
