@@ -112,7 +112,10 @@ export class PurviewClient {
   constructor(module: WebAssembly.Module, options: ClientOptions);
   /** Random name of the connection, 16 hexadecimal digits; of the last `connect`, undefined before it. */
   nonce: string | undefined;
-  /** A listener that throws keeps nothing from the others; its error is reported as an uncaught one. */
+  /**
+   * A listener that throws keeps nothing from the others; its error is reported as an uncaught one. Who is added while
+   * an event is told hears the next one, and who has ended is not called any more.
+   */
   on(name: "state", listener: (state: ClientState) => void): () => void;
   /** "drop": a copy that was kept ends. What has left can be read as it was last while this is told. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;

@@ -600,7 +600,9 @@ export class PurviewClient {
 
   #emit(name, detail) {
     const state = this.#state;
-    for (const listener of this.#listeners.get(name) ?? []) {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    for (const listener of [...listeners]) {  // who is added now hears the next one
+      if (!listeners.has(listener)) continue;
       try {
         listener(detail);
       } catch (error) {

@@ -93,7 +93,9 @@ export class OperatorChannel {
   }
 
   #emit(name, detail) {
-    for (const listener of this.#listeners.get(name) ?? []) {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    for (const listener of [...listeners]) {  // who is added now hears the next one
+      if (!listeners.has(listener)) continue;
       try {
         listener(detail);
       } catch (error) {

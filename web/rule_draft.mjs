@@ -303,6 +303,8 @@ export class RuleDraft {
   }
 
   #changed() {
-    for (const listener of this.#listeners) listener();
+    for (const listener of [...this.#listeners]) {  // who is added now hears the next one
+      if (this.#listeners.has(listener)) listener();
+    }
   }
 }

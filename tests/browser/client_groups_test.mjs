@@ -140,6 +140,25 @@ Socket.last.onmessage({ data: new ArrayBuffer(8) });
 new Uint8Array(memory.buffer, 16384).fill(9);
 assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 
+// A listener that begins anew hears the next one, and one that another has ended nothing any more.
+{
+  const letters = [];
+  const hear = (bytes) => {
+    letters.push(bytes[0]);
+    assert.ok(letters.length < 9, "one message is told without end");
+    again();
+  };
+  let end = () => {};
+  const again = () => { end(); end = client.on("message", (bytes) => hear(bytes)); };
+  again();
+  const endFirst = client.on("message", () => { endOther(); endFirst(); });
+  const endOther = client.on("message", () => { letters.push("other"); });
+  messages = [[7], [8]];
+  Socket.last.onmessage({ data: new ArrayBuffer(8) });
+  assert.deepEqual(letters, [7, 8]);
+  end();
+}
+
 // What came is told before whom it belongs to; a listener may look at anything.
 const told = [];
 client.on("enter", ({ ghost, reason }) => { told.push(`enter ${ghost} ${reason}`); });

@@ -40,6 +40,24 @@ assert.deepEqual(await set, { op: "error", about: "set_rules", text: "no such st
 assert.equal((await stats).entities, 5);
 assert.deepEqual(rules, [8]);
 
+// A listener that begins anew hears the next one, and one that another has ended nothing any more.
+const heard = [];
+let end = () => {};
+const again = () => {
+  end();
+  end = channel.on("rules", ({ revision }) => {
+    heard.push(revision);
+    assert.ok(heard.length < 9, "one message is told without end");
+    again();
+  });
+};
+again();
+const endFirst = channel.on("rules", () => { endOther(); endFirst(); });
+const endOther = channel.on("rules", () => { heard.push("other"); });
+for (const revision of [9, 10]) tell({ op: "rules", revision, nodes: [] });
+assert.deepEqual(heard, [9, 10]);
+end();
+
 // An answer that comes after its question was given up is nobody's.
 const { setTimeout } = globalThis;
 globalThis.setTimeout = (run) => queueMicrotask(run);

@@ -422,6 +422,25 @@ const tests = {
       assert.deepEqual([draft.elsewhere, draft.error, draft.isPending], ["", null, false]);
     }
   },
+  async "a listener that begins anew hears the next change, and one that another has ended none any more"() {
+    const { draft } = await begin(named("near", NEAR));
+    const heard = [];
+    let end = () => {};
+    const again = () => {
+      end();
+      end = draft.onChange(() => {
+        heard.push(draft.nodes[0].steps[0].text);
+        assert.ok(heard.length < 9, "one change is told without end");
+        again();
+      });
+    };
+    again();
+    const endFirst = draft.onChange(() => { endOther(); endFirst(); });
+    const endOther = draft.onChange(() => { heard.push("other"); });
+    for (const text of ["add within 6", "add within 7"]) draft.setText(draft.nodes[0].steps[0], text);
+    end();
+    assert.deepEqual(heard, ["add within 6", "add within 7"]);
+  },
   async "with the channel the draft goes, and comes back with it"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.slide(draft.nodes[0].steps[0], "add within 6");
