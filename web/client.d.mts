@@ -178,7 +178,7 @@ export class PurviewClient {
   /**
    * A field by its names, as its type is: a number, a text, a rotation, or the ghost that a reference names. Where the
    * ghost is not held or has no such component: 0, "", not turned, NO_GHOST. A RangeError for names that this world does
-   * not have.
+   * not have. What can be no ghost (undefined, null, a text) is read as one that is not held, here and below.
    */
   get(ghost: number, component: string, field: string): number | string | [number, number, number, number];
   /** By the numbers of `schema`; so the next three. What can be no number of it is a RangeError. */
@@ -214,7 +214,7 @@ export class PurviewClient {
   /**
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
    * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
-   * argument that this world does not have, no ghost for a call about one, a call for players by a spectator, no number
+   * argument that this world does not have, what can be no ghost for a call about one, a call for players by a spectator, no number
    * where one belongs, no four in a rotation; nothing of it is kept then. Numbers are clamped to the range of the schema, texts cut at the size of their field, 31 bytes at most.
    */
   call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;

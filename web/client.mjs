@@ -70,6 +70,10 @@ function argumentOf(type, value) {
   return turn;
 }
 
+/** The module reads 32 bits, and whatever is no such number as another one. */
+const isGhost = (one) => Number.isInteger(one) && one >= 0 && one <= NO_GHOST;
+const ghostOf = (one) => isGhost(one) ? one : NO_GHOST;
+
 /** What findIndex has not found is -1, and would be read as nothing. */
 function checkIndices(component, field) {
   const isIndex = (one) => Number.isInteger(one) && one >= 0;
@@ -249,49 +253,49 @@ export class PurviewClient {
   /** A field of a ghost; 0 where there is none. Indices as in `schema`; a RangeError for what can be none. */
   value(ghost, component, field) {
     checkIndices(component, field);
-    return this.#number("pv_client_value", ghost, component, field);
+    return this.#number("pv_client_value", ghostOf(ghost), component, field);
   }
 
   /** A text of a ghost. */
   text(ghost, component, field) {
     checkIndices(component, field);
-    return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_text(this.#handle, ghost, component, field));
+    return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_text(this.#handle, ghostOf(ghost), component, field));
   }
 
   /** A rotation of a ghost: [x, y, z, w]. */
   rotation(ghost, component, field) {
     checkIndices(component, field);
     if (this.#handle === 0) return [0, 0, 0, 1];
-    const at = this.#exports.pv_client_rotation(this.#handle, ghost, component, field);
+    const at = this.#exports.pv_client_rotation(this.#handle, ghostOf(ghost), component, field);
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
   /** How a ghost was turned at a tick, in the world, by the orientation of its kind: [x, y, z, w]. */
   orientation(ghost, tick) {
     if (this.#handle === 0) return [0, 0, 0, 1];
-    const at = this.#exports.pv_client_orientation(this.#handle, ghost, tick);
+    const at = this.#exports.pv_client_orientation(this.#handle, ghostOf(ghost), tick);
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
   /** The ghost that a reference names; NO_GHOST for none, or for one that we do not hold. */
   reference(ghost, component, field) {
     checkIndices(component, field);
-    return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghost, component, field);
+    return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghostOf(ghost), component, field);
   }
 
   /** Whether the ghost is ours. */
-  isOwned(ghost) { return this.#number("pv_client_is_owned", ghost) === 1; }
+  isOwned(ghost) { return this.#number("pv_client_is_owned", ghostOf(ghost)) === 1; }
 
   /** Index into schema.kinds; -1 for a ghost that we do not hold. */
-  kindOf(ghost) { return this.#handle === 0 ? -1 : this.#number("pv_client_kind_of", ghost) | 0; }
+  kindOf(ghost) { return this.#handle === 0 ? -1 : this.#number("pv_client_kind_of", ghostOf(ghost)) | 0; }
 
   /** NO_GHOST for a root, or one that we do not hold. */
-  parentOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_parent_of", ghost); }
+  parentOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_parent_of", ghostOf(ghost)); }
 
   /** [x, y, z] at a tick that may lie between two; zeros for one of which nothing is known. */
   place(ghost, tick) {
     if (this.#handle === 0) return [0, 0, 0];
-    const at = this.#exports.pv_client_place(this.#handle, ghost, tick);
+    const at = this.#exports.pv_client_place(this.#handle, ghostOf(ghost), tick);
     return [...new Float32Array(this.#exports.memory.buffer, at, 3)];
   }
 
@@ -314,22 +318,22 @@ export class PurviewClient {
   #tickAt(now) { return this.#clock.tick + (now - this.#clock.at) / 1000 * this.tickHz; }
 
   /** The root of its group, itself for a root; NO_GHOST for a ghost that we do not hold. */
-  rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghost); }
+  rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghostOf(ghost)); }
 
   /** Grids of cells that the server has told of. */
   get cellGridCount() { return this.#number("pv_client_cell_grid_count"); }
 
   /** The cell of a ghost, the same number as on the server; NO_CELL for none. */
-  cellOf(ghost, grid = 0) { return this.#handle === 0 ? NO_CELL : this.#number("pv_client_cell_of", ghost, grid); }
+  cellOf(ghost, grid = 0) { return this.#handle === 0 ? NO_CELL : this.#number("pv_client_cell_of", ghostOf(ghost), grid); }
 
   /** Whether we are told the component; otherwise its values are old, or those of zeros. */
   isTold(ghost, component) {
     checkIndices(component, 0);
-    return this.#number("pv_client_is_told", ghost, component) === 1;
+    return this.#number("pv_client_is_told", ghostOf(ghost), component) === 1;
   }
 
   /** How the copy of a ghost that has left is kept; "despawn": it is not. */
-  keptAs(ghost) { return LEAVE_POLICIES[this.#number("pv_client_kept_as", ghost)]; }
+  keptAs(ghost) { return LEAVE_POLICIES[this.#number("pv_client_kept_as", ghostOf(ghost))]; }
 
   /** Everything that was relevant when we joined has arrived. */
   get isViewComplete() { return this.#number("pv_client_is_view_complete") === 1; }
@@ -371,7 +375,7 @@ export class PurviewClient {
       throw new RangeError(`no call to the server is named '${name}', but: ${known || "none"}`);
     }
     const { arguments: names, types, aboutGhost, callers } = calls[rpc];
-    if (aboutGhost && ghost === undefined) throw new RangeError(`'${name}' is about a ghost, and none is named`);
+    if (aboutGhost && !isGhost(ghost)) throw new RangeError(`'${name}' is about a ghost, and ${String(ghost)} is none`);
     if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players`);
     const unknown = Object.keys(values ?? {}).find((key) => values[key] !== undefined && !names.includes(key));
     if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
@@ -381,7 +385,7 @@ export class PurviewClient {
     const numbers = given.map((value, a) => types[a] === "number" ? value : 0);
     const at = this.#exports.pv_client_input(this.#handle);
     new Float64Array(this.#exports.memory.buffer, at, numbers.length).set(numbers);
-    return this.#exports.pv_client_call(this.#handle, rpc, ghost ?? NO_GHOST, numbers.length) === 1;
+    return this.#exports.pv_client_call(this.#handle, rpc, ghostOf(ghost), numbers.length) === 1;
   }
 
   /** An argument of the next call that is no number goes ahead of it. */

@@ -107,6 +107,9 @@ assert.deepEqual(given, []);
 assert.ok(client.call("say", { loud: 5, turn: new Float32Array([1, 0, 0, 0]) }));
 assert.deepEqual(given.splice(0), [[2, 1, 0, 0, 0], [0, NO_GHOST, 0, 5, 0]]);
 
+// What can be the number of no ghost; at the border to the module most of it would become 0.
+const noGhosts = [undefined, null, NaN, "nobody", {}, -1, 0.9, 2 ** 32];
+
 // A call about a ghost names one; of one that has gone it is *not now*, for a spectator's role *never*.
 Object.assign(answers, { pv_client_rpc_about_ghost: () => 1, pv_client_rpc_callers: () => 2 });
 const ours = Socket.last;
@@ -114,7 +117,7 @@ for (const role of ["player", "spectator"]) {
   const its = new PurviewClient(null, { url: "", role, WebSocket: Socket });
   await its.connect();
   Socket.last.onmessage({ data: new ArrayBuffer(8) });
-  assert.throws(() => its.call("say"), /RangeError: 'say' is about a ghost/);
+  for (const none of noGhosts) assert.throws(() => its.call("say", {}, none), /RangeError: 'say' is about a ghost/);
   if (role === "player") assert.equal(its.call("say", {}, NO_GHOST), true);  // the module would say no
   else assert.throws(() => its.call("say", {}, 3), /RangeError: 'say' is for players/);
   its.leave();
@@ -250,6 +253,14 @@ new Float32Array(memory.buffer, 512, 3).set([1, 2.5, 0]);
 assert.deepEqual([client.isOwned(3), client.isOwned(9), client.kindOf(3), client.kindOf(9), client.parentOf(3), client.parentOf(9)],
                  [true, false, 2, -1, 1, NO_GHOST]);
 assert.deepEqual(client.place(3, 10.5), [1, 2.5, 0]);
+const asked = [];
+const about = ["value", "text", "rotation", "orientation", "reference", "isOwned", "kindOf", "parentOf", "place", "rootOf", "cellOf", "isTold", "keptAs"];
+for (const read of about) {
+  const name = `pv_client_${read.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`)}`;
+  answers[name] = (_, ghost) => { asked.push(ghost >>> 0); return 512; };
+  for (const ghost of [0, NO_GHOST - 1, NO_GHOST, ...noGhosts]) client[read](ghost, 0, 0);
+  assert.deepEqual(asked.splice(0), [0, NO_GHOST - 1, NO_GHOST, ...noGhosts.map(() => NO_GHOST)], read);
+}
 const nobody = new PurviewClient(null, { url: "", WebSocket: Socket });
 assert.deepEqual([nobody.isOwned(3), nobody.kindOf(3), nobody.parentOf(3), nobody.place(3, 1), nobody.call("say")],
                  [false, -1, NO_GHOST, [0, 0, 0], false]);
