@@ -90,9 +90,17 @@ export class View {
 
   constructor(canvas) {
     this.canvas = canvas;
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
-    if (gl === null) throw new Error("this page needs WebGL2");
-    this.#gl = gl;
+    this.#gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
+    if (this.#gl === null) throw new Error("this page needs WebGL2");
+    this.#setUp();
+    // The browser may take the context away; whoever holds on to it gets it back, empty.
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvas.addEventListener("webglcontextrestored", () => this.#setUp());
+  }
+
+  /** All that the context holds from frame to frame. */
+  #setUp() {
+    const gl = this.#gl;
     this.#programs.instances = this.#program(INSTANCE_VERTEX, INSTANCE_FRAGMENT);
     this.#programs.ground = this.#program(GROUND_VERTEX, GROUND_FRAGMENT);
     this.#programs.lines = this.#program(LINE_VERTEX, LINE_FRAGMENT);
@@ -103,20 +111,25 @@ export class View {
     this.#lines = gl.createBuffer();
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    if (this.#ground !== null) this.#setUpGround();
   }
 
   /** `blocked`: a string of 0 and 1, row by row. */
   setGround(rect, width, height, blocked) {
+    this.#ground = { rect, width, height, texels: Uint8Array.from(blocked, (c) => (c === "1" ? 255 : 0)), texture: null };
+    this.#setUpGround();
+  }
+
+  #setUpGround() {
     const gl = this.#gl;
-    const texture = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, texture);
+    const { width, height, texels } = this.#ground;
+    this.#ground.texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.#ground.texture);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, width, height, 0, gl.RED, gl.UNSIGNED_BYTE,
-                  Uint8Array.from(blocked, (c) => (c === "1" ? 255 : 0)));
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, width, height, 0, gl.RED, gl.UNSIGNED_BYTE, texels);
     for (const side of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, side, gl.CLAMP_TO_EDGE);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.LINEAR);
-    this.#ground = { rect, texture };
   }
 
   begin() {

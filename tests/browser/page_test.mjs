@@ -4,7 +4,7 @@
 // The page in a real browser against a real server:
 //   node page_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
 // What WebGL is told to draw must be what the server knows this client to hold, twenty times while
-// it moves; and a restart of the server is survived, be it with another world.
+// it moves; a GPU that is taken away and a restart of the server are survived, be it with another world.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -113,6 +113,39 @@ try {
   assert.ok(Number(await page.textContent("#relevant")) > 50);
   assert.ok(await page.locator("#log li").count() > 5);
   log(`${things} things on the screenshot`);
+
+  // The browser takes the GPU away, and gives it back: water, and what stands about, are drawn again.
+  const seen = () => page.evaluate(() => new Promise((resolve) => {
+    requestAnimationFrame(() => {  // behind the page's own, while what that drew is there
+      const gl = globalThis.purview.view.canvas.getContext("webgl2");
+      const pixels = new Uint8Array(gl.drawingBufferWidth * gl.drawingBufferHeight * 4);
+      gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+      const found = { water: 0, bright: 0 };
+      for (let at = 0; at < pixels.length; at += 4) {
+        const [red, green, blue] = pixels.subarray(at, at + 3);
+        if (red > 128 || green > 128 || blue > 128) ++found.bright;
+        else if (red < 40 && blue > green + 12) ++found.water;
+      }
+      resolve(found);
+    });
+  }));
+  await page.uncheck("#truth");
+  await page.evaluate(() => { globalThis.purview.view.halfHeight = 1200; });
+  await sleep(300);
+  const first = await seen();
+  assert.ok(first.water > 5000 && first.bright > 50, `seen: ${JSON.stringify(first)}`);
+  await page.evaluate(() => {
+    globalThis.gpu = globalThis.purview.view.canvas.getContext("webgl2").getExtension("WEBGL_lose_context");
+    globalThis.gpu.loseContext();
+  });
+  await sleep(300);
+  assert.deepEqual(await seen(), { water: 0, bright: 0 });
+  await page.evaluate(() => globalThis.gpu.restoreContext());
+  await until("all is drawn again", async () => {
+    const { water, bright } = await seen();
+    return water > first.water / 2 && bright > first.bright / 2;
+  });
+  log(`drawn again after the GPU was away: ${JSON.stringify(await seen())}, before ${JSON.stringify(first)}`);
 
   // Nobody without the token, and no foreign page, gets the operator channel.
   const refused = await page.evaluate(async (host) => {
