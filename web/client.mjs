@@ -177,8 +177,8 @@ export class PurviewClient {
   get native() { return { exports: this.#exports, handle: this.#handle }; }
   get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
   get closeReason() {
-    const said = this.#number("pv_client_close_reason");
-    return said === 0 ? this.#closing : CLOSINGS[said];
+    // What we have ended ourselves may have a module behind it that still speaks of the connection before.
+    return this.#closing === "none" ? CLOSINGS[this.#number("pv_client_close_reason")] : this.#closing;
   }
   get reasonText() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_reason_text(this.#handle)); }
   get tickHz() { return this.#number("pv_client_tick_hz"); }

@@ -68,6 +68,24 @@ const cases = {
     assert.deepEqual([client.state, states, sockets.length], ["closed", ["connecting", "closed"], 0]);
   },
 
+  /** What the module says is still of the connection before. */
+  async "one who leaves on hearing that it connects again, is said to have left"() {
+    const other = await startServer(binary);
+    const { client } = newClient({ url: `ws://127.0.0.1:${other.port}/play` });
+    await client.connect();
+    await joined(client);
+    await stopServer(other);
+    await until("closed", () => client.state === "closed");
+    assert.equal(client.closeReason, "shutting_down");
+    const end = client.on("state", (state) => { if (state === "connecting") client.leave(); });
+    await client.connect();
+    assert.deepEqual([client.state, client.closeReason], ["closed", "left"]);
+    end();
+    await client.connect();
+    assert.equal(client.closeReason, "none");
+    client.leave();
+  },
+
   async "of two connections at once there is one"() {
     const { client, states, open, sockets } = newClient();
     await Promise.all([client.connect(), client.connect()]);
