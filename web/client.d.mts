@@ -214,8 +214,9 @@ export class PurviewClient {
   /**
    * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
    * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
-   * argument that this world does not have, what can be no ghost for a call about one, a call for players by a spectator, no number
-   * where one belongs, no four in a rotation; nothing of it is kept then. Numbers are clamped to the range of the schema, texts cut at the size of their field, 31 bytes at most.
+   * argument that this world does not have, what can be no ghost for a call about one, a call for players by a
+   * spectator, no number where one belongs, no four in a rotation; nothing of it is kept then. Numbers are clamped to the
+   * range of the schema, and of booleans 1 or 0; texts are cut at the size of their field, 31 bytes at most.
    */
-  call(name: string, values?: Record<string, Argument>, ghost?: number): boolean;
+  call(name: string, values?: Record<string, Argument | boolean | undefined>, ghost?: number): boolean;
 }

@@ -21,6 +21,7 @@ const { count, floats, words } = client.collect(client.viewTick());
 for (let at = 0; at < count * INSTANCE_WORDS; at += INSTANCE_WORDS) console.log(floats[at + INSTANCE.x], words[at + INSTANCE.owned]);
 const taken: boolean = client.sendMessage("hello") && client.call("turn", { to: [0, 0, 0, 1], by: 2 });
 end();
+const is: boolean = client.call("turn", { fast: true, by: undefined }, NO_GHOST);
 
 // @ts-expect-error there is no such event
 client.on("entered", () => {});
@@ -32,4 +33,4 @@ client.call("turn", { to: { x: 0, y: 0, z: 0, w: 1 } });
 client.newestTick = 5;
 // @ts-expect-error undefined before the first connect()
 const name: string = client.nonce;
-export { name, taken };
+export { is, name, taken };
