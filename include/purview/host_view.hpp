@@ -60,8 +60,11 @@ class HostView {
 
     ObserverId observer() const noexcept;
     bool is_shown(EntityId entity) const noexcept;
-    /// After every tick of the server, once. More than rpc_waiting_max calls for him until then
-    /// are culled, as for a client whom they do not reach.
+    /// After every tick of the server; another one after the same tick does nothing. Of ticks that
+    /// were left out the next one makes up: it shows and hides what that takes, for
+    /// Reason::entered, left or despawned where the last tick has no reason of its own, and says
+    /// once what has changed, a reference also where what it names is nothing to him. More than
+    /// rpc_waiting_max calls for him until then are culled, as for a client whom they do not reach.
     void update();
 
   private:

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bitset.hpp"
 #include "core/flat_map.hpp"
 #include "host/server_data.hpp"
 
@@ -46,12 +47,17 @@ class HostViewData {
     }
     void tell(EntityId entity, std::uint32_t parts);
     void tell_waiting(EntityId entity, std::uint32_t parts);
-    void note_changes();
+    void note_events(Tick since);
+    void note_changes(Tick since);
     void note_references();
     void note_audiences();
-    void show_and_hide();
+    void hide();
+    void show();
     void hand_out_calls();
+    /// False: the world has ticked more than once since then, and events are of the last tick only.
+    bool is_last_tick(Tick since) const noexcept { return since + 1 == server->current_tick(); }
 
+    Tick updated_ = 0;                     ///< that of the last update
     FlatMap<std::uint32_t, Known> known_;  ///< by entity index
     struct Change {
         EntityId entity;
@@ -59,7 +65,7 @@ class HostViewData {
     };
     std::vector<WantedCall> calls_;       ///< those of the player, as they are handed out
     std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
-    std::vector<RelevanceEvent> events_;  ///< copies: the presentation may edit the world
+    std::vector<RelevanceEvent> events_;  ///< since the last update, as they are told
     std::vector<Change> changes_;
     std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
     std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
@@ -81,24 +87,66 @@ void HostViewData::tell_waiting(EntityId entity, std::uint32_t parts) {
     tell(entity, parts & known.told);
 }
 
-/// What this tick changed, by part.
-void HostViewData::note_changes() {
+/// Those of the last tick, copied: the presentation may edit the world. Where earlier ones were
+/// left out also what they have left: what is shown and not relevant any more, or the reverse. As a
+/// remote client: leaves first, then parents before children.
+void HostViewData::note_events(Tick since) {
+    const WorldData& world = server->world().data();
+    const auto events = server->data().interest.events_of(player.observer);
+    events_.assign(events.begin(), events.end());
+    if (!is_last_tick(since)) {
+        for (std::uint32_t i = 0; i < server->data().fields().changed().size(); ++i) {
+            const Known* known = known_.find(i);
+            if (known == nullptr || !known->shown || player.relevant.contains(known->entity))
+                continue;
+            const bool is_alive = world.is_alive(known->entity);
+            events_.push_back({player.observer, known->entity,
+                               is_alive ? Reason::left : Reason::despawned, false});
+        }
+        for (const auto& [entity, kind] : player.relevant) {
+            if (!is_shown(entity))
+                events_.push_back({player.observer, entity, Reason::entered, true});
+        }
+    }
+    const auto rank = [&](const RelevanceEvent& event) {
+        return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
+    };
+    std::stable_sort(events_.begin(), events_.end(),
+                     [&](const RelevanceEvent& left, const RelevanceEvent& right) {
+                         return rank(left) < rank(right);
+                     });
+}
+
+/// What has changed since then, by part.
+void HostViewData::note_changes(Tick since) {
     changes_.clear();
     const FieldStore& fields = server->data().fields();
     const WorldData& world = server->world().data();
-    fields.changed().for_each([&](std::size_t i) {
+    const auto note = [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         const EntityId entity = world.at_index(index);
         if (entity == EntityId::none) return;
         const KindId kind = world.kind_at(index);
-        const FieldMask mask = fields.changed_since(index, kind, server->current_tick() - 1);
+        const KindLayout& layout = fields.layout(kind);
+        FieldMask mask = fields.changed_since(index, kind, since);
+        if (!is_last_tick(since)) {  // whom they named before nobody knows any more
+            for_each_bit(layout.references, 0, [&](std::size_t f) {
+                const bool is_later = fields.changed_tick(index, layout.fields[f]) > since;
+                mask |= FieldMask{is_later} << f;
+            });
+        }
         std::uint32_t parts = 0, bit = 1;
-        for (const KindLayout::Part& part : fields.layout(kind).parts) {
+        for (const KindLayout::Part& part : layout.parts) {
             if ((mask & part.fields) != 0) parts |= bit;
             bit <<= 1;
         }
         if (parts != 0) changes_.push_back({entity, parts});
-    });
+    };
+    if (is_last_tick(since)) {
+        fields.changed().for_each(note);
+    } else {
+        for (std::size_t i = 0; i < fields.changed().size(); ++i) note(i);
+    }
     note_references();
     std::sort(changes_.begin(), changes_.end(), [](const Change& left, const Change& right) {
         return index_of(left.entity) < index_of(right.entity);
@@ -117,18 +165,17 @@ void HostViewData::note_references() {
     ServerData& host = server->data();
     FieldStore& fields = host.fields();
     const WorldData& world = host.world.data();
-    const auto events = host.interest.events_of(player.observer);
     const auto name_of = [&](EntityId entity) {
         const bool is_known =
             entity != EntityId::none && host.interest.is_relevant(player.observer, entity);
         return is_known ? entity : EntityId::none;
     };
-    // Or left in this tick.
+    // Or has left since.
     const auto name_before = [&](EntityId entity) {
         const auto is_its_leave = [&](const RelevanceEvent& event) {
             return event.entity == entity && !event.enter;
         };
-        return std::any_of(events.begin(), events.end(), is_its_leave) ? entity : name_of(entity);
+        return std::any_of(events_.begin(), events_.end(), is_its_leave) ? entity : name_of(entity);
     };
     const auto note = [&](EntityId referrer, auto&& is_told_by) {
         if (!host.world.is_alive(referrer)) return;
@@ -143,7 +190,7 @@ void HostViewData::note_references() {
         if (name_before(change.before) == name_of(change.now)) continue;
         note(change.referrer, [&](const auto& part) { return part.component == change.component; });
     }
-    for (const RelevanceEvent& event : events) {
+    for (const RelevanceEvent& event : events_) {
         for (const EntityId referrer : fields.referrers_of(world, event.entity)) {
             note(referrer, [&](const auto& part) {
                 return fields.does_name(world, referrer, event.entity, part.fields);
@@ -169,28 +216,22 @@ void HostViewData::note_audiences() {
     }
 }
 
-/// As a remote client: leaves first, then parents before children.
-void HostViewData::show_and_hide() {
-    const WorldData& world = server->world().data();
-    const auto events = server->data().interest.events_of(player.observer);
-    events_.assign(events.begin(), events.end());
-    const auto rank = [&](const RelevanceEvent& event) {
-        return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
-    };
-    std::stable_sort(events_.begin(), events_.end(),
-                     [&](const RelevanceEvent& left, const RelevanceEvent& right) {
-                         return rank(left) < rank(right);
-                     });
+void HostViewData::hide() {
     for (const RelevanceEvent& event : events_) {
-        const bool is_alive = server->world().is_alive(event.entity);
+        if (event.enter) continue;
+        const bool was_shown = std::exchange(known_of(event.entity).shown, false);
+        if (!server->world().is_alive(event.entity)) known_.erase(index_of(event.entity));
+        if (was_shown) presentation->hide(event.entity, event.reason);
+    }
+}
+
+void HostViewData::show() {
+    const WorldData& world = server->world().data();
+    for (const RelevanceEvent& event : events_) {
+        // The presentation may just have ended it.
+        if (!event.enter || !server->world().is_alive(event.entity)) continue;
         Known& known = known_of(event.entity);
-        const bool was_shown = std::exchange(known.shown, event.enter && is_alive);
-        if (!event.enter) {
-            if (was_shown) presentation->hide(event.entity, event.reason);
-            if (!is_alive) known_.erase(index_of(event.entity));
-            continue;
-        }
-        if (!is_alive) continue;  // the presentation has just ended it
+        if (std::exchange(known.shown, true)) continue;
         const std::uint32_t index = index_of(event.entity);
         const std::uint32_t before = known.told;
         server->data().decide_told(player.observer, {&index, 1}, {&known.told, 1});
@@ -217,14 +258,18 @@ void HostViewData::hand_out_calls() {
 }
 
 void HostViewData::update() {
-    note_changes();
+    const Tick since = std::exchange(updated_, server->current_tick());
+    if (since == updated_) return;
+    note_events(since);
+    note_changes(since);
+    hide();
     // What was hidden until now gets its changes with the rest of those that waited.
     std::erase_if(changes_, [&](const Change& change) {
         Known& known = known_of(change.entity);
         if (!known.shown) known.waiting |= change.parts;
         return !known.shown;
     });
-    show_and_hide();
+    show();
     note_audiences();
     for (const Change& change : changes_) {
         if (!server->world().is_alive(change.entity)) continue;

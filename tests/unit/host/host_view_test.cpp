@@ -23,10 +23,11 @@ namespace {
 using HeardCall = std::tuple<std::uint32_t, double, std::uint32_t>;
 
 struct Listening final : HostPresentation {
-    void show(EntityId entity, Reason) override {
+    void show(EntityId entity, Reason reason) override {
+        shown.emplace_back(entity, reason);
         if (on_show) on_show(entity);
     }
-    void hide(EntityId, Reason) override {}
+    void hide(EntityId entity, Reason reason) override { hidden.emplace_back(entity, reason); }
     void changed(EntityId entity, ComponentId) override {
         ++changes;
         ++changes_of[entity];
@@ -47,6 +48,7 @@ struct Listening final : HostPresentation {
     CallWorld* world = nullptr;
     std::function<void(EntityId)> on_show;
     std::vector<HeardCall> calls;
+    std::vector<std::pair<EntityId, Reason>> shown, hidden;
     std::uint32_t changes = 0;
     std::map<EntityId, std::uint32_t> changes_of;
     std::vector<std::uint32_t> changes_before;  ///< [calls that came]
@@ -312,6 +314,123 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     CHECK(server.interest().deny(both.view->observer(), next, true) == Status::ok);
     both.step();
     CHECK(both.presented.calls == std::vector<HeardCall>{news_of(2)});
+}
+
+TEST_CASE("host view: what ticks without an update have changed comes with the next update") {
+    Beside both(1);
+    Server& server = both.world.server();
+    World& world = server.world();
+    const Component<Body> body = both.world.schema().body;
+    both.place({10, 10, 0});
+    const EntityId leaves = both.world.spawn({12, 10, 0}), ends = both.world.spawn({13, 10, 0}),
+                   stays = both.world.spawn({14, 10, 0}), turns = both.world.spawn({15, 10, 0}),
+                   comes = both.world.spawn({250, 10, 0});
+    both.step();
+    CHECK(both.view->is_shown(leaves));
+    CHECK_FALSE(both.view->is_shown(comes));
+    Listening& presented = both.presented;
+    presented.shown.clear();
+    presented.hidden.clear();
+    presented.changes_of.clear();
+    // All of it in the first of two ticks; what turns has come back in the second.
+    CHECK(world.move(leaves, {250, 10, 0}) == Status::ok);
+    CHECK(world.despawn(ends) == Status::ok);
+    CHECK(world.move(comes, {12, 10, 0}) == Status::ok);
+    CHECK(server.interest().deny(both.view->observer(), turns, true) == Status::ok);
+    world.edit(stays, body)->hp = 7;
+    both.world.step();
+    EntityId next = EntityId::none;  // whoever has the index of what has ended
+    while (index_of(next) != index_of(ends)) next = both.world.spawn({16, 10, 0});
+    CHECK(server.interest().deny(both.view->observer(), turns, false) == Status::ok);
+    both.step();
+    using Heard = std::vector<std::pair<EntityId, Reason>>;
+    const auto has = [](const Heard& heard, EntityId entity, Reason reason) {
+        return std::count(heard.begin(), heard.end(), std::pair(entity, reason)) == 1;
+    };
+    CHECK(presented.hidden.size() == 2);
+    CHECK(has(presented.hidden, leaves, Reason::left));
+    CHECK(has(presented.hidden, ends, Reason::despawned));
+    CHECK(has(presented.shown, comes, Reason::entered));
+    CHECK(has(presented.shown, next, Reason::spawned));
+    for (const EntityId entity : {leaves, ends}) CHECK_FALSE(both.view->is_shown(entity));
+    for (const EntityId entity : {comes, next, stays, turns}) CHECK(both.view->is_shown(entity));
+    CHECK(std::none_of(presented.shown.begin(), presented.shown.end(),
+                       [&](const auto& one) { return one.first == turns; }));
+    CHECK(presented.changes_of[stays] == 1);
+    CHECK(presented.changes_of[turns] == 0);
+    CHECK(presented.changes_of[comes] == presented.changes_of[next]);
+    CHECK(presented.changes_of[next] > 0);
+    // What is hidden is not heard of, and what has changed meanwhile waits.
+    presented.changes_of.clear();
+    world.edit(leaves, body)->hp = 8;
+    both.world.step();
+    both.step();
+    CHECK(presented.changes_of[leaves] == 0);
+    CHECK(world.move(leaves, {12, 10, 0}) == Status::ok);
+    both.step();
+    CHECK(presented.changes_of[leaves] == 2);  // its place, too
+}
+
+TEST_CASE("host view: two updates after one tick are one") {
+    Beside both(1);
+    both.place({10, 10, 0});
+    const EntityId animal = both.world.spawn({12, 10, 0});
+    both.step();
+    const auto shown = both.presented.shown;
+    const auto changes = both.presented.changes_of;
+    CHECK(both.presented.changes_of[animal] > 0);
+    both.view->update();
+    CHECK(both.presented.shown == shown);
+    CHECK(both.presented.changes_of == changes);
+}
+
+TEST_CASE("host view: whatever is left out, what is shown is what was relevant in the last tick") {
+    Beside both(1);
+    CallWorld& world = both.world;
+    Server& server = world.server();
+    const ObserverId local = both.view->observer();
+    SplitMix random(7);
+    const auto anywhere = [&] {
+        return Vec3{static_cast<float>(random.below(300)), static_cast<float>(random.below(40)), 0};
+    };
+    std::vector<EntityId> animals;
+    while (animals.size() < 40) animals.push_back(world.spawn(anywhere()));
+    both.step();
+    both.presented.shown.clear();
+    both.presented.hidden.clear();
+    std::map<EntityId, int> balance;
+    server.interest().for_each_relevant(local, [&](EntityId entity) { balance[entity] = 1; });
+    std::size_t left_out = 0;
+    for (int tick = 0; tick < 400; ++tick) {
+        if (random.below(8) == 0) both.place(anywhere());
+        for (EntityId& animal : animals) {
+            const std::uint32_t what = random.below(40);
+            if (what == 0) {
+                CHECK(server.world().despawn(animal) == Status::ok);
+                animal = world.spawn(anywhere());
+            } else if (what == 1) {
+                CHECK(server.world().move(animal, anywhere()) == Status::ok);
+            } else if (what == 2) {
+                CHECK(server.interest().deny(local, animal, random.below(2) == 0) == Status::ok);
+            }
+        }
+        world.step();
+        if (random.below(2) == 0) {
+            ++left_out;
+            continue;
+        }
+        std::vector<EntityId> relevant;
+        server.interest().relevant(local, relevant);
+        both.view->update();
+        for (const auto& [entity, reason] : both.presented.shown) CHECK(++balance[entity] == 1);
+        for (const auto& [entity, reason] : both.presented.hidden) CHECK(--balance[entity] == 0);
+        both.presented.shown.clear();
+        both.presented.hidden.clear();
+        for (const EntityId entity : relevant) REQUIRE(both.view->is_shown(entity));
+        for (const EntityId animal : animals)
+            REQUIRE(both.view->is_shown(animal) == server.interest().is_relevant(local, animal));
+    }
+    CHECK(left_out > 100);
 }
 
 TEST_CASE("host view: what the game has made his is nobody's when the view ends (M8)") {

@@ -283,6 +283,14 @@ TEST_CASE("reference: a host's own player is told what a remote one is told (M25
     CHECK(told() == 0);
     CHECK(stage.interest().deny(view.observer(), archer, false) == Status::ok);
     CHECK(told() == 1);
+    // In a tick without an update.
+    stage.world().edit(archer, is.aim)->at = seen;
+    stage.step();
+    CHECK(told() == 1);
+    show_both(seen, false);
+    stage.step();
+    CHECK(told() == 1);
+    CHECK(told() == 0);
 }
 
 }  // namespace purview::test
