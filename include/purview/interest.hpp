@@ -4,7 +4,8 @@
 // What an observer may know, decided sixteen entities at a time.
 //
 // Feed the manager entities, observers and what changed; call tick(); read who entered and who
-// left, for whom and why. It needs no world, no threads, no sockets. One thread calls it.
+// left, for whom and why. It needs no world, no threads, no sockets. One thread calls it. That of a
+// server is fed and ticked by the server alone (Server::interest).
 //
 //   relevant = ready and not denied and
 //              (owned or (not force hidden and (shown to all or allowed or
@@ -467,6 +468,9 @@ class InterestManager {
     void set_count_tested(bool value) noexcept;
     /// Debug: this many cells have their lanes shuffled every tick. No answer may change.
     void set_lane_shuffle(std::uint32_t cells_per_tick, std::uint64_t seed) noexcept;
+
+    /// For the other rooms of the library.
+    InterestData& data() noexcept { return *data_; }
 
   private:
     void visit_relevant(ObserverId observer, void (*visit)(void*, EntityId), void* context) const;

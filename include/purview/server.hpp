@@ -289,16 +289,19 @@ class Server {
 
     /// One datagram as it arrived. Hostile bytes end here: counted, never asserted.
     void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
-    /// One tick. Call it tick_hz times a second.
+    /// One tick. Call it tick_hz times a second. From within itself: asserted, and ignored.
     void tick(Micros now);
     /// Pulls the next datagram to send; false when there is none.
     bool next_datagram(OutgoingDatagram& out);
 
     World& world() noexcept;
     /// Knows every entity spawned so far. Of its calls a game makes those about observers, explicit
-    /// pairs and what marks an entity by hand (set_mode, force_hide, set_place_override), and
-    /// set_velocity and set_lookahead where lines of sight predict; entities themselves follow from
-    /// the world, and rules from set_rules of this class.
+    /// pairs, nodes of entities and what marks an entity by hand (set_mode, show_to_all,
+    /// force_hide, set_place_override, set_range, add_key); recheck, rescan and set_node_pair for
+    /// nodes of its own, update for dormant ones; set_velocity and set_lookahead where lines of
+    /// sight predict. What follows from the world, or is this class's to do, is refused: spawn,
+    /// despawn, move, set_flag, set_key, set_value, set_owner, set_bounds, join_unit, leave_unit,
+    /// hold_observer and set_rules; a tick is asserted, and ignored.
     InterestManager& interest() noexcept;
     /// From the next tick on windows and packets are worked on in parallel, with the same datagrams
     /// for any number of workers (64 at most). The game is called on the caller's thread as before,

@@ -6,6 +6,7 @@
 
 #include "host/server_data.hpp"
 #include "host/server_def.hpp"
+#include "interest/interest_data.hpp"
 #include "interest/run_chunks.hpp"
 
 namespace purview {
@@ -21,6 +22,7 @@ ServerData::ServerData(const ServerDef& server_def, Game& game, World made_world
       cookies_(server_def.secret, server_def.mac),
       fields_(*server_def.schema),
       shared_(*server_def.schema) {
+    interest.data().is_driven = true;
     for (const KindDef& kind : def.schema->kinds()) {
         has_rates_ |= !kind.rates.empty();
         has_limits_ |= !kind.limit.is_none();
@@ -81,7 +83,7 @@ Status ServerData::set_rules(const InterestRules& rules) {
     ServerDef wanted = def;
     wanted.rules = rules;
     if (!problem_of_sharing(wanted).empty()) return Status::bad_configuration;
-    const Status status = interest.set_rules(rules);
+    const Status status = interest.data().set_rules(rules);
     if (status != Status::ok) return status;
     def.rules = interest.rules();
     ++rules_revision;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "host/server_data.hpp"
+#include "interest/interest_data.hpp"
 #include "interest/run_chunks.hpp"
 #include "replication/extrapolated_fields.hpp"
 
@@ -41,6 +42,8 @@ class StageClock {
 }  // namespace
 
 void ServerData::tick(Server& server, Micros now) {
+    PURVIEW_ASSERT(!in_tick_);
+    if (in_tick_) return;
     StageClock clock(def.clock);
     // Numbers of 32 bits end: better an end that is seen than a world that is wrong.
     if (++tick_number == tick_last) shut_down();
@@ -77,7 +80,7 @@ void ServerData::simulate(Server& server) {
 }
 
 void ServerData::decide_interest() {
-    interest.tick();
+    interest.data().tick(interest);
     events = events_of_gone_;  // not swapped: one of the two keeps the room that a tick needs
     events_of_gone_.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {

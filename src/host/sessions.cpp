@@ -11,6 +11,7 @@
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
 #include "host/timeout.hpp"
+#include "interest/interest_data.hpp"
 #include "link/messages.hpp"
 #include "replication/schema_codec.hpp"
 
@@ -334,12 +335,12 @@ Status ServerData::request_state(ObserverId observer) {
 /// The game does not remove it under our hands.
 Result<ObserverId> ServerData::add_observer() {
     auto observer = interest.add_observer();
-    if (observer) (void)interest.hold_observer(*observer, true);
+    if (observer) (void)interest.data().hold_observer(*observer, true);
     return observer;
 }
 
 void ServerData::remove_observer(ObserverId observer) {
-    (void)interest.hold_observer(observer, false);
+    (void)interest.data().hold_observer(observer, false);
     (void)interest.remove_observer(observer);
 }
 

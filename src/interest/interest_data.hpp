@@ -251,6 +251,9 @@ class InterestData {
 
     InterestCounters counters;
     std::uint32_t shuffle_cells = 0;
+    /// By a server, which calls this directly: what follows from its world, and its ticks, are not
+    /// for anybody else.
+    bool is_driven = false;
     SplitMix shuffle_random{1};
 
   private:

@@ -69,25 +69,25 @@ Result<InterestManager> InterestManager::create(const InterestDef& def) {
 }
 
 Status InterestManager::spawn(EntityId e, const EntityDef& def) {
-    return data_->spawn(e, def);
+    return data_->is_driven ? Status::refused : data_->spawn(e, def);
 }
 Status InterestManager::despawn(EntityId e) {
-    return data_->despawn(e);
+    return data_->is_driven ? Status::refused : data_->despawn(e);
 }
 Status InterestManager::move(EntityId e, Vec3 place) {
-    return data_->move(e, place);
+    return data_->is_driven ? Status::refused : data_->move(e, place);
 }
 void InterestManager::move(std::span<const Move> moves) {
-    data_->move(moves);
+    if (!data_->is_driven) data_->move(moves);
 }
 Status InterestManager::set_flag(EntityId e, FlagId flag, bool value) {
-    return data_->set_flag(e, flag, value);
+    return data_->is_driven ? Status::refused : data_->set_flag(e, flag, value);
 }
 Status InterestManager::set_key(EntityId e, KeyDomain domain, Key key) {
-    return data_->set_key(e, domain, key);
+    return data_->is_driven ? Status::refused : data_->set_key(e, domain, key);
 }
 Status InterestManager::set_owner(EntityId e, ObserverId owner) {
-    return data_->set_owner(e, owner);
+    return data_->is_driven ? Status::refused : data_->set_owner(e, owner);
 }
 Status InterestManager::force_hide(EntityId e, bool hidden) {
     return data_->force_hide(e, hidden);
@@ -96,10 +96,10 @@ Status InterestManager::show_to_all(EntityId e, bool shown) {
     return data_->show_to_all(e, shown);
 }
 Status InterestManager::join_unit(EntityId member, EntityId root, EntityId parent) {
-    return data_->join_unit(member, root, parent == EntityId::none ? root : parent);
+    return data_->is_driven ? Status::refused : data_->join_unit(member, root, parent);
 }
 Status InterestManager::leave_unit(EntityId member, const EntityDef& def) {
-    return data_->leave_unit(member, def);
+    return data_->is_driven ? Status::refused : data_->leave_unit(member, def);
 }
 
 Result<ObserverId> InterestManager::add_observer() {
@@ -127,7 +127,7 @@ Status InterestManager::set_observer_key(ObserverId o, KeyDomain domain, Key key
     return data_->set_observer_key(o, domain, key);
 }
 Status InterestManager::hold_observer(ObserverId o, bool held) {
-    return data_->hold_observer(o, held);
+    return data_->is_driven ? Status::refused : data_->hold_observer(o, held);
 }
 bool InterestManager::has_key(ObserverId o, KeyDomain domain, Key key) const noexcept {
     return data_->has_key(o, domain, key);
@@ -159,7 +159,8 @@ Status InterestManager::rescan(ObserverId o) {
 }
 
 void InterestManager::tick() {
-    data_->tick(*this);
+    PURVIEW_ASSERT(!data_->is_driven);
+    if (!data_->is_driven) data_->tick(*this);
 }
 std::span<const RelevanceEvent> InterestManager::events() const noexcept {
     return data_->events();
@@ -206,10 +207,10 @@ Status InterestManager::remove_key(EntityId e, KeyDomain domain, Key key) {
     return data_->edit_more_keys(e, domain, key, false);
 }
 Status InterestManager::set_value(EntityId e, ValueId value, float number) {
-    return data_->set_value(e, value, number);
+    return data_->is_driven ? Status::refused : data_->set_value(e, value, number);
 }
 Status InterestManager::set_bounds(EntityId e, float radius_m) {
-    return data_->set_bounds(e, radius_m);
+    return data_->is_driven ? Status::refused : data_->set_bounds(e, radius_m);
 }
 Status InterestManager::set_range(EntityId e, float range_m) {
     return data_->set_range(e, range_m);
@@ -242,7 +243,7 @@ Status InterestManager::update(EntityId e) {
     return data_->update(e);
 }
 void InterestManager::move(const PlaceColumns& columns) {
-    data_->move(columns);
+    if (!data_->is_driven) data_->move(columns);
 }
 Status InterestManager::set_areas(ObserverId o, std::span<const Area> areas) {
     return data_->set_areas(o, areas);
@@ -263,7 +264,7 @@ Status InterestManager::rescan_node(NodeId node) {
     return data_->rescan_node(node);
 }
 Status InterestManager::set_rules(const InterestRules& rules) {
-    return data_->set_rules(rules);
+    return data_->is_driven ? Status::refused : data_->set_rules(rules);
 }
 const std::vector<std::string>& InterestManager::warnings() const noexcept {
     return data_->warnings();

@@ -326,6 +326,7 @@ void InterestData::join(EntityId member, EntityId root, EntityId parent) {
 }
 
 Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) {
+    if (parent == EntityId::none) parent = root;
     if (!is_known(member) || table_.slot_of(root) == no_slot) return Status::stale_id;
     if (is_split_kind(member) && !is_member(member)) return join_split(member, root, parent);
     if (member == root || !is_known(parent) || top_of(parent) != root || is_under(parent, member))

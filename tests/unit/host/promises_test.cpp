@@ -4,6 +4,7 @@
 // Where two features meet: what each of them promises holds all the same.
 #include <deque>
 #include <functional>
+#include <utility>
 
 #include "purview/host_view.hpp"
 #include "stage.hpp"
@@ -233,6 +234,75 @@ TEST_CASE(
     CHECK(stage.client().state() == ClientState::closed);
     CHECK(stage.client().close_reason() == CloseReason::kicked);
     CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::stale_id);
+}
+
+TEST_CASE("promises: what a server's interest has from the world nobody else tells it") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId thing = stage.spawn(is.walker), other = stage.spawn(is.walker);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, thing) != no_ghost);
+    InterestManager& interest = stage.interest();
+    const ObserverId observer = stage.observers[0];
+    const Vec3 place = interest.place_of(thing), away = {1000, 1000, 0};
+    const EntityId foreign = make_entity_id(5'000'000, 1);
+    for (const Status status :
+         {interest.spawn(foreign, {}), interest.despawn(thing), interest.move(thing, away),
+          interest.set_flag(thing, FlagId{0}, true), interest.set_key(thing, KeyDomain{0}, Key{1}),
+          interest.set_value(thing, ValueId{0}, 1), interest.set_owner(thing, observer),
+          interest.set_bounds(thing, 1), interest.join_unit(thing, other),
+          interest.leave_unit(thing, {}), interest.hold_observer(observer, false),
+          interest.set_rules({})})
+        CHECK(status == Status::refused);
+    const Move move{thing, away};
+    interest.move(std::span(&move, 1));
+    PlaceColumns columns;
+    columns.entities = std::span(&thing, 1);
+    columns.x = columns.y = &away.x;
+    interest.move(columns);
+    CHECK(interest.remove_observer(observer) == Status::refused);
+    // A tick out of turn would swallow the leave.
+    CHECK(interest.deny(observer, thing, true) == Status::ok);
+    interest.tick();
+    stage.step(2);
+    CHECK(stage.ghost(0, thing) == no_ghost);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(interest.place_of(thing).x == place.x);
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
+}
+
+TEST_CASE("promises: a tick of a server within itself does nothing") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    struct Nested final : Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return false; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server& server, Tick) override {
+            if (++simulated == 1) server.tick(1);
+        }
+        int simulated = 0;
+    } game;
+    const FieldSchema is;
+    ServerDef def = is.def;
+    def.schema = &is.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    auto server = std::move(Server::create(def, game)).value();
+    server.tick(1);
+    CHECK(server.current_tick() == 1);
+    CHECK(game.simulated == 1);
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
 }
 
 TEST_CASE("promises: what is given to somebody who has gone is nobody's, and hidden if it is") {

@@ -652,7 +652,7 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
     const auto radius = [&](float radius_m) {
         return [&stage, rules = is.def.rules, radius_m]() mutable {
             rules.nodes = {MoreSchema::near(radius_m)};
-            return stage.interest().set_rules(rules);
+            return stage.server->set_rules(rules);
         };
     };
     const auto deny = [&](std::uint32_t client, bool value) {
