@@ -395,7 +395,8 @@ class InterestManager {
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
 
     // -- answers, as of the last tick; but what was said since of a pair, an owner or an entity by
-    // hand to show it counts at once, ahead of its event
+    // hand to show it counts at once, ahead of its event, and so do keys and flags of entities
+    // where a node's answer follows from nothing else (same, flagged)
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     /// False for a stale id, too.
     bool is_ready(ObserverId observer) const noexcept;
