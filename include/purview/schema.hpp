@@ -142,8 +142,9 @@ struct KindDef {
     /// A copy that is kept is dropped when its entity has not come back after so many ticks; a
     /// deactivated one when others need its room (docs/limits.md).
     std::uint32_t linger_ticks = 200;
-    bool in_groups = true;        ///< false: a plain parent or child, which cuts groups (O9)
-    bool relative_place = false;  ///< in a group, its place is told as seen from its parent
+    bool in_groups = true;  ///< false: a plain parent or child, which cuts groups (O9)
+    /// In a group, its place is told as seen from its parent. A server refuses it without a place.
+    bool relative_place = false;
     /// A move of more than this in a tick is a jump, in metres: it is in the old place until it is
     /// in the new one, for clients (Client::place_of, Prediction) and for rewound views. 0: none
     /// is. Where packets are lost a client knows of several ticks only what they moved in all: let

@@ -165,6 +165,10 @@ std::string problem_of_kinds(const ServerDef& def) {
         if (!is_urgency(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
         if (!(kind.teleport_m >= 0) || !std::isfinite(kind.teleport_m))
             return who + "teleport_m is a number of metres, or 0";
+        const auto& has = kind.components;
+        if (kind.relative_place &&
+            std::find(has.begin(), has.end(), def.schema->place()) == has.end())
+            return who + "relative_place needs a place";
     }
     const ComponentId unplaced = told_to_too_few(*def.schema);
     if (unplaced == ComponentId::none) return {};

@@ -58,6 +58,8 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
         {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
         {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_m = -1; },
          Status::bad_configuration, "teleport_m"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).relative_place = true; },
+         Status::bad_configuration, "kind 'shelf', relative_place needs a place"},
         {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
         {[](auto& def, auto&) { def.mac = [](auto, auto, auto) {}; }, Status::bad_configuration,
          "the same for other data"},
