@@ -160,6 +160,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     }
     stream_in_.accept();
     accept_input_state();
+    is_quiet = !has_snapshot;
     if (has_snapshot) {
         const Tick before = newest_tick;
         ghosts->accept(newest_tick, is_next);

@@ -493,9 +493,10 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     const double tick = view.tick(at);
     const Tick updated = ghosts.updated(ghost);
     Pose pose = ghosts.told_pose_at(ghost, tick);
-    // Only what moved until the silence began moves on in it.
+    // Only what moved until the silence began moves on in it, and packets that tell nothing are
+    // none.
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
-    if (ghosts.did_jump(ghost)) return pose;
+    if (client->is_quiet || ghosts.did_jump(ghost)) return pose;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
     pose.place = plus(pose.place, ghosts.told_velocity(ghost), static_cast<float>(on));
     return pose;

@@ -25,6 +25,43 @@ struct Victim {
     EntityId body, shield;
 };
 
+/// The first player's turret, which shoots with every command at where a target is drawn.
+class Gunner {
+  public:
+    Gunner(DriveWorld& world, EntityId target) : world_(world), target_(target) {
+        const auto& s = world.schema;
+        const ObserverId player = world.player().observer;
+        const EntityId vehicle = world.spawn(s.vehicle, {0, -50, 0}, player);
+        turret_ = world.spawn_under(vehicle, s.turret, player);
+        world.player().control = [this](auto& its, CommandTick tick) { shoot(its, tick); };
+        world.on_input = [this](Server& its, ObserverId observer, GroupState&,
+                                const GroupCommand& command) { meet(its, observer, command); };
+    }
+    int shots = 0, hits = 0;
+
+  private:
+    void shoot(DriveWorld::Player& its, CommandTick tick) {
+        const GhostId target = world_.ghost(0, target_), turret = world_.ghost(0, turret_);
+        if (target == no_ghost || turret == no_ghost) return;
+        aims_[tick] = its.prediction->place_of(target, world_.now);
+        (void)its.prediction->set_part(turret, world_.schema.turn, Turn{0, true});
+    }
+    void meet(Server& its, ObserverId observer, const GroupCommand& command) {
+        const auto aim = aims_.find(command.tick());
+        if (aim == aims_.end()) return;
+        const auto view = its.rewind(observer, command.view_tick());
+        REQUIRE(view);
+        std::vector<RewoundHit> found;
+        REQUIRE(view->find_within(aim->second, 0.1F, found) == Status::ok);
+        ++shots;
+        hits += found.empty() ? 0 : 1;
+    }
+
+    DriveWorld& world_;
+    EntityId target_, turret_{};
+    std::map<CommandTick, Vec3> aims_;
+};
+
 /// Moves of more than so much in a tick are jumps; 0: none is. Returns how many were looked at.
 std::uint64_t compare_history(float teleport_m, Axes axes = Axes::xy) {
     DriveSchema s;
@@ -243,6 +280,30 @@ TEST_CASE(
     CHECK(wrong_strength == 0);
     CHECK(worst_view <= 1.0 / 16);
     CHECK(worst_miss < 0.05F);
+}
+
+TEST_CASE("rewind: who is the last to stop is drawn where he stopped, and is hit there") {
+    DriveWorld world(1, Faults{.delay_us = 30'000});
+    const EntityId target = world.spawn(world.schema.vehicle);
+    float x = 0, speed = 0.2F;
+    world.on_simulate = [&](Server& its, Tick) {
+        x += speed;
+        if (speed != 0) REQUIRE(its.world().move(target, {x, 0, 0}) == Status::ok);
+    };
+    Gunner gunner(world, target);
+    world.run(120);
+    speed = 0;
+    world.run(10);  // a round trip, and what the view is behind
+    gunner.hits = gunner.shots = 0;
+    float farthest = 0;
+    world.after_client = [&](auto& player, Micros at) {
+        const Vec3 drawn = player.prediction->place_of(world.ghost(0, target), at);
+        farthest = std::max(farthest, std::abs(drawn.x - x));
+    };
+    world.run(200);
+    CHECK(farthest < 0.01F);
+    CHECK(gunner.shots > 150);
+    CHECK(gunner.hits == gunner.shots);
 }
 
 TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)") {
