@@ -37,9 +37,11 @@ struct PredictionDef {
     /// Commands that wait at the server while all is well: as the server's.
     std::uint32_t waiting_target = 2;
     /// How far behind the newest snapshot everything else is shown: at least the ticks between
-    /// two packets, and the jitter. What is told with every tick is drawn between its last 16: 15
-    /// ticks behind at the most, and how far the server follows RewindSettings::behind_ticks_max
-    /// says.
+    /// two packets, and the jitter. It must also cover the ticks between two updates of what
+    /// KindDef::rates, NodeSettings::every_ticks, KindDef::limit or the budget let be told seldom:
+    /// a longer silence is taken for a rest, at whose end it leaps. What is told with every tick
+    /// is drawn between its last 16: 15 ticks behind at the most, and how far the server follows
+    /// RewindSettings::behind_ticks_max says.
     float view_delay_ticks = 2;
     /// How far it moves on when nothing arrives.
     float extrapolate_ticks_max = 3;

@@ -249,6 +249,7 @@ unsigned PredictionData::ticks_due(Micros at) {
         commands = CommandClock(client->tick_hz, def.waiting_target);
         view = ViewClock(client->tick_hz, def.view_delay_ticks);
         client->inputs.has_digests = def.step != nullptr;
+        client->ghosts->way_ticks_max = def.view_delay_ticks;
     }
     view.heard(client->newest_tick, client->newest_tick_at);
     view.advance(now);

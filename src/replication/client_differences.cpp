@@ -128,16 +128,16 @@ void ClientGhosts::go_on(Tick tick) {
                 changed |= component_bit(field.component);
             });
             note_change(ghost, changed);
-            if (moved) note_place(ghost, tick, false);
+            if (moved) note_place(ghost, tick, ghosts_[ghost].updated);
         });
     }
 }
 
-/// `rested`: it was there until then. What was lost says nothing of the time between.
-void ClientGhosts::note_place(LocalId which, Tick tick, bool rested) {
+/// What was lost says nothing of the time after `stood_until`.
+void ClientGhosts::note_place(LocalId which, Tick tick, Tick stood_until) {
     ClientGhost& ghost = ghosts_[which];
-    if (rested && ghost.samples > 0 && ghost.sample[0].tick < before_ && before_ < tick)
-        push_sample(which, before_, sample(which, 0));
+    if (ghost.samples > 0 && ghost.sample[0].tick < stood_until && stood_until < tick)
+        push_sample(which, stood_until, sample(which, 0));
     if (ghost.samples > 0 && ghost.sample[0].tick == tick) {
         set_sample(which, 0, decode_pose(which));
     } else {

@@ -392,10 +392,13 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         moved |= says_pose(field, ghost.kind);
     });
     note_change(edit.ghost, changed);
-    // It stood still until then: interpolation must not smear the pause.
-    const bool rested = !is_moving(edit.ghost) && ghost.updated < before_;
+    // Interpolation must not smear a pause. Whatever was told last would have told of a move, too.
+    const auto silence = static_cast<float>(tick - ghost.updated);
+    const bool rested =
+        !is_moving(edit.ghost) && before_ > ghost.updated && silence > way_ticks_max;
     if (its.extrapolated != 0) apply_motions(edit, tick);
-    if (moved && has_place(edit.ghost)) note_place(edit.ghost, tick, rested);
+    if (moved && has_place(edit.ghost))
+        note_place(edit.ghost, tick, rested ? before_ : ghost.updated);
     ghost.updated = tick;
     ghost.packet = packets_;
 }

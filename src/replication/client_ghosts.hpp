@@ -65,6 +65,10 @@ class ClientGhosts {
     explicit ClientGhosts(Schema schema);
     /// That ghosts may take: a packet that would need more is none.
     std::size_t bytes_max = ~std::size_t{0};
+    /// Who is told of after so many ticks at most was on the way in all of them; after more he
+    /// stood, and went in the last. As many as he is drawn behind: then the end of a way is known
+    /// when its beginning is drawn.
+    float way_ticks_max = 1;
     std::size_t bytes() const noexcept { return ghosts_.bytes() + motions_.bytes(); }
 
     const Schema& schema() const noexcept { return schema_; }
@@ -232,7 +236,7 @@ class ClientGhosts {
     void set_moving(LocalId ghost, bool moves);
     void end_motions(LocalId ghost);
     void go_on(Tick tick);
-    void note_place(LocalId ghost, Tick tick, bool rested);
+    void note_place(LocalId ghost, Tick tick, Tick stood_until);
     void change_told(const Edit& edit);
     bool is_leaving(LocalId ghost) const noexcept {
         return ghost < leaving_.size() && leaving_.test(ghost);

@@ -104,6 +104,40 @@ TEST_CASE(
     }
 }
 
+TEST_CASE(
+    "prediction: who rests longer than the view is behind is drawn at rest until he goes, whatever "
+    "else is told of him") {
+    for (const bool is_told_of : {false, true}) {
+        CAPTURE(is_told_of);
+        PredictionDef def;
+        def.view_delay_ticks = 6;
+        DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
+        DriveWorld::Player& player = world.player();
+        const EntityId car = world.spawn(world.schema.vehicle);
+        std::map<Tick, float> was;
+        world.on_simulate = [&](Server& its, Tick tick) {
+            float x = its.world().place_of(car).x;
+            if (tick % 30 < 10) REQUIRE(its.world().move(car, {x += 1, 0, 0}) == Status::ok);
+            if (is_told_of && tick % 3 == 2)
+                its.world().edit(car, world.schema.motion)->speed = static_cast<float>(tick);
+            was[tick] = x;
+        };
+        world.spawn(world.schema.vehicle, {0, 50, 0}, player.observer);
+        world.run(100);
+        const GhostId ghost = world.ghost(0, car);
+        double worst = 0;
+        world.after_client = [&](auto&, Micros at) {
+            const double tick = player.prediction->view_tick(at);
+            const auto before = static_cast<Tick>(tick);
+            const float x = player.prediction->place_of(ghost, at).x;
+            const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
+            worst = std::max(worst, std::abs(x - is));
+        };
+        world.run(120);
+        CHECK(worst < 0.01);
+    }
+}
+
 TEST_CASE("prediction: what is ours stands in an outage in which no more commands have room") {
     DriveWorld world(1, Faults{.delay_us = 40'000});
     const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);

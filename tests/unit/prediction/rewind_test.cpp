@@ -306,6 +306,41 @@ TEST_CASE("rewind: who is the last to stop is drawn where he stopped, and is hit
     CHECK(gunner.hits == gunner.shots);
 }
 
+TEST_CASE(
+    "rewind: who is told seldom is drawn in even steps if the view is as far behind, and hit") {
+    for (const float delay : {4.0F, 6.0F, 10.0F}) {
+        CAPTURE(delay);
+        PredictionDef prediction;
+        prediction.view_delay_ticks = delay;
+        ServerDef def;
+        def.rules.nodes.resize(1);
+        def.rules.nodes[0].name = "all";
+        def.rules.nodes[0].settings.every_ticks = 4;
+        DriveWorld world(1, Faults{.delay_us = 30'000}, 60, prediction, def);
+        const EntityId target = world.spawn(world.schema.vehicle);
+        float x = 0;
+        world.on_simulate = [&](Server& its, Tick) {
+            REQUIRE(its.world().move(target, {x += 0.2F, 0, 0}) == Status::ok);
+        };
+        Gunner gunner(world, target);
+        world.run(120);
+        gunner.hits = gunner.shots = 0;
+        float before = 0, least = 1, most = 0;
+        world.after_client = [&](auto& player, Micros at) {
+            const float drawn = player.prediction->place_of(world.ghost(0, target), at).x;
+            const float step = before == 0 ? 0.2F : drawn - before;
+            least = std::min(least, step);
+            most = std::max(most, step);
+            before = drawn;
+        };
+        world.run(200);
+        CHECK(least > 0.17F);  // the clock of the view may go a tenth slower or faster
+        CHECK(most < 0.23F);
+        CHECK(gunner.shots > 150);
+        CHECK(gunner.hits == gunner.shots);
+    }
+}
+
 TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
