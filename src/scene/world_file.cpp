@@ -251,12 +251,11 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
 /// A kind of no node is meant to be seen by nobody.
 void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry,
                           const InterestRules& rules) {
-    for (const NodeDesc& node : rules.nodes) {
-        if (node.members != NodeMembers::all || node.combine != StepOp::add) continue;
-        throw WorldError{text_of(world.path, entry.place) + ": 'kinds." + entry.name +
-                         ".nodes' is empty, but node '" + node.name +
-                         "' is for all: bind that node, or say mode = \"explicit\""};
-    }
+    const std::size_t n = node_for_all(rules);
+    if (n == rules.nodes.size()) return;
+    throw WorldError{text_of(world.path, entry.place) + ": 'kinds." + entry.name +
+                     ".nodes' is empty, but node '" + rules.nodes[n].name +
+                     "' is for all: bind that node, or say mode = \"explicit\""};
 }
 
 Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,

@@ -617,4 +617,48 @@ TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
     CHECK(problem({}) == said);
 }
 
+TEST_CASE("rule text: a node that kinds are bound to stays for those that are bound") {
+    InterestRules before;
+    before.nodes.resize(2);
+    before.nodes[0].name = "a";
+    before.nodes[1].name = "b";
+    before.nodes[1].members = NodeMembers::bound;
+    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
+    InterestRules after = before;
+    CHECK_FALSE(scene::problem_of_bindings(before, after, kinds));
+    for (const NodeMembers members : {NodeMembers::all, NodeMembers::unbound}) {
+        after.nodes[1].members = members;
+        const auto found = scene::problem_of_bindings(before, after, kinds);
+        REQUIRE(found);
+        CHECK(found->text == "kinds are bound to node 'b': it must keep members = \"bound\"");
+        CHECK(found->node == 1);
+        CHECK(found->key == "members");
+        CHECK_FALSE(scene::problem_of_bindings(before, after, {}));
+        CHECK_FALSE(scene::problem_of_bindings(after, after, kinds));  // a host that has it so
+    }
+}
+
+TEST_CASE("rule text: no node becomes one for all where a kind is to be shown by none") {
+    InterestRules before;
+    before.nodes.resize(2);
+    before.nodes[0].name = "a";
+    before.nodes[0].members = NodeMembers::unbound;
+    before.nodes[1].name = "b";
+    before.nodes[1].combine = StepOp::subtract;
+    InterestRules after = before;
+    after.nodes[0].members = NodeMembers::all;
+    KindInterest hidden;
+    hidden.never_default = true;
+    const auto found = scene::problem_of_bindings(before, after, {{}, hidden});
+    REQUIRE(found);
+    CHECK(found->text == "a kind is bound to no node (nodes = []): node 'a' must not be for all");
+    CHECK(found->node == 0);
+    CHECK(found->key == "members");
+    CHECK_FALSE(scene::problem_of_bindings(before, before, {{}, hidden}));
+    CHECK_FALSE(scene::problem_of_bindings(after, after, {{}, hidden}));  // a host that has it so
+    CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, {}}));
+    hidden.mode = EntityMode::explicit_only;
+    CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, hidden}));
+}
+
 }  // namespace purview::test::rule_text
