@@ -150,7 +150,8 @@ void Vale::populate(World& world) {
         const SpawnSetup world_area{0, setup_->min, setup_->max};
         const SpawnSetup& area =
             setup_->starts.empty() ? world_area : setup_->starts[c % setup_->starts.size()];
-        carts_.add(world, free_place(area.min, area.max), between(0, 2 * pi));
+        const float heading = between(0, 2 * pi);
+        carts_.add(world, free_place(area.min, area.max), heading);
     }
     people_.assign(setup_->tracks.size(), EntityId::none);
     track_at_.assign(setup_->tracks.size(), 0);
