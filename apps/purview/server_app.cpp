@@ -22,12 +22,12 @@ constexpr std::uint32_t state_every_ticks = 20;
 /// The built-in world is read like any other: from files.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
     const std::string directory = net::make_temporary_directory();
-    if (directory.empty() || !net::write_file(directory + "/vale.toml", asset("vale.toml")) ||
-        !net::write_file(directory + "/vale.json", asset("vale.json"))) {
-        return scene::Problem{
-            "the built-in world cannot be unpacked: no room for temporary files?"};
+    scene::Loaded<std::unique_ptr<WorldSetup>> world =
+        scene::Problem{"the built-in world cannot be unpacked: no room for temporary files?"};
+    if (!directory.empty() && net::write_file(directory + "/vale.toml", asset("vale.toml")) &&
+        net::write_file(directory + "/vale.json", asset("vale.json"))) {
+        world = load_world(WorldSource::toml, directory + "/vale.toml");
     }
-    auto world = load_world(WorldSource::toml, directory + "/vale.toml");
     net::remove_directory(directory);
     return world;
 }

@@ -61,7 +61,10 @@ int ChildProcess::wait(int milliseconds) {
 }
 
 std::string make_temporary_directory() {
-    std::string path = (std::filesystem::temp_directory_path() / "purview-XXXXXX").string();
+    std::error_code error;
+    const auto where = std::filesystem::temp_directory_path(error);
+    if (error) return {};
+    std::string path = (where / "purview-XXXXXX").string();
     return ::mkdtemp(path.data()) == nullptr ? std::string() : path;
 }
 

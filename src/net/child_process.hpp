@@ -26,7 +26,7 @@ class ChildProcess {
     int process_ = -1;
 };
 
-/// A new directory for files that live as long as the program does.
+/// A new directory for files that live as long as the program does; empty: there is no room.
 std::string make_temporary_directory();
 bool write_file(const std::string& path, std::string_view bytes);
 void remove_directory(const std::string& path);

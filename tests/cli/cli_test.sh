@@ -250,6 +250,14 @@ case "$case_name" in
         # What has no end.
         sed 's/six.json/\/dev\/null/' "$dir/six.toml" >"$dir/w.toml"
         refused_world '/dev/null: cannot be read: it is not a regular file'
+        # The built-in world needs room for its files, and leaves none of them where there is too little.
+        (export TMPDIR="$dir/none" && run 1 serve --port 0 --seconds 1)
+        in_err 'the built-in world cannot be unpacked: no room for temporary files?'
+        mkdir "$dir/small"
+        (trap '' XFSZ && ulimit -f 0 && TMPDIR="$dir/small" timeout 100 "$program" serve --port 0 --seconds 1 2>&1 </dev/null) |
+            cat >"$dir/err"
+        in_err 'the built-in world cannot be unpacked: no room for temporary files?'
+        [ -z "$(ls "$dir/small")" ] || fail 'what was unpacked in part is left behind'
         # A recording has no say in which files are read, unless they are below.
         cd "$dir"
         run 0 serve --world six.toml --port 0 --seconds 0.3 --record near.pvrec
