@@ -96,6 +96,19 @@ vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& m
     return area;
 }
 
+/// A property, where it is given. Empty, or what is wrong with it.
+std::string read_number(const scene::MapObject& object, const std::string& property,
+                        std::uint32_t max, std::uint32_t& out) {
+    const auto value = object.number(property, out);
+    if (!value || *value < 0 || *value > max) {
+        return fmt::format(
+            "layer '{}': property '{}' must be a whole number from 0 to {}, not '{}'", object.layer,
+            property, max, object.properties.at(property));
+    }
+    out = static_cast<std::uint32_t>(*value);
+    return {};
+}
+
 /// Empty, or what the map asks for that cannot be.
 std::string use_map(const WorldFile& file, vale::Setup& setup) {
     const scene::TileMap& map = *file.map;
@@ -117,12 +130,11 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
             if (object.type.empty())
                 return "layer 'roaming': an object has no type, which names its kind";
             if (is_the_games_own(object.type)) return problem_of(object.layer, object.type);
-            const long count = object.number("nb", 1);
-            if (count < 0 || count > 1'000'000) return "layer 'roaming': nb must be 0 to 1000000";
+            for (const std::string& wrong : {read_number(object, "nb", 1'000'000, spawn.count),
+                                             read_number(object, "team", 1000, spawn.team)}) {
+                if (!wrong.empty()) return wrong;
+            }
             spawn.kind = kind_index(setup, object.type, vale::Motion::wander);
-            spawn.count = static_cast<std::uint32_t>(count);
-            spawn.team =
-                static_cast<std::uint32_t>(std::clamp(object.number("team", 0), 0L, 1000L));
         } else if (const auto layer = file.object_layers.find(object.layer);
                    layer != file.object_layers.end()) {
             spawn.kind = kind_index(setup, layer->second, vale::Motion::rest);

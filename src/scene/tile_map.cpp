@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -43,12 +44,15 @@ Loaded<std::string> read_file(const std::string& path) {
     return text;
 }
 
-long MapObject::number(const std::string& property, long otherwise) const {
+std::optional<long> MapObject::number(const std::string& property, long otherwise) const {
     const auto found = properties.find(property);
     if (found == properties.end()) return otherwise;
-    char* end = nullptr;
-    const long value = std::strtol(found->second.c_str(), &end, 10);
-    return end == found->second.c_str() ? otherwise : value;
+    const std::string& text = found->second;
+    const char* end = text.data() + text.size();
+    long value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || rest != end) return std::nullopt;
+    return value;
 }
 
 namespace {

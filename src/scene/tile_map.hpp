@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ struct MapObject {
     float height_m = 0;
     std::map<std::string, std::string> properties;  ///< values as text
 
-    /// The property as a whole number, or `otherwise`.
-    long number(const std::string& property, long otherwise) const;
+    /// The property as a whole number, `otherwise` where it is not given, or nothing: it is none.
+    std::optional<long> number(const std::string& property, long otherwise) const;
 };
 
 struct TileMap {

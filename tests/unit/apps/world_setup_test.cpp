@@ -99,4 +99,39 @@ TEST_CASE("world setup: a map does not make the kinds that the game makes itself
                     ".toml: layer 'things': the game makes kind 'crate' itself"));
 }
 
+TEST_CASE("world setup: nb and team are whole numbers, and what is not is refused") {
+    const auto counts = [](const std::string& properties) {
+        const auto world = SmallMap("roaming", properties).load("");
+        REQUIRE_MESSAGE(world, world.problem());
+        const vale::SpawnSetup& spawn = (*world)->setup.spawns.at(0);
+        return std::pair(spawn.count, spawn.team);
+    };
+    CHECK(counts("{}") == std::pair(1U, 0U));
+    CHECK(counts(R"({"nb":20,"team":2})") == std::pair(20U, 2U));
+    CHECK(counts(R"({"nb":"0","team":"8"})") == std::pair(0U, 8U));
+    // A value of JSON, and how it is told.
+    const std::pair<const char*, const char*> wrong[] = {
+        {"\"many\"", "many"},
+        {"true", "true"},
+        {"5.9", "5.9"},
+        {"1e300", "1e+300"},
+        {"-1", "-1"},
+        {"1000001", "1000001"},
+        {"\"99999999999999999999\"", "99999999999999999999"},
+        {"\"5 sheep\"", "5 sheep"},
+        {"\"\"", ""},
+        {"[5]", ""}};
+    for (const auto& [value, told] : wrong) {
+        for (const auto& [property, max] :
+             {std::pair<std::string, std::string>{"nb", "1000000"}, {"team", "1000"}}) {
+            const std::string text = "{\"" + property + "\":" + value + "}";
+            const std::string said = "layer 'roaming': property '" + property +
+                                     "' must be a whole number from 0 to " + max + ", not '" +
+                                     told + "'";
+            const std::string problem = SmallMap("roaming", text).problem("");
+            CHECK_MESSAGE(problem.find(said) != std::string::npos, text, ": ", problem);
+        }
+    }
+}
+
 }  // namespace purview::app

@@ -201,7 +201,7 @@ TEST_CASE(
     CHECK(scene::area_grid(*map, 34, 20).count() == 96);
     long monsters = 0;
     for (const auto& object : map->objects) {
-        if (object.layer == "roaming") monsters += object.number("nb", 1);
+        if (object.layer == "roaming") monsters += object.number("nb", 1).value_or(0);
     }
     CHECK(monsters == 52);
     const auto blocked = std::count(map->blocked.begin(), map->blocked.end(), 1);
