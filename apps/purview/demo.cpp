@@ -369,7 +369,8 @@ class NodeClient {
 };
 
 void announce(const ServerApp& app) {
-    for (const std::string& warning : app.warnings()) spdlog::warn("{}", warning);
+    for (const std::string& warning : app.warnings())
+        spdlog::warn("{}", scene::plain_text(warning));
     for (const std::string& warning : app.server->interest().warnings())
         spdlog::warn("rules: {}", warning);
     spdlog::info("{}", app.summary());
@@ -394,7 +395,7 @@ int run_serve(const ServeOptions& options, const std::string& json_path) {
     std::string problem;
     auto app = ServerApp::open(options, problem);
     if (app == nullptr) {
-        spdlog::error("{}", problem);
+        spdlog::error("{}", scene::plain_text(problem));
         return 1;
     }
     announce(*app);
@@ -458,7 +459,7 @@ int run_demo(DemoOptions options) {
     std::string problem;
     auto app = ServerApp::open(options.serve, problem);
     if (app == nullptr) {
-        spdlog::error("{}", problem);
+        spdlog::error("{}", scene::plain_text(problem));
         return 1;
     }
     announce(*app);

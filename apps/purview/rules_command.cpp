@@ -94,7 +94,7 @@ int run_rules(const RulesOptions& options) {
     if (!path.empty()) {
         auto interest = scene::load_interest(path);
         if (!interest) {
-            spdlog::error("{}", interest.problem());
+            spdlog::error("{}", scene::plain_text(interest.problem()));
             return 1;
         }
         file = std::move(*interest);

@@ -234,17 +234,17 @@ void ServerApp::reload_rules() {
     }
     const auto interest = scene::load_interest(reload_path_);
     if (!interest) {
-        spdlog::error("{}; {}", interest.problem(), stays);
+        spdlog::error("{}; {}", scene::plain_text(interest.problem()), stays);
         return;
     }
     const InterestRules& running = server->rules();
     const auto rules = scene::compile_rules(*interest, operators->rules().names(), running);
     if (!rules) {
-        spdlog::error("{}; {}", rules.problem(), stays);
+        spdlog::error("{}; {}", scene::plain_text(rules.problem()), stays);
         return;
     }
     if (const auto moved = scene::problem_of_bindings(running, *rules, world->kinds)) {
-        spdlog::error("{}; {}", interest->describe(*moved), stays);
+        spdlog::error("{}; {}", scene::plain_text(interest->describe(*moved)), stays);
         return;
     }
     const scene::InterestEntry& before = world->file.interest;
@@ -281,9 +281,9 @@ std::string ServerApp::page_address() const {
 std::string ServerApp::summary() const {
     const auto& setup = world->setup;
     return fmt::format("world={} size={:.0f}x{:.0f}m entities={} tick={}Hz budget={}B/tick",
-                       world->file.name, setup.max.x - setup.min.x, setup.max.y - setup.min.y,
-                       server->world().entity_count(), world->file.tick_hz,
-                       server->data().def.budget_bytes_per_tick);
+                       scene::plain_text(world->file.name), setup.max.x - setup.min.x,
+                       setup.max.y - setup.min.y, server->world().entity_count(),
+                       world->file.tick_hz, server->data().def.budget_bytes_per_tick);
 }
 
 }  // namespace purview::app

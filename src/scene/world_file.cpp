@@ -121,6 +121,10 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
         KindEntry kind;
         kind.name = name;
         kind.place = place_of(node);
+        if (name.empty() || name.size() > Schema::name_bytes_max) {
+            in.fail(node, "'kinds." + name + "': a kind's name has 1 to " +
+                              std::to_string(Schema::name_bytes_max) + " bytes");
+        }
         read_game(in, kind);
         if (const toml::array* nodes = in.array("nodes")) {
             kind.nodes.emplace();

@@ -311,6 +311,16 @@ PY
         sed 's/objectgroup/nonsense/' "$dir/map.json" >"$dir/bad.json"
         run 1 demo --map "$dir/bad.json" --port 0 --seconds 1
         in_err "bad.json: layer 'roaming' has the unknown type 'nonsense'"
+        # Neither a map nor a world file writes to the terminal what it likes.
+        sed 's/"objectgroup"/"no\\u001b[2J\\nthing"/' "$dir/map.json" >"$dir/bad.json"
+        for how in serve demo; do
+            run 1 $how --map "$dir/bad.json" --port 0 --seconds 1
+            in_err "layer 'roaming' has the unknown type 'no\\\\u001b\\[2J\\\\u000athing'"
+        done
+        printf 'name = "a\\u001b[2J"\n[map]\nfile = "map.json"\n[kinds."b\\u001b[2J"]\n' >"$dir/bad.toml"
+        run 0 serve --world "$dir/bad.toml" --port 0 --seconds 0.1
+        in_err 'kinds.b\\u001b\[2J: nothing in this world is of this kind'
+        in_err 'world=a\\u001b\[2J '
         # crowd OBJECTS NUMBER: so many objects, each of which makes so many.
         crowd() {
             awk -v objects="$1" -v number="$2" 'BEGIN {

@@ -331,6 +331,10 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     CHECK(problem("[kinds.castle]\nnodes = ['far']\n") ==
           "w.toml:3:1: this world has no kind 'castle'");
     CHECK(problem("[kinds]\ntower = 3\n") == "w.toml:4:9: 'kinds.tower' must be a table");
+    for (const std::string& name : {std::string(), std::string(64, 'k')}) {
+        CHECK(problem("[kinds.'" + name + "']\n") ==
+              "w.toml:3:1: 'kinds." + name + "': a kind's name has 1 to 63 bytes");
+    }
 }
 
 TEST_CASE(
