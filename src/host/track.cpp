@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the world's edits of this tick mean for interest: structural edits in the order in which
-// they were made, then flags, keys and values, then moves. All of it is one step for observers
-// (N42).
+// What the world's edits of this tick mean for interest: what structural edits come to, then flags,
+// keys and values, then moves. All of it is one step for observers (N42).
 #include "host/server_data.hpp"
 #include "interest/interest_data.hpp"
 #include "world/world_data.hpp"

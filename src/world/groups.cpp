@@ -69,6 +69,30 @@ void WorldData::end_relations() {
     relations_.clear();
 }
 
+/// What holds now counts, not how it came about. Whoever is in a group was told to be in it after
+/// its parent was, so that the last word on each has parents first.
+void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
+    const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
+    joins_.clear();
+    for (std::size_t i = fresh.size(); i-- > 0;) {
+        if (fresh[i].type != WorldOp::Type::root) continue;
+        const EntityId entity = fresh[i].entity;
+        const std::uint32_t index = index_of(entity);
+        const EntityId root = entities_[index].root, parent = group_parent_at(index);
+        if (parent == EntityId::none) {
+            if (tracked_places_.erase(index))
+                net_ops_.push_back({WorldOp::Type::root, entity, entity});
+            continue;
+        }
+        PlaceInGroup& tracked = tracked_places_[index];
+        if (tracked.root == root && tracked.parent == parent) continue;
+        tracked = {root, parent};
+        joins_.push_back({WorldOp::Type::root, entity, root, parent});
+    }
+    std::reverse(net_ops_.begin() + leaves, net_ops_.end());
+    net_ops_.insert(net_ops_.end(), joins_.rbegin(), joins_.rend());
+}
+
 void WorldData::add_members(EntityId from, int delta) noexcept {
     for (;;) {
         Entity& entity = entities_[index_of(from)];

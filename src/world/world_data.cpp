@@ -193,11 +193,21 @@ void WorldData::settle(bool fresh) {
     }
 }
 
-std::span<const WorldOp> WorldData::track_ops() noexcept {
+std::span<const WorldOp> WorldData::track_ops() {
     const auto fresh = std::span<const WorldOp>(ops_).subspan(tracked_ops_);
-    for (const WorldOp& op : fresh) entities_[index_of(op.entity)].tracked = true;
+    net_ops_.clear();
+    for (const WorldOp& op : fresh) {
+        entities_[index_of(op.entity)].tracked = true;
+        if (op.type == WorldOp::Type::spawn) net_ops_.push_back(op);
+    }
+    track_places_in_groups(fresh);
+    for (const WorldOp& op : fresh) {
+        if (op.type == WorldOp::Type::despawn) tracked_places_.erase(index_of(op.entity));
+        if (op.type == WorldOp::Type::despawn || op.type == WorldOp::Type::owner)
+            net_ops_.push_back(op);
+    }
     tracked_ops_ = ops_.size();
-    return fresh;
+    return net_ops_;
 }
 
 std::span<const AttributeChange> WorldData::track_attribute_changes() noexcept {

@@ -19,6 +19,7 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/finite.hpp"
+#include "core/flat_map.hpp"
 #include "core/id_pool.hpp"
 #include "core/prefetch.hpp"
 #include "purview/world.hpp"
@@ -212,8 +213,10 @@ class WorldData {
     // -- the change log of the running tick -----------------------------------------------------
     std::span<const WorldOp> ops() const noexcept { return ops_; }
     bool has_untracked_ops() const noexcept { return tracked_ops_ < ops_.size(); }
-    /// The structural edits since the last call; they count as tracked from now on.
-    std::span<const WorldOp> track_ops() noexcept;
+    /// What the structural edits since the last call come to; they count as tracked from now on.
+    /// Spawns first, so that others may join them. Then who left its group, then who joined one or
+    /// has another place in it, parents first; not who is where it was. Then owners and despawns.
+    std::span<const WorldOp> track_ops();
     const Bitset& dirty(ComponentId component) const noexcept {
         return columns_[index_of(component)].dirty;
     }
@@ -275,6 +278,7 @@ class WorldData {
     void unlink(EntityId child);
     void note_relation(std::uint32_t index);
     void end_relations();
+    void track_places_in_groups(std::span<const WorldOp> fresh);
     void settle_owner(std::uint32_t index);
     void pass_owner_down(std::uint32_t index);
     void bring_along(std::uint32_t index);
@@ -324,7 +328,14 @@ class WorldData {
     std::vector<std::uint32_t> carried_;
     bool keeps_carried_ = false;
     std::vector<WorldOp> ops_;
-    struct Relation {  ///< as it was before the tick
+    std::vector<WorldOp> net_ops_;  ///< what track_ops returned last
+    std::vector<WorldOp> joins_;    ///< scratch
+    struct PlaceInGroup {
+        EntityId root = EntityId::none;
+        EntityId parent = EntityId::none;
+    };
+    FlatMap<std::uint32_t, PlaceInGroup> tracked_places_;  ///< by index: of whoever has a parent
+    struct Relation {                                      ///< as it was before the tick
         EntityId entity;
         EntityId root;
         EntityId parent;

@@ -527,4 +527,97 @@ TEST_CASE("world: a relative place goes with its parent, and no change of parent
     CHECK(world.set_local_place(man, {1, 0, 0}) == Status::bad_argument);
 }
 
+TEST_CASE(
+    "world: what edits of groups come to is told: nobody who is where it was, leaves before joins, "
+    "parents before those below them, and whoever is gone last") {
+    Grove grove(64, 32);
+    World& world = grove.world();
+    WorldData& data = world.data();
+    SplitMix random(9);
+    struct Seat {
+        EntityId root, parent;
+        bool operator==(const Seat&) const = default;
+    };
+    std::map<EntityId, Seat> told;  // as whoever tracks has it; of a root: itself and none
+    std::vector<EntityId> all;
+    std::uint64_t undone = 0, joins = 0, leaves = 0;
+    for (int track = 0; track < 3'000; ++track) {
+        std::set<EntityId> touched;
+        for (std::uint32_t n = random.below(12); n > 0; --n) {
+            const auto any = [&] {
+                return all[random.below(static_cast<std::uint32_t>(all.size()))];
+            };
+            if (all.size() < 4 || (all.size() < 24 && random.chance(0.2F))) {
+                all.push_back(random.chance(0.9F) ? grove.crate() : grove.tree());
+                continue;
+            }
+            const EntityId one = any();
+            touched.insert(one);
+            switch (random.below(6)) {
+                case 0:
+                    CHECK(world.set_group_enabled(one, random.chance(0.5F)) == Status::ok);
+                    break;
+                case 1:
+                    (void)world.detach(one);
+                    break;
+                case 2: {  // there and back
+                    const EntityId before = world.parent_of(one);
+                    (void)world.attach(one, any());
+                    if (before == EntityId::none) (void)world.detach(one);
+                    if (before != EntityId::none) (void)world.attach(one, before);
+                    break;
+                }
+                case 3:
+                    if (random.chance(0.6F)) break;
+                    CHECK(world.despawn(one) == Status::ok);
+                    std::erase(all, one);
+                    break;
+                default:
+                    (void)world.attach(one, any());
+                    break;
+            }
+        }
+        data.settle();
+        enum class Part { spawns, leaves, joins, rest } part = Part::spawns;
+        const auto is_in = [&](Part now) {
+            CHECK(now >= part);
+            part = now;
+        };
+        std::set<EntityId> moved;
+        for (const WorldOp& op : data.track_ops()) {
+            if (op.type == WorldOp::Type::spawn) {
+                is_in(Part::spawns);
+                told[op.entity] = {op.entity, EntityId::none};
+            } else if (op.type == WorldOp::Type::root && op.root == op.entity) {
+                is_in(Part::leaves);
+                CHECK(told.at(op.entity).parent != EntityId::none);
+                told.at(op.entity) = {op.entity, EntityId::none};
+                CHECK(moved.insert(op.entity).second);
+                ++leaves;
+            } else if (op.type == WorldOp::Type::root) {
+                is_in(Part::joins);
+                CHECK(told.at(op.parent).root == op.root);
+                CHECK(told.at(op.entity) != Seat{op.root, op.parent});
+                told.at(op.entity) = {op.root, op.parent};
+                CHECK(moved.insert(op.entity).second);
+                ++joins;
+            } else {
+                is_in(Part::rest);
+                if (op.type != WorldOp::Type::despawn) continue;
+                for (const auto& [entity, seat] : told) CHECK(seat.parent != op.entity);
+                told.erase(op.entity);
+            }
+        }
+        REQUIRE(told.size() == all.size());
+        for (const EntityId one : all) {
+            REQUIRE(told.at(one) == Seat{world.root_of(one), data.group_parent_at(index_of(one))});
+            undone += touched.contains(one) && !moved.contains(one) ? 1 : 0;
+        }
+        if (random.chance(0.5F)) data.clear_changes();
+    }
+    CHECK(joins > 1'000);
+    CHECK(leaves > 500);
+    CHECK(undone > 500);
+}
+
 }  // namespace purview::test
