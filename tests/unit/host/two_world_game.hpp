@@ -65,7 +65,7 @@ class TwoWorldGame final : public Game {
           has_huts_(scene.has_huts),
           is_wide_(scene.is_wide),
           has_waiting_(scene.has_waiting),
-          has_mules_(variant > 0),
+          is_one_only_(variant > 0),
           step_(schema),
           hidden_random_(mix64(scene.seed) + variant) {}
 
@@ -82,6 +82,7 @@ class TwoWorldGame final : public Game {
     std::uint64_t came_back_to_copy = 0;  ///< which he had of it all the time
     std::uint64_t hidden_crates = 0;      ///< put onto wagons that are seen
     std::uint64_t stowaways = 0;          ///< beasts below others that are seen
+    std::uint64_t wavered = 0;            ///< there and back in a tick, in one of the worlds only
     std::uint64_t named = 0;              ///< by nodes of the game's own, to the watched one
     std::uint64_t unheard_scents = 0;     ///< of seen ones, while he was not told of them
     std::uint64_t returned = 0;           ///< who was sent away, and joined again
@@ -181,6 +182,7 @@ class TwoWorldGame final : public Game {
             if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
                 (void)server.interest().deny(observers_.front(), shadow.id, true);
             if (shadow.how == Hidden::forced) (void)server.interest().force_hide(shadow.id, true);
+            if (is_one_only_ && hidden_random_.chance(0.05F)) waver(server, shadow);
         }
         spread_scents(world, tick);
         call_hidden(server);
@@ -384,6 +386,20 @@ class TwoWorldGame final : public Game {
         (void)world.move(shadow.id, world.place_of(onto));
         stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
     }
+    /// What is said of it, and whom it is below, is what it was when the tick ends.
+    void waver(Server& server, const Shadow& shadow) {
+        World& world = server.world();
+        ++wavered;
+        if (observers_.front() != ObserverId::none) {
+            const bool is_denied = shadow.how == Hidden::denied;
+            (void)server.interest().deny(observers_.front(), shadow.id, !is_denied);
+            (void)server.interest().deny(observers_.front(), shadow.id, is_denied);
+        }
+        const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
+        if (world.parent_of(shadow.id) == EntityId::none &&
+            world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok)
+            (void)world.detach(shadow.id);
+    }
     /// He may have a copy of it; what becomes of it from now on is not his business.
     void lose_one(Server& server, SplitMix random) {
         if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
@@ -488,7 +504,8 @@ class TwoWorldGame final : public Game {
                 if (is_wide_ && random.chance(0.1F)) how = Hidden::forced;
                 in_huts += how == Hidden::in_hut ? 1 : 0;
                 // Sheep and goats are in nodes of their own, without huts.
-                const bool is_mule = how == Hidden::denied && has_mules_ && cart_ != EntityId::none;
+                const bool is_mule =
+                    how == Hidden::denied && is_one_only_ && cart_ != EntityId::none;
                 mules += is_mule ? 1 : 0;
                 const KindId kind =
                     how == Hidden::explicit_only ? schema_->tree
@@ -599,7 +616,7 @@ class TwoWorldGame final : public Game {
     bool has_huts_;
     bool is_wide_;
     bool has_waiting_;
-    bool has_mules_;  ///< hidden ones: in one of the worlds only
+    bool is_one_only_;  ///< of the worlds: hidden mules are there, and what wavers
     CartStep step_;
     SplitMix hidden_random_;
     std::array<EntityId, clients> players_{};  ///< by name

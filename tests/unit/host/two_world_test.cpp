@@ -39,6 +39,7 @@ struct Run {
     std::uint64_t hidden_crates = 0;
     std::uint64_t stowaways = 0;
     std::uint64_t loaded = 0;  ///< ticks of wagons that carry some, and are known
+    std::uint64_t wavered = 0;
     std::uint64_t named = 0;
     std::uint64_t unheard_scents = 0;
     std::uint64_t returned = 0;
@@ -216,6 +217,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.mules = game.mules;
     out.hidden_crates = game.hidden_crates;
     out.stowaways = game.stowaways;
+    out.wavered = game.wavered;
     out.named = game.named;
     out.unheard_scents = game.unheard_scents;
     out.returned = game.returned;
@@ -267,7 +269,7 @@ TEST_CASE(
     std::uint64_t calls = 0, got = 0, refused = 0, sections = 0, stripped = 0, in_huts = 0;
     std::uint64_t mules = 0, hidden_crates = 0, stowaways = 0, loaded = 0, named = 0, returned = 0,
                   unheard_scents = 0, corrections = 0, lost = 0, died_as_copies = 0;
-    std::uint64_t came_back = 0, came_back_to_copy = 0;
+    std::uint64_t came_back = 0, came_back_to_copy = 0, wavered = 0;
     // One in which somebody comes who changed in this tick or not, while the budget binds.
     CHECK(difference(run(306, 0), run(306, 1)) == "");
     for (std::uint64_t seed = from; seed < from + seeds; ++seed) {
@@ -285,6 +287,7 @@ TEST_CASE(
         hidden_crates += one.hidden_crates + other.hidden_crates;
         stowaways += one.stowaways + other.stowaways;
         loaded += one.loaded + other.loaded;
+        wavered += one.wavered + other.wavered;
         named += one.named + other.named;
         unheard_scents += one.unheard_scents + other.unheard_scents;
         returned += one.returned + other.returned;
@@ -306,10 +309,10 @@ TEST_CASE(
                   << " that were known and denied " << died_as_copies << " died as copies; "
                   << came_back << " came back, " << came_back_to_copy
                   << " of them to their copies; " << loaded
-                  << " ticks of wagons with hidden crates, " << stowaways << " stowaways, " << named
-                  << " names by custom nodes, " << unheard_scents
-                  << " scents that were not his to hear, " << returned << " clients came again; "
-                  << corrections << " corrections");
+                  << " ticks of wagons with hidden crates, " << stowaways << " stowaways, "
+                  << wavered << " there and back, " << named << " names by custom nodes, "
+                  << unheard_scents << " scents that were not his to hear, " << returned
+                  << " clients came again; " << corrections << " corrections");
     CHECK(ghosts / (seeds * ticks) >= 5);
     CHECK(bound >= seeds / 2);
     CHECK(calls > seeds * ticks);
@@ -318,6 +321,7 @@ TEST_CASE(
     CHECK(hidden_crates > seeds * 10);
     CHECK(stowaways > seeds * 10);
     CHECK(unheard_scents > seeds * ticks);
+    CHECK(wavered > seeds * 100);
     CHECK(corrections > seeds);
     CHECK(lost > seeds);
     CHECK(died_as_copies > seeds / 10);
