@@ -148,20 +148,19 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
     const ObserverId* found = owners_.find(index_of(entity));
     const ObserverId old = found == nullptr ? ObserverId::none : *found;
     if (old == owner) return Status::ok;
-    const auto edit = [&] {
-        if (old != ObserverId::none) add_owned(unit, entity, old, -1);
-        if (owner != ObserverId::none) add_owned(unit, entity, owner, +1);
-        if (owner == ObserverId::none) {
-            owners_.erase(index_of(entity));
-        } else {
-            owners_[index_of(entity)] = owner;
-        }
+    const auto edit_of = [&](ObserverId one, const auto& edit) {
+        if (!is_observer(one)) return edit();
+        edit_group_of(index_of(one), unit, edit);
     };
-    if (has_cuts(unit)) {
-        edit_groups({unit}, edit);
-    } else {
-        edit_unit(unit, edit);
-    }
+    edit_of(old, [&] {
+        add_owned(unit, entity, old, -1);
+        owners_.erase(index_of(entity));
+    });
+    if (owner == ObserverId::none) return Status::ok;
+    edit_of(owner, [&] {
+        add_owned(unit, entity, owner, +1);
+        owners_[index_of(entity)] = owner;
+    });
     return Status::ok;
 }
 

@@ -132,25 +132,42 @@ void InterestData::edit_groups(std::initializer_list<EntityId> units, Edit&& edi
     for (const EntityId unit : units) {
         if (is_mixed(unit)) return edit_mixed(units, edit);
     }
+    edit_views(everybody(), units, edit);
+}
+
+/// The same of what is between one observer and a group: nobody else is asked.
+template <class Edit>
+void InterestData::edit_group_of(std::uint32_t o, EntityId unit, Edit&& edit) {
+    if (is_mixed(unit)) {
+        edit();
+        return touch_mixed(o, unit);
+    }
+    edit_views({o, o + 1}, {unit}, edit);
+}
+
+template <class Edit>
+void InterestData::edit_views(ObserverRange whose, std::initializer_list<EntityId> units,
+                              Edit&& edit) {
     std::vector<EntityId> who;
     for (const EntityId unit : units)
         for_each_member(unit, true, [&](EntityId member) { who.push_back(member); });
     std::vector<View> before;
-    collect_views(who, before);
+    collect_views(who, whose, before);
     std::vector<Touched> had;
     for (const EntityId unit : units) {
-        for (std::uint32_t o = 0; o < observers_.size(); ++o) had.push_back({o, is_seen(o, unit)});
+        for (std::uint32_t o = whose.begin; o < whose.end; ++o)
+            had.push_back({o, is_seen(o, unit)});
     }
     edit();
     std::size_t i = 0;
     for (const EntityId unit : units) {
-        for (std::uint32_t o = 0; o < observers_.size(); ++o, ++i) {
+        for (std::uint32_t o = whose.begin; o < whose.end; ++o, ++i) {
             if (had[i].before && is_known(unit) && !is_member(unit) && !is_seen(o, unit))
                 (void)hold(o, unit);
         }
         if (table_.slot_of(unit) != no_slot) note_hide(unit);
     }
-    tell_views(who, before);
+    tell_views(who, whose, before);
 }
 
 /// The same where groups with split members are concerned before it or after it.

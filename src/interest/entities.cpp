@@ -289,9 +289,9 @@ Status InterestData::despawn(EntityId entity) {
         if (is_plain_member(entity) && !has_cuts(root) && !is_mixed(root)) {
             const std::array who{entity};
             views_before_.clear();
-            collect_views(who, views_before_);
+            collect_views(who, everybody(), views_before_);
             forget_member(entity);
-            tell_views(who, views_before_);
+            tell_views(who, everybody(), views_before_);
         } else {
             edit_groups({root}, [&] { forget_member(entity); });
         }

@@ -183,6 +183,7 @@ void InterestData::touch(std::uint32_t observer, EntityId unit) {
     if (touch_stamp_.size() < observers_.size()) touch_stamp_.resize(observers_.size(), 0);
     if (touch_stamp_[observer] == stamp_) return;
     touch_stamp_[observer] = stamp_;
+    ++pairs_asked;
     touched_.push_back({observer, x_holds(observer, unit)});
 }
 

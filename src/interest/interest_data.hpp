@@ -250,6 +250,7 @@ class InterestData {
     Explanation explain(ObserverId observer, EntityId entity) const;
 
     InterestCounters counters;
+    std::uint64_t pairs_asked = 0;  ///< of an observer and an entity, by edits; ever
     std::uint32_t shuffle_cells = 0;
     /// By a server, which calls this directly: what follows from its world, and its ticks, are not
     /// for anybody else.
@@ -386,6 +387,18 @@ class InterestData {
     void edit_unit(EntityId unit, Edit&& edit);
     template <class Edit>
     void edit_groups(std::initializer_list<EntityId> units, Edit&& edit);
+    template <class Edit>
+    void edit_group_of(std::uint32_t observer, EntityId unit, Edit&& edit);
+    /// Those who are asked: from `begin` on, up to `end`.
+    struct ObserverRange {
+        std::uint32_t begin;
+        std::uint32_t end;
+    };
+    ObserverRange everybody() const noexcept {
+        return {0, static_cast<std::uint32_t>(observers_.size())};
+    }
+    template <class Edit>
+    void edit_views(ObserverRange whose, std::initializer_list<EntityId> units, Edit&& edit);
     /// The same between one observer and all units of its rows.
     template <class Edit>
     void edit_observer(std::uint32_t observer, Edit&& edit);
@@ -495,9 +508,13 @@ class InterestData {
                          bool owners_only) const noexcept;
     bool is_below(EntityId member, EntityId top) const noexcept;
     bool is_visible(std::uint32_t observer, EntityId entity) const noexcept;
-    void collect_views(std::span<const EntityId> who, std::vector<View>& out) const;
-    void tell_views(std::span<const EntityId> who, const std::vector<View>& before);
+    void collect_views(std::span<const EntityId> who, ObserverRange whose, std::vector<View>& out);
+    void tell_views(std::span<const EntityId> who, ObserverRange whose,
+                    const std::vector<View>& before);
     void count_marks(EntityId unit, EntityId member, int delta);
+    void add_marks(EntityId unit, int cuts, int shows);
+    void add_member_allow(std::uint32_t observer, EntityId unit, int delta);
+    void set_member_pair(std::uint32_t observer, EntityId member, PairMark mark, bool value);
     Status mark_member(EntityId member, bool MemberMarks::*field, bool value);
     /// The same of an entity that is no member: a flag of its lane; `also()` with the edit.
     template <class Edit>

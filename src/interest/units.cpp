@@ -74,9 +74,11 @@ bool InterestData::is_visible(std::uint32_t o, EntityId entity) const noexcept {
     return unit == entity || !has_cuts(unit) || !is_cut(o, unit, entity);
 }
 
-void InterestData::collect_views(std::span<const EntityId> who, std::vector<View>& out) const {
-    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+void InterestData::collect_views(std::span<const EntityId> who, ObserverRange whose,
+                                 std::vector<View>& out) {
+    for (std::uint32_t o = whose.begin; o < whose.end; ++o) {
         if (!observers_[o].ready) continue;
+        pairs_asked += who.size();
         EntityId unit = EntityId::none;
         bool seen = false;
         for (std::uint32_t i = 0; i < who.size(); ++i) {
@@ -93,9 +95,10 @@ void InterestData::collect_views(std::span<const EntityId> who, std::vector<View
 
 /// What observers have now of those whom they had before, and the other way round. Leaves from the
 /// last to the first.
-void InterestData::tell_views(std::span<const EntityId> who, const std::vector<View>& before) {
+void InterestData::tell_views(std::span<const EntityId> who, ObserverRange whose,
+                              const std::vector<View>& before) {
     views_after_.clear();
-    collect_views(who, views_after_);
+    collect_views(who, whose, views_after_);
     const auto is_in = [](const std::vector<View>& list, const View& one) {
         return std::binary_search(list.begin(), list.end(), one);
     };
@@ -175,18 +178,25 @@ void InterestData::count_marks(EntityId unit, EntityId member, int delta) {
     }
     std::vector<std::uint32_t> allowed;
     pairs_.for_each_of_entity(member, [&](std::uint32_t o, const PairEntry& pair) {
+        ++pairs_asked;
         cuts += pair.deny ? 1 : 0;
         if (pair.allow) allowed.push_back(o);
     });
-    for (const std::uint32_t o : allowed) {
-        PairEntry& pair = pairs_.edit(o, unit);
-        pair.member_allows = static_cast<std::uint16_t>(pair.member_allows + delta);
-        pairs_.settle(o, pair);
-    }
+    for (const std::uint32_t o : allowed) add_member_allow(o, unit, delta);
+    add_marks(unit, cuts * delta, shows * delta);
+}
+
+void InterestData::add_member_allow(std::uint32_t o, EntityId unit, int delta) {
+    PairEntry& pair = pairs_.edit(o, unit);
+    pair.member_allows = static_cast<std::uint16_t>(pair.member_allows + delta);
+    pairs_.settle(o, pair);
+}
+
+void InterestData::add_marks(EntityId unit, int cuts, int shows) {
     if (cuts == 0 && shows == 0) return;
     UnitMarks& marks = unit_marks_[index_of(unit)];
-    marks.cuts += static_cast<std::uint32_t>(cuts * delta);
-    marks.shows += static_cast<std::uint32_t>(shows * delta);
+    marks.cuts += static_cast<std::uint32_t>(cuts);
+    marks.shows += static_cast<std::uint32_t>(shows);
     const UnitMarks now = marks;
     if (now.cuts == 0 && now.shows == 0) unit_marks_.erase(index_of(unit));
     const Slot slot = table_.slot_of(unit);
@@ -229,28 +239,33 @@ Status InterestData::mark_mode(EntityId member, EntityMode mode) {
     return Status::ok;
 }
 
+/// It was not said of the pair before, or was. Nobody is told.
+void InterestData::set_member_pair(std::uint32_t o, EntityId member, PairMark mark, bool value) {
+    pairs_.edit(o, member).set(mark, value);
+    pairs_.settle(o, member);
+    const int delta = value ? 1 : -1;
+    if (mark == PairMark::allow) {
+        add_member_allow(o, unit_of(member), delta);
+    } else {
+        add_marks(unit_of(member), delta, 0);
+    }
+}
+
 Status InterestData::edit_member_pair(std::uint32_t o, EntityId member, PairMark mark, bool value) {
     const EntityId unit = unit_of(member);
     const PairEntry* now = pairs_.find(o, member);
-    if ((now != nullptr && now->has(mark)) != value) {
-        edit_groups({unit}, [&] {
-            count_marks(unit, member, -1);
-            pairs_.edit(o, member).set(mark, value);
-            pairs_.settle(o, member);
-            count_marks(unit, member, +1);
-        });
-    }
+    if ((now != nullptr && now->has(mark)) != value)
+        edit_group_of(o, unit, [&] { set_member_pair(o, member, mark, value); });
     return mark == PairMark::allow && value && is_hidden_by_root(o, unit) ? Status::hidden_by_root
                                                                           : Status::ok;
 }
 
 /// Its observer goes: nobody is to be told.
 void InterestData::forget_member_pair(std::uint32_t o, EntityId member) {
-    const EntityId unit = unit_of(member);
-    count_marks(unit, member, -1);
-    pairs_.edit(o, member).clear();
-    pairs_.settle(o, member);
-    count_marks(unit, member, +1);
+    for (const PairMark mark : {PairMark::allow, PairMark::deny}) {
+        const PairEntry* pair = pairs_.find(o, member);
+        if (pair != nullptr && pair->has(mark)) set_member_pair(o, member, mark, false);
+    }
 }
 
 /// Nothing is said of it that its unit must know.
@@ -358,9 +373,9 @@ Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) 
     for (const EntityId entity : moving_) is_plain = is_plain && is_plain_member(entity);
     if (is_plain) {  // nobody else is concerned
         views_before_.clear();
-        collect_views(moving_, views_before_);
+        collect_views(moving_, everybody(), views_before_);
         join(member, unit, parent);
-        tell_views(moving_, views_before_);
+        tell_views(moving_, everybody(), views_before_);
     } else {
         edit_groups({old_unit, unit}, [&] { join(member, unit, parent); });
     }
@@ -413,9 +428,9 @@ Status InterestData::leave_unit(EntityId member, const EntityDef& def) {
     if (is_plain_member(member) && !has_cuts(root) && !is_mixed(root)) {
         const std::array who{member};
         views_before_.clear();
-        collect_views(who, views_before_);
+        collect_views(who, everybody(), views_before_);
         leave(member, def);
-        tell_views(who, views_before_);
+        tell_views(who, everybody(), views_before_);
     } else {
         edit_groups({root}, [&] { leave(member, def); });
     }

@@ -5,6 +5,7 @@
 // compared with the oracle (oracle_test.cpp).
 #include <doctest/doctest.h>
 
+#include "interest/interest_data.hpp"
 #include "line_support.hpp"
 
 namespace purview::test::lines {
@@ -197,6 +198,34 @@ TEST_CASE(
     CHECK(g.manager.join_unit(id(2), id(1), id(4)) == Status::bad_argument);
     CHECK(g.manager.join_unit(id(5), id(2)) == Status::stale_id);  // no unit
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("interest: what is said of an observer and a member asks nothing of other observers") {
+    const auto pairs_asked = [](std::uint32_t observers) {
+        InterestData data(def_of({node("near", {within(StepOp::add, 10)})}));
+        for (std::uint32_t i = 0; i < 20; ++i) CHECK(data.spawn(id(i), {}) == Status::ok);
+        for (std::uint32_t i = 1; i < 20; ++i)
+            CHECK(data.join_unit(id(i), id(0), id(0)) == Status::ok);
+        CHECK(data.show_to_all(id(0), true) == Status::ok);
+        std::vector<ObserverId> all;
+        for (std::uint32_t o = 0; o < observers; ++o) {
+            all.push_back(*data.add_observer());
+            CHECK(data.set_ready(all.back(), true) == Status::ok);
+            CHECK(data.edit_pair(all.back(), id(1), PairMark::deny, true) == Status::ok);
+            CHECK(data.edit_pair(all.back(), id(2), PairMark::allow, true) == Status::ok);
+        }
+        const std::uint64_t before = data.pairs_asked;
+        CHECK(data.edit_pair(all[0], id(1), PairMark::deny, false) == Status::ok);
+        CHECK(data.edit_pair(all[0], id(2), PairMark::allow, false) == Status::ok);
+        CHECK(data.set_owner(id(3), all[1]) == Status::ok);
+        CHECK(data.set_owner(id(3), all[2]) == Status::ok);
+        CHECK(data.remove_observer(all[3]) == Status::ok);
+        CHECK(data.is_relevant(all[0], id(1)));
+        CHECK_FALSE(data.is_relevant(all[1], id(1)));
+        return data.pairs_asked - before;
+    };
+    CHECK(pairs_asked(10) > 0);
+    CHECK(pairs_asked(200) == pairs_asked(10));
 }
 
 }  // namespace purview::test::lines
