@@ -83,10 +83,7 @@ void InterestData::drop_rows(EntityId unit) {
 }
 
 void InterestData::update_special(EntityId unit) {
-    bool denied = false;
-    pairs_.for_each_of_entity(
-        unit, [&](std::uint32_t, const PairEntry& pair) { denied = denied || pair.deny; });
-    table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), denied);
+    table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), pairs_.has_denial(unit));
 }
 
 void InterestData::update_no_window(EntityId unit) {
@@ -259,8 +256,7 @@ void InterestData::drop_pairs(EntityId unit) {
     while (pairs_.has_any(unit)) {
         const std::uint32_t o = pairs_.any_observer(unit);
         if (pairs_.find(o, unit)->nodes > 0) drop_from_custom_nodes(o, unit);
-        pairs_.edit(o, unit).clear();
-        pairs_.settle(o, unit);
+        pairs_.drop(o, unit);
     }
 }
 

@@ -59,8 +59,7 @@ void InterestData::forget_pairs(std::uint32_t o) {
                 continue;
             }
             if (pair->nodes > 0) drop_from_custom_nodes(o, unit);
-            pairs_.edit(o, unit).clear();
-            pairs_.settle(o, unit);
+            pairs_.drop(o, unit);
             if (denied && !is_member(unit)) update_special(unit);
         }
     }
@@ -525,12 +524,13 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     if (table_.slot_of(entity) == no_slot) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     const Slot slot = table_.slot_of(entity);
+    ++pairs_asked;
     PairEntry& pair = pairs_.edit(o, entity);
     PairFacts facts = facts_of(o, slot, &pair);
     const bool before = x_holds(o, entity, slot, &pair, facts);
     // Told to `facts`, too, not asked of the pair again: a bit that was just written is slow to
     // read.
-    pair.set(mark, value);
+    pairs_.set(pair, mark, value);
     const bool is_denial_new = mark == PairMark::deny && facts.denied != value;
     if (mark == PairMark::allow) {
         facts.allowed = value || pair.member_allows > 0;

@@ -30,6 +30,23 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
     return *entry;
 }
 
+void PairTable::set(PairEntry& entry, PairMark mark, bool value) noexcept {
+    if (mark == PairMark::allow) {
+        entry.allow = value;
+    } else if ((entry.deny != 0) != value) {
+        entry.deny = value;
+        by_entity_[list_of_[entry.entity]].denials += value ? 1 : static_cast<std::uint32_t>(-1);
+    }
+}
+
+void PairTable::drop(std::uint32_t observer, EntityId entity) {
+    PairEntry& entry = edit(observer, entity);
+    set(entry, PairMark::deny, false);
+    entry.owned = entry.owned_blind = entry.member_allows = 0;
+    entry.nodes = entry.allow = entry.held = 0;
+    settle(observer, entry);
+}
+
 void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     if (!entry.is_empty()) return;
     const std::uint32_t entity = entry.entity;

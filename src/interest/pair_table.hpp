@@ -34,7 +34,7 @@ struct PairEntry {
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
     std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes, of 4,096 at most
     std::uint16_t allow : 1 = 0;
-    std::uint16_t deny : 1 = 0;
+    std::uint16_t deny : 1 = 0;  ///< written by PairTable alone, which counts them
     std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
 
     Key key() const noexcept { return entity; }
@@ -43,18 +43,7 @@ struct PairEntry {
         return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && allow == 0 &&
                deny == 0 && held == 0;
     }
-    void clear() noexcept {
-        owned = owned_blind = member_allows = 0;
-        nodes = allow = deny = held = 0;
-    }
     bool has(PairMark mark) const noexcept { return mark == PairMark::allow ? allow : deny; }
-    void set(PairMark mark, bool value) noexcept {
-        if (mark == PairMark::allow) {
-            allow = value;
-        } else {
-            deny = value;
-        }
-    }
 };
 static_assert(sizeof(PairEntry) == 16);  // four to a cache line
 
@@ -109,6 +98,10 @@ class PairTable {
         if (const PairEntry* entry = find(observer, entity)) settle(observer, *entry);
     }
     void settle(std::uint32_t observer, const PairEntry& entry);
+    /// What an entry says.
+    void set(PairEntry& entry, PairMark mark, bool value) noexcept;
+    /// Nothing is exceptional about the pair any more.
+    void drop(std::uint32_t observer, EntityId entity);
 
     /// Pairs of an observer: visit(entity, const PairEntry&). Nothing is edited meanwhile.
     template <class Visit>
@@ -134,6 +127,11 @@ class PairTable {
         return observer < by_observer_.size() ? by_observer_[observer].size() : 0;
     }
     bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
+    /// Somebody is denied it.
+    bool has_denial(EntityId entity) const noexcept {
+        const List* list = find_list(entity);
+        return list != nullptr && list->denials > 0;
+    }
     /// One who has a pair with the entity, if has_any(entity).
     std::uint32_t any_observer(EntityId entity) const noexcept {
         return find_list(entity)->observers.back();
@@ -146,6 +144,7 @@ class PairTable {
   private:
     struct List {
         EntityId entity = EntityId::none;
+        std::uint32_t denials = 0;            ///< entries that deny
         LineVector<std::uint32_t> observers;  ///< indices
     };
     static constexpr std::uint32_t no_list = ~std::uint32_t{0};

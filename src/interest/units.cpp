@@ -241,7 +241,7 @@ Status InterestData::mark_mode(EntityId member, EntityMode mode) {
 
 /// It was not said of the pair before, or was. Nobody is told.
 void InterestData::set_member_pair(std::uint32_t o, EntityId member, PairMark mark, bool value) {
-    pairs_.edit(o, member).set(mark, value);
+    pairs_.set(pairs_.edit(o, member), mark, value);
     pairs_.settle(o, member);
     const int delta = value ? 1 : -1;
     if (mark == PairMark::allow) {
@@ -298,8 +298,8 @@ void InterestData::take_marks_along(EntityId unit) {
     dissolve_unit(unit);
     for (const auto& [o, pair] : said) {
         PairEntry& its = pairs_.edit(o, unit);
-        its.allow = pair.allow;
-        its.deny = pair.deny;
+        for (const PairMark mark : {PairMark::allow, PairMark::deny})
+            pairs_.set(its, mark, pair.has(mark));
     }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "interest/interest_data.hpp"
 #include "interest/pair_table.hpp"
 
 namespace purview::test {
@@ -44,12 +45,15 @@ Pairs by_entity(const PairTable& table, std::span<const EntityId> entities) {
     Pairs pairs;
     for (const EntityId entity : entities) {
         std::size_t count = 0;
+        bool is_denied = false;
         table.for_each_of_entity(entity, [&](std::uint32_t o, const PairEntry& pair) {
             REQUIRE(pair.entity == index_of(entity));
+            is_denied = is_denied || pair.deny != 0;
             pairs[{o, entity}] = said_of(pair);
             ++count;
         });
         REQUIRE(table.has_any(entity) == (count > 0));
+        REQUIRE(table.has_denial(entity) == is_denied);
         if (count > 0) REQUIRE(table.find(table.any_observer(entity), entity) != nullptr);
     }
     return pairs;
@@ -75,12 +79,12 @@ TEST_CASE("interest: a table of pairs answers like std::map, by observer and by 
         Said& said = twin[{o, entity}];
         switch (random.below(3)) {
             case 0:
-                pair.set(PairMark::allow, value);
+                table.set(pair, PairMark::allow, value);
                 said[0] = value;
                 REQUIRE(pair.has(PairMark::allow) == value);
                 break;
             case 1:
-                pair.set(PairMark::deny, value);
+                table.set(pair, PairMark::deny, value);
                 said[1] = value;
                 REQUIRE(pair.has(PairMark::deny) == value);
                 break;
@@ -101,12 +105,36 @@ TEST_CASE("interest: a table of pairs answers like std::map, by observer and by 
     CHECK(shortest < 30);
     while (!twin.empty()) {
         const auto [o, entity] = twin.begin()->first;
-        table.edit(o, entity).clear();
-        table.settle(o, entity);
+        table.drop(o, entity);
         twin.erase(twin.begin());
     }
     CHECK(table.size() == 0);
-    for (const EntityId entity : entities) CHECK_FALSE(table.has_any(entity));
+    for (const EntityId entity : entities) {
+        CHECK_FALSE(table.has_any(entity));
+        CHECK_FALSE(table.has_denial(entity));
+    }
+}
+
+TEST_CASE("interest: who is denied an entity asks nothing of others who are denied it") {
+    const auto pairs_asked = [](std::uint32_t observers) {
+        InterestData data{InterestDef{}};
+        const EntityId entity = make_entity_id(0, 1);
+        CHECK(data.spawn(entity, {}) == Status::ok);
+        std::vector<ObserverId> all;
+        for (std::uint32_t o = 0; o < observers; ++o) {
+            all.push_back(*data.add_observer());
+            CHECK(data.set_ready(all.back(), true) == Status::ok);
+            CHECK(data.edit_pair(all.back(), entity, PairMark::deny, true) == Status::ok);
+        }
+        const std::uint64_t before = data.pairs_asked;
+        CHECK(data.edit_pair(all[0], entity, PairMark::deny, false) == Status::ok);
+        CHECK(data.edit_pair(all[0], entity, PairMark::deny, true) == Status::ok);
+        CHECK(data.remove_observer(all[1]) == Status::ok);
+        CHECK(data.is_denied(all[0], entity));
+        return data.pairs_asked - before;
+    };
+    CHECK(pairs_asked(10) > 0);
+    CHECK(pairs_asked(200) == pairs_asked(10));
 }
 
 }  // namespace purview::test
