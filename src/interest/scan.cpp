@@ -180,10 +180,7 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
             const auto base = static_cast<BlockIndex>(cell);
             const bool is_inside = base - run.first - run.inside_first < run.inside_count;
             auto& out = is_inside ? scratch.inside_loose : scratch.outside_loose;
-            const auto ring = static_cast<std::ptrdiff_t>(out.size());
             for (BlockIndex b = table.next(base); b != base; b = table.next(b)) out.push_back(b);
-            // Rings change their order; windows of the same cells have the same blocks in the same.
-            std::sort(out.begin() + ring, out.end());
         });
     }
     for (const Row* row : input.pulled) {
@@ -195,6 +192,9 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
         for (const EntityId unit : input.asker.owned) pull(input, unit, scratch);
     }
     scratch.pulled.clear();
+    // Windows of the same cells have the same blocks in the same order, and find them by it.
+    std::sort(scratch.inside_loose.begin(), scratch.inside_loose.end());
+    std::sort(scratch.outside_loose.begin(), scratch.outside_loose.end());
 }
 
 // -- carry --------------------------------------------------------------------------------------

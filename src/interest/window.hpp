@@ -28,7 +28,7 @@ class Window {
     /// Cells it looks at: ascending, disjoint.
     std::span<const CellRun> cells() const noexcept { return {at<CellRun>(0), cells_}; }
     /// By position: base blocks of inside cells, their overflow, base blocks of the other cells,
-    /// their overflow, pulled blocks.
+    /// their overflow and pulled blocks. Those that are no base of its cells ascend.
     std::span<const BlockIndex> blocks() const noexcept {
         return {at<BlockIndex>(blocks_at()), blocks_};
     }
@@ -57,8 +57,8 @@ class Window {
         std::uint64_t home;
         std::span<const CellRun> cells;
         std::span<const BlockIndex> blocks;
-        std::size_t inside_loose;   ///< blocks that are overflow of inside cells
-        std::size_t outside_loose;  ///< of the other cells, or pulled
+        std::size_t inside_loose;   ///< blocks that are overflow of inside cells, ascending
+        std::size_t outside_loose;  ///< of the other cells, or pulled, ascending
         std::span<const Mask> masks;
         bool has_pulled;
     };

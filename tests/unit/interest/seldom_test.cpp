@@ -3,10 +3,12 @@
 //
 // What random worlds seldom do, or never: numbers and orders of calls at the edge of what is
 // allowed.
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "interest/line_support.hpp"
+#include "interest/scan.hpp"
 #include "interest/stays.hpp"
 #include "purview/sight.hpp"
 
@@ -265,6 +267,44 @@ TEST_CASE("interest: rules that ask nobody window by window look at no blocks") 
     put(manager, 16, 90);
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.counters().blocks_tested == 0);
+}
+
+TEST_CASE("interest: in a window the overflow of all cells ascends, and each block is found") {
+    BlockTable table(false);
+    table.add_layer({0, 0, 0}, {100, 100, 0}, 20);
+    (void)table.add_unplaced_layer();
+    EntityFacts facts;
+    facts.columns = Columns::add_to(table, 0, 0, 0);
+    // In turn into two cells near the observer, one that he sees in part, and one out of sight.
+    for (std::uint32_t i = 0; i < 4'000; ++i)
+        table.insert(id(i), 0, {i % 2 == 0 ? 10.0F : 30.0F, i % 4 < 3 ? 30.0F : 10.0F, 0});
+    for (std::uint32_t i = 4'000; i < 5'000; ++i)
+        table.insert(id(i), 0, {i % 2 == 0 ? 70.0F : 95.0F, 30, 0});
+    InterestRules rules;
+    rules.nodes = {node("near", {within(StepOp::add, 45)})};
+    const Program program = compile(rules, {}, [](NodeId) { return 0U; });
+    const Vec3 place{25, 25, 0};
+    ScanInput input{.table = table, .facts = facts, .program = program};
+    input.views = {std::span(&place, 1), 0, 1};
+    input.nodes = program.nodes;
+    Window window;
+    ScanScratch scratch;
+    scan(input, window, scratch);
+    const auto blocks = window.blocks();
+    REQUIRE(blocks.size() > 200);
+    CHECK(blocks.size() < table.block_end());
+    const auto is_base = [&](BlockIndex block) { return block < table.cell_end(); };
+    for (const bool inside : {true, false}) {
+        std::vector<BlockIndex> overflow(blocks.begin(), blocks.end());
+        const auto end = overflow.begin() + static_cast<std::ptrdiff_t>(window.inside_count());
+        overflow.erase(inside ? end : overflow.begin(), inside ? overflow.end() : end);
+        std::erase_if(overflow, is_base);
+        CHECK(std::is_sorted(overflow.begin(), overflow.end()));
+    }
+    for (BlockIndex block = 0; block < table.block_end(); ++block) {
+        const auto at = std::find(blocks.begin(), blocks.end(), block) - blocks.begin();
+        REQUIRE(window.find(block, table.cell_end()) == static_cast<std::size_t>(at));
+    }
 }
 
 TEST_CASE(
