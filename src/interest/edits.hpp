@@ -213,6 +213,7 @@ void InterestData::edit_observer(std::uint32_t o, Edit&& edit) {
         return true;
     };
     for_each_x_unit(o, [&](EntityId unit) {
+        ++pairs_asked;
         if (x_holds(o, unit) && first_time(unit)) before.push_back(unit);
     });
     edit();

@@ -598,7 +598,7 @@ class InterestData {
     // -- observers.cpp
     void apply_ready(std::uint32_t observer);
     void update_observer_keys(std::uint32_t observer);
-    void update_observer_rows(std::uint32_t observer);
+    void edit_observer_rows(std::uint32_t observer);
     void find_wanted_rows(std::uint32_t observer);
     void take_wanted_rows(std::uint32_t observer);
     void update_observers_of_main(EntityId entity);
@@ -767,7 +767,7 @@ class InterestData {
     std::uint32_t last_facts_of_ = 0;       ///< that observer
     std::vector<Touched> touched_;
     std::size_t touched_before_ = 0;
-    std::vector<EntityId> edit_before_;  ///< of edit_observer, which never runs within itself
+    std::vector<EntityId> edit_before_;  ///< of edits of observers, of which none runs in another
     std::vector<EntityId> edit_after_;
     FlatMap<std::uint32_t, std::uint8_t> edit_seen_;
     std::vector<std::uint64_t> touch_stamp_;

@@ -224,7 +224,8 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     });
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observer_pool_.is_live(o)) continue;
-        update_observer_rows(o);
+        find_wanted_rows(o);
+        take_wanted_rows(o);
         must_scan(o);
     }
     replace_planes(old_rules, old);

@@ -158,12 +158,37 @@ void InterestData::update_observer_keys(std::uint32_t o) {
         const auto its = facts_table_.more_keys.of(index_of(observer.main));
         observer.more_keys.insert(observer.more_keys.end(), its.begin(), its.end());
     }
-    update_observer_rows(o);
+    edit_observer_rows(o);
 }
 
-void InterestData::update_observer_rows(std::uint32_t o) {
+/// It reads the rows it wants. X may change for members of those that it gains or loses, and for
+/// nobody else.
+void InterestData::edit_observer_rows(std::uint32_t o) {
     find_wanted_rows(o);
+    Observer& observer = observers_[o];
+    if (wanted_sources_ == observer.rows) return;
+    edit_before_.clear();
+    edit_after_.clear();
+    edit_seen_.clear();
+    const auto ask_missing = [&](const std::vector<SourceRow>& rows,
+                                 const std::vector<SourceRow>& others) {
+        for (const SourceRow at : rows) {
+            if (program_.rows[at.source].pulled) continue;
+            if (std::binary_search(others.begin(), others.end(), at)) continue;
+            for (const EntityId unit : rows_[at.source].row(at.row).members) {
+                if (unit == EntityId::none || !edit_seen_.find_or_make(index_of(unit)).second)
+                    continue;
+                ++pairs_asked;
+                (x_holds(o, unit) ? edit_before_ : edit_after_).push_back(unit);
+            }
+        }
+    };
+    if (!observer.ready) return take_wanted_rows(o);
+    ask_missing(observer.rows, wanted_sources_);
+    ask_missing(wanted_sources_, observer.rows);
     take_wanted_rows(o);
+    for (const EntityId unit : edit_before_) note(o, unit, true, x_holds(o, unit));
+    for (const EntityId unit : edit_after_) note(o, unit, false, x_holds(o, unit));
 }
 
 /// Into wanted_sources_, ascending.
@@ -205,7 +230,6 @@ void InterestData::find_wanted_rows(std::uint32_t o) {
 
 void InterestData::take_wanted_rows(std::uint32_t o) {
     Observer& observer = observers_[o];
-    if (wanted_sources_ == observer.rows) return;
     for (const SourceRow at : observer.rows) {
         if (!std::binary_search(wanted_sources_.begin(), wanted_sources_.end(), at))
             rows_[at.source].unsubscribe(at.row, o);
@@ -225,8 +249,7 @@ void InterestData::update_observers_of_main(EntityId entity) {
             (void)set_main_entity(id_of(*first), EntityId::none);
         return;
     }
-    for_each_watcher(entity,
-                     [&](std::uint32_t o) { edit_observer(o, [&] { update_observer_keys(o); }); });
+    for_each_watcher(entity, [&](std::uint32_t o) { update_observer_keys(o); });
 }
 
 void InterestData::set_watched(EntityId entity) {
@@ -255,10 +278,8 @@ Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
         mains_[index_of(entity)] = o;
         set_watched(entity);
     }
-    edit_observer(o, [&] {
-        observers_[o].main = entity;
-        update_observer_keys(o);
-    });
+    observers_[o].main = entity;
+    update_observer_keys(o);
     apply_ready(o);
     return Status::ok;
 }
@@ -269,7 +290,7 @@ Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) 
     const std::uint32_t o = index_of(id);
     if (observers_[o].own_keys[index_of(domain)] == key) return Status::ok;
     observers_[o].own_keys[index_of(domain)] = key;
-    edit_observer(o, [&] { update_observer_keys(o); });
+    update_observer_keys(o);
     return Status::ok;
 }
 
@@ -277,16 +298,13 @@ Status InterestData::edit_more_observer_keys(ObserverId id, KeyDomain domain, Ke
     if (!is_observer(id)) return Status::stale_id;
     if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
     const std::uint32_t o = index_of(id);
-    Status status = Status::ok;
-    edit_observer(o, [&] {
-        if (adds) {
-            (void)observer_keys_.add(o, domain, key);
-        } else if (observer_keys_.remove(o, domain, key) < 0) {
-            status = Status::not_found;
-        }
-        update_observer_keys(o);
-    });
-    return status;
+    if (adds) {
+        (void)observer_keys_.add(o, domain, key);
+    } else if (observer_keys_.remove(o, domain, key) < 0) {
+        return Status::not_found;
+    }
+    update_observer_keys(o);
+    return Status::ok;
 }
 
 // -- where it looks -------------------------------------------------------------------------------
@@ -567,7 +585,7 @@ Status InterestData::rescan(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     must_scan(o);
-    if (any_cells_) edit_observer(o, [&] { update_observer_rows(o); });
+    if (any_cells_) edit_observer_rows(o);
     for (CustomNode& custom : custom_) {
         if (custom.node->is_entity_centric()) {
             custom.asks_all = true;

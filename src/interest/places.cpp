@@ -226,10 +226,7 @@ void InterestData::update_cells() {
     }
     cell_movers_.clear();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (!observers_[o].ready) continue;
-        find_wanted_rows(o);
-        if (wanted_sources_ == observers_[o].rows) continue;
-        edit_observer(o, [&] { take_wanted_rows(o); });
+        if (observers_[o].ready) edit_observer_rows(o);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "interest/interest_data.hpp"
 #include "interest/line_support.hpp"
 #include "interest/scan.hpp"
 #include "interest/stays.hpp"
@@ -267,6 +268,32 @@ TEST_CASE("interest: rules that ask nobody window by window look at no blocks") 
     put(manager, 16, 90);
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.counters().blocks_tested == 0);
+}
+
+TEST_CASE("interest: a key of an observer asks about the members of its room, and nobody else") {
+    const auto pairs_asked = [](std::uint32_t in_lobby) {
+        constexpr KeyDomain rooms{0}, teams{1};
+        InterestData data(def_of({node("room", {same(StepOp::add, 0)})}));
+        for (std::uint32_t i = 0; i < in_lobby; ++i) {
+            CHECK(data.spawn(id(i), {}) == Status::ok);
+            CHECK(data.set_key(id(i), rooms, Key{1}) == Status::ok);
+        }
+        const EntityId last = id(in_lobby - 1);
+        CHECK(data.edit_more_keys(last, rooms, Key{2}, true) == Status::ok);
+        const ObserverId observer = *data.add_observer();
+        CHECK(data.set_main_entity(observer, id(0)) == Status::ok);
+        CHECK(data.set_ready(observer, true) == Status::ok);
+        CHECK(data.is_relevant(observer, last));
+        const std::uint64_t before = data.pairs_asked;
+        CHECK(data.edit_more_keys(id(0), rooms, Key{2}, true) == Status::ok);
+        CHECK(data.edit_more_observer_keys(observer, rooms, Key{3}, true) == Status::ok);
+        CHECK(data.set_key(id(0), teams, Key{7}) == Status::ok);
+        CHECK(data.edit_more_keys(id(0), rooms, Key{2}, false) == Status::ok);
+        CHECK(data.is_relevant(observer, last));
+        return data.pairs_asked - before;
+    };
+    CHECK(pairs_asked(20) > 0);
+    CHECK(pairs_asked(400) == pairs_asked(20));
 }
 
 TEST_CASE("interest: in a window the overflow of all cells ascends, and each block is found") {
