@@ -275,8 +275,13 @@ void InterestData::note_hide(EntityId unit) {
     if (def_.rules.min_stay_ticks > 0) hide_checks_.push_back(unit);
 }
 
-/// A hide ends the stay of all its pairs, for good.
+/// A hide ends the stay of all its pairs, for good, and a denial that of its own.
 void InterestData::check_hides() {
+    for (const auto& [o, unit] : denial_checks_) {
+        const PairEntry* pair = pairs_.find(o, unit);
+        if (pair != nullptr && pair->deny) end_hold(o, unit);
+    }
+    denial_checks_.clear();
     for (const EntityId unit : hide_checks_) {
         const Slot slot = table_.slot_of(unit);
         if (slot == no_slot) continue;

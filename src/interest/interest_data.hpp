@@ -710,7 +710,8 @@ class InterestData {
     PairTable pairs_;
     std::vector<CustomNode> custom_;
     Stays stays_;
-    std::vector<EntityId> hide_checks_;           ///< units whose facts changed this tick
+    std::vector<EntityId> hide_checks_;  ///< units whose facts changed this tick
+    std::vector<std::pair<std::uint32_t, EntityId>> denial_checks_;  ///< observers, units: denied
     std::vector<Tick> hidden_at_;                 ///< by entity index: the last tick of a hide
     FlatMap<std::uint32_t, Override> overrides_;  ///< by entity index
     std::vector<EntityId> overriding_;

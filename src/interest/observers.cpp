@@ -555,10 +555,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     } else {
         facts.denied = value;
     }
-    if (facts.denied) {
-        pair.held = false;
-        stays_.end(o, entity);
-    }
+    if (facts.denied && def_.rules.min_stay_ticks > 0) denial_checks_.emplace_back(o, entity);
     const bool after = x_holds(o, entity, slot, &pair, facts);
     if (!value) pairs_.settle(o, pair);
     if (is_denial_new) update_special(entity);

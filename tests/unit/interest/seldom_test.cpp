@@ -182,8 +182,9 @@ TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what
     CHECK(reason() == Reason::hidden);
 }
 
-TEST_CASE("interest: a hide that is taken back before the tick leaves a stay as it was") {
-    for (const bool by_mode : {false, true}) {
+TEST_CASE("interest: what hides and is taken back before the tick leaves a stay as it was") {
+    enum class By : std::uint8_t { hide, mode, denial, denials };
+    for (const By by : {By::hide, By::mode, By::denial, By::denials}) {
         InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
         def.rules.min_stay_ticks = 10;
         InterestManager manager = make(def);
@@ -191,9 +192,11 @@ TEST_CASE("interest: a hide that is taken back before the tick leaves a stay as 
         spawn(manager, 1, 55);
         const ObserverId observer = watch(manager, id(0));
         const auto hide = [&](bool hidden) {
-            return by_mode ? manager.set_mode(
-                                 id(1), hidden ? EntityMode::explicit_only : EntityMode::nodes)
-                           : manager.force_hide(id(1), hidden);
+            const std::array edits{PairEdit{observer, id(1), hidden}};
+            if (by == By::denial) return manager.deny(observer, id(1), hidden);
+            if (by == By::denials) return manager.deny(edits);
+            if (by == By::hide) return manager.force_hide(id(1), hidden);
+            return manager.set_mode(id(1), hidden ? EntityMode::explicit_only : EntityMode::nodes);
         };
         CHECK(ticked(manager, observer) == Set{0, 1});
         put(manager, 1, 90);
