@@ -228,7 +228,8 @@ struct InterestRules {
     Vec3 bounds_min{0, 0, 0};
     Vec3 bounds_max{1024, 1024, 0};
     /// Side of a grid cell; 0 = derived from the radius and the expected number of entities. An
-    /// axis has 16,384 cells at most: in a longer world they are larger than this.
+    /// axis has 16,384 cells at most, a grid 4 million: in a larger world they are larger than
+    /// this. Each takes some 200 bytes, also where nobody is.
     float cell_m = 0;
     std::uint32_t entities_expected = 10'000;
     /// Empty = the default node: everybody is told everything (N2, M1).
