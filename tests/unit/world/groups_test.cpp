@@ -578,7 +578,7 @@ TEST_CASE(
             }
         }
         data.settle();
-        enum class Part { spawns, leaves, joins, rest } part = Part::spawns;
+        enum class Part { coming, leaving, joining, rest } part = Part::coming;
         const auto is_in = [&](Part now) {
             CHECK(now >= part);
             part = now;
@@ -586,16 +586,16 @@ TEST_CASE(
         std::set<EntityId> moved;
         for (const WorldOp& op : data.track_ops()) {
             if (op.type == WorldOp::Type::spawn) {
-                is_in(Part::spawns);
+                is_in(Part::coming);
                 told[op.entity] = {op.entity, EntityId::none};
             } else if (op.type == WorldOp::Type::root && op.root == op.entity) {
-                is_in(Part::leaves);
+                is_in(Part::leaving);
                 CHECK(told.at(op.entity).parent != EntityId::none);
                 told.at(op.entity) = {op.entity, EntityId::none};
                 CHECK(moved.insert(op.entity).second);
                 ++leaves;
             } else if (op.type == WorldOp::Type::root) {
-                is_in(Part::joins);
+                is_in(Part::joining);
                 CHECK(told.at(op.parent).root == op.root);
                 CHECK(told.at(op.entity) != Seat{op.root, op.parent});
                 told.at(op.entity) = {op.root, op.parent};
