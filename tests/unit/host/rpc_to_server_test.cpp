@@ -392,6 +392,8 @@ TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it
         CHECK(world.server().world().set_owner(units.back(), me) == Status::ok);
     }
     world.run(40);
+    world.peer(0).up.faults.delay_us = world.peer(0).down.faults.delay_us = 100'000;
+    world.run(20);
     const auto order = [&](EntityId unit) {
         const GhostId ghost = world.ghost_of(0, unit);
         REQUIRE(ghost != no_ghost);
@@ -403,7 +405,7 @@ TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it
     world.step();
     world.peer(0).up.blackout = false;
     for (const EntityId unit : units) order(unit);
-    world.step();  // they arrive, and wait for the first
+    world.run(3);  // they arrive, and wait for the first
     REQUIRE(world.called.empty());
     for (const bool shown : {false, true}) {
         world.in_next_tick([&units, me, shown](Server& server) {
