@@ -386,9 +386,10 @@ TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it
     CallWorld world(1);
     const ObserverId me = world.observer(0);
     world.place_player(0, {12, 10, 0});
-    std::vector<EntityId> units;
+    std::vector<EntityId> units;  // of a kind that no copies are kept of
     for (std::uint32_t i = 0; i < rpc_refused_max + 2; ++i) {
-        units.push_back(world.spawn({250, 250, 0}));
+        units.push_back(*world.server().world().spawn(world.schema().player, {250, 250, 0}));
+        world.server().world().edit(units.back(), world.schema().body)->tag = 1'000 + i;
         CHECK(world.server().world().set_owner(units.back(), me) == Status::ok);
     }
     world.run(40);
