@@ -113,6 +113,10 @@ void RpcLedger::check_late(const RpcLateCull& late) {
         case CullReason::capacity:  // held, perhaps after it was sent
             has_cause = type.policy == RpcPolicy::hold;
             break;
+        case CullReason::denied:
+            has_cause = type.policy == RpcPolicy::hold && is_denied_ &&
+                        is_denied_(late.culled.observer, call.target);
+            break;
         case CullReason::no_room:
             has_cause = type.delivery == RpcDelivery::unreliable;
             break;
