@@ -150,7 +150,14 @@ Status InterestData::set_owner(EntityId entity, ObserverId owner) {
     if (old == owner) return Status::ok;
     const auto edit_of = [&](ObserverId one, const auto& edit) {
         if (!is_observer(one)) return edit();
-        edit_group_of(index_of(one), unit, edit);
+        const std::uint32_t o = index_of(one);
+        if (has_cuts(unit) || is_mixed(unit)) return edit_group_of(o, unit, edit);
+        // All of it is seen, or none: members need not be asked.
+        ++pairs_asked;
+        const bool before = x_holds(o, unit);
+        edit();
+        note_hide(unit);
+        note(o, unit, before, x_holds(o, unit));
     };
     edit_of(old, [&] {
         add_owned(unit, entity, old, -1);

@@ -70,27 +70,36 @@ void WorldData::end_relations() {
 }
 
 /// What holds now counts, not how it came about. Whoever is in a group was told to be in it after
-/// its parent was, so that the last word on each has parents first.
+/// its parent was, so that the last word on each has parents first; and whoever is below one that
+/// is told of is told of again, as it moves along.
 void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
     const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
     joins_.clear();
+    has_joined_.clear();
     for (std::size_t i = fresh.size(); i-- > 0;) {
         if (fresh[i].type != WorldOp::Type::root) continue;
         const EntityId entity = fresh[i].entity;
         const std::uint32_t index = index_of(entity);
-        const EntityId root = entities_[index].root, parent = group_parent_at(index);
-        if (parent == EntityId::none) {
-            if (tracked_places_.erase(index))
-                net_ops_.push_back({WorldOp::Type::root, entity, entity});
-            continue;
+        if (!has_joined_.find_or_make(index).second) continue;
+        const EntityId parent = group_parent_at(index);
+        if (parent != EntityId::none) {
+            joins_.push_back({WorldOp::Type::root, entity, entities_[index].root, parent});
+        } else if (tracked_places_.erase(index)) {
+            net_ops_.push_back({WorldOp::Type::root, entity, entity});
         }
-        PlaceInGroup& tracked = tracked_places_[index];
-        if (tracked.root == root && tracked.parent == parent) continue;
-        tracked = {root, parent};
-        joins_.push_back({WorldOp::Type::root, entity, root, parent});
     }
     std::reverse(net_ops_.begin() + leaves, net_ops_.end());
-    net_ops_.insert(net_ops_.end(), joins_.rbegin(), joins_.rend());
+    while (!joins_.empty()) {
+        const WorldOp op = joins_.back();
+        joins_.pop_back();
+        PlaceInGroup& tracked = tracked_places_[index_of(op.entity)];
+        const bool* parent_has = has_joined_.find(index_of(op.parent));
+        const bool moves_along = parent_has != nullptr && *parent_has;
+        if (tracked.root == op.root && tracked.parent == op.parent && !moves_along) continue;
+        tracked = {op.root, op.parent};
+        has_joined_[index_of(op.entity)] = true;
+        net_ops_.push_back(op);
+    }
 }
 
 void WorldData::add_members(EntityId from, int delta) noexcept {

@@ -215,7 +215,8 @@ class WorldData {
     bool has_untracked_ops() const noexcept { return tracked_ops_ < ops_.size(); }
     /// What the structural edits since the last call come to; they count as tracked from now on.
     /// Spawns first, so that others may join them. Then who left its group, then who joined one or
-    /// has another place in it, parents first; not who is where it was. Then owners and despawns.
+    /// has another place in it or is below one that has, parents first; not who is where it was.
+    /// Then owners and despawns.
     std::span<const WorldOp> track_ops();
     const Bitset& dirty(ComponentId component) const noexcept {
         return columns_[index_of(component)].dirty;
@@ -328,8 +329,9 @@ class WorldData {
     std::vector<std::uint32_t> carried_;
     bool keeps_carried_ = false;
     std::vector<WorldOp> ops_;
-    std::vector<WorldOp> net_ops_;  ///< what track_ops returned last
-    std::vector<WorldOp> joins_;    ///< scratch
+    std::vector<WorldOp> net_ops_;             ///< what track_ops returned last
+    std::vector<WorldOp> joins_;               ///< scratch
+    FlatMap<std::uint32_t, bool> has_joined_;  ///< scratch: by index, of whom there is an edit
     struct PlaceInGroup {
         EntityId root = EntityId::none;
         EntityId parent = EntityId::none;

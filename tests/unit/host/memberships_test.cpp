@@ -285,4 +285,28 @@ TEST_CASE("server: how groups came to be what they are in a tick is nobody's bus
     CHECK(detours > 10'000);
 }
 
+TEST_CASE("server: who is below a member that goes into a split one, or out of it, goes along") {
+    PortSchema is;
+    for (const bool has_split_below : {false, true}) {
+        CAPTURE(has_split_below);
+        Stage stage(is.schema, 1, is.def(0));
+        REQUIRE(stage.interest().set_area(stage.observers[0], 0, Vec3{200, 200, 0}) == Status::ok);
+        const auto spawn = [&](KindId kind) { return stage.spawn(kind, {200, 200, 0}); };
+        const EntityId ship = spawn(is.boat), cabin = spawn(is.pilot), chest = spawn(is.boat),
+                       coin = spawn(has_split_below ? is.pilot : is.boat);
+        REQUIRE(stage.world().attach(cabin, ship) == Status::ok);
+        REQUIRE(stage.world().attach(chest, ship) == Status::ok);
+        REQUIRE(stage.world().attach(coin, chest) == Status::ok);
+        REQUIRE(stage.interest().force_hide(cabin, true) == Status::ok);
+        for (const bool is_hidden : {false, true, false}) {
+            REQUIRE(stage.world().attach(chest, is_hidden ? cabin : ship) == Status::ok);
+            stage.step(6);
+            for (const EntityId one : {chest, coin}) {
+                CHECK(stage.interest().is_relevant(stage.observers[0], one) == !is_hidden);
+                CHECK((stage.ghost(0, one) == no_ghost) == is_hidden);
+            }
+        }
+    }
+}
+
 }  // namespace purview::test

@@ -473,7 +473,6 @@ class TwoWorldGame final : public Game {
         return session != nullptr && (session->ghosts.find(entity) != no_local_id ||
                                       session->ghosts.is_lingering(entity));
     }
-    /// Any number of hidden ones come, go, move and change.
     /// Of whoever is seen it is what the seed says while the watched one is told of it, and
     /// anything while he is not.
     void spread_scents(World& world, Tick tick) {
@@ -493,6 +492,7 @@ class TwoWorldGame final : public Game {
             }
         }
     }
+    /// Any number of hidden ones come, go, move and change.
     void edit_hidden(World& world) {
         SplitMix& random = hidden_random_;
         for (std::uint32_t n = random.below(3); n > 0; --n) {
