@@ -147,8 +147,8 @@ struct KindDef {
     bool relative_place = false;
     /// A move of more than this in a tick is a jump, in metres: it is in the old place until it is
     /// in the new one, for clients (Client::place_of, Prediction) and for rewound views. 0: none
-    /// is. Where packets are lost a client knows of several ticks only what they moved in all: let
-    /// jumps be several times as long.
+    /// is. Of ticks that were not told, or are lost, a client knows only what they moved in all:
+    /// let jumps be several times as long.
     float teleport_m = 0;
     OrientationDef orientation;  ///< Schema::set_orientation
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away

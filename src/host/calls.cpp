@@ -11,6 +11,7 @@
 
 #include "core/mutate.hpp"
 #include "host/server_data.hpp"
+#include "interest/interest_data.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -277,6 +278,8 @@ void ServerData::forget_held(std::span<const ObserverId> gone) {
 void ServerData::expire_held() {
     std::erase_if(calls.held, [&](HeldCall& held) {
         const bool is_over = tick_number >= held.ends || !world.is_alive(held.wanted.target);
+        if (!is_over && !interest.data().is_denied_to_anybody(held.wanted.target))
+            return held.observers.empty();
         std::erase_if(held.observers, [&](ObserverId observer) {
             const bool is_denied = !is_over && interest.is_denied(observer, held.wanted.target);
             if (!is_over && !is_denied) return false;

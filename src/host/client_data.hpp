@@ -77,7 +77,8 @@ class ClientData {
     std::uint32_t tick_hz = 0;
     Tick newest_tick = 0;
     std::uint32_t newest_packet = 0;
-    /// The newest packet of all has no snapshot: nothing that we are told is another since.
+    /// Packets without a snapshot come for longer than anybody is on the way without being told of:
+    /// nobody moves.
     bool is_quiet = false;
     Micros newest_tick_at = 0;  ///< when the first snapshot of that tick came
     ClientInputs inputs;

@@ -160,7 +160,8 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     }
     stream_in_.accept();
     accept_input_state();
-    is_quiet = !has_snapshot;
+    const double silent_ticks = static_cast<double>(now - newest_tick_at) * tick_hz / 1e6;
+    is_quiet = !has_snapshot && (is_quiet || silent_ticks >= ghosts->way_ticks_max);
     if (has_snapshot) {
         const Tick before = newest_tick;
         ghosts->accept(newest_tick, is_next);

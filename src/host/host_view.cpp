@@ -95,7 +95,8 @@ void HostViewData::note_events(Tick since) {
     const auto events = server->data().interest.events_of(player.observer);
     events_.assign(events.begin(), events.end());
     if (!is_last_tick(since)) {
-        for (std::uint32_t i = 0; i < server->data().fields().changed().size(); ++i) {
+        const std::size_t end = known_.size() > 0 ? server->data().fields().changed().size() : 0;
+        for (std::uint32_t i = 0; i < end; ++i) {
             const Known* known = known_.find(i);
             if (known == nullptr || !known->shown || player.relevant.contains(known->entity))
                 continue;
@@ -145,7 +146,9 @@ void HostViewData::note_changes(Tick since) {
     if (is_last_tick(since)) {
         fields.changed().for_each(note);
     } else {
-        for (std::size_t i = 0; i < fields.changed().size(); ++i) note(i);
+        for (std::uint32_t i = 0; known_.size() > 0 && i < fields.changed().size(); ++i) {
+            if (known_.contains(i)) note(i);  // others are told all when they are shown
+        }
     }
     note_references();
     std::sort(changes_.begin(), changes_.end(), [](const Change& left, const Change& right) {

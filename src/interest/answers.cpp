@@ -31,6 +31,14 @@ bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcep
     return false;
 }
 
+bool InterestData::is_denied_to_anybody(EntityId entity) const noexcept {
+    if (!is_known(entity)) return false;
+    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
+        if (pairs_.has_denial(one)) return true;
+    }
+    return false;
+}
+
 /// Windows are looked at one by one; for what comes otherwise, there are lists of who it may be.
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
     if (!is_known(entity)) return;

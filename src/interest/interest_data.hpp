@@ -222,6 +222,8 @@ class InterestData {
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     bool is_ready(ObserverId observer) const noexcept;
     bool is_denied(ObserverId observer, EntityId entity) const noexcept;
+    /// False: is_denied says so of all observers.
+    bool is_denied_to_anybody(EntityId entity) const noexcept;
     template <class Visit>
     void for_each_relevant(std::uint32_t observer, Visit&& visit, bool with_gone = false) const;
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;

@@ -380,6 +380,11 @@ class GhostTable {
         const LaneSpecial& its = special(lane);
         return its.gained_tick > baseline(lane) ? its.gained : 0;
     }
+    /// The same, if he is told some from this tick on; else none.
+    std::uint32_t gained_in(LocalId lane, Tick tick) const noexcept {
+        const LaneSpecial& its = special(lane);
+        return its.gained_tick == tick ? its.gained : 0;
+    }
     LaneMask restricted() const noexcept { return {blocks_, &LaneWords::restricted}; }
     LaneMask public_only() const noexcept { return {blocks_, &LaneWords::public_only}; }
     /// Lanes of which more has to be asked than what changed since their baseline.

@@ -45,7 +45,7 @@ bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId
     if (!input.fields.changed().test(index)) return true;
     const KindId kind = ghosts.kind(lane);
     const KindLayout& layout = input.fields.layout(kind);
-    const std::uint32_t told = ghosts.told(lane) & ~ghosts.gained(lane);
+    const std::uint32_t told = ghosts.told(lane) & ~ghosts.gained_in(lane, input.tick);
     return layout.audience != 0 &&
            !input.fields.has_changed(index, layout.fields_of(told), input.tick);
 }
