@@ -75,16 +75,16 @@ void WorldData::end_relations() {
 void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
     const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
     joins_.clear();
-    has_joined_.clear();
     for (std::size_t i = fresh.size(); i-- > 0;) {
         if (fresh[i].type != WorldOp::Type::root) continue;
         const EntityId entity = fresh[i].entity;
-        const std::uint32_t index = index_of(entity);
-        if (!has_joined_.find_or_make(index).second) continue;
-        const EntityId parent = group_parent_at(index);
+        Entity& its = entities_[index_of(entity)];
+        if (std::exchange(its.is_edited, true)) continue;
+        its.has_joined = false;
+        const EntityId parent = group_parent_at(index_of(entity));
         if (parent != EntityId::none) {
-            joins_.push_back({WorldOp::Type::root, entity, entities_[index].root, parent});
-        } else if (tracked_places_.erase(index)) {
+            joins_.push_back({WorldOp::Type::root, entity, its.root, parent});
+        } else if (std::exchange(its.tracked_parent, EntityId::none) != EntityId::none) {
             net_ops_.push_back({WorldOp::Type::root, entity, entity});
         }
     }
@@ -92,13 +92,17 @@ void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
     while (!joins_.empty()) {
         const WorldOp op = joins_.back();
         joins_.pop_back();
-        PlaceInGroup& tracked = tracked_places_[index_of(op.entity)];
-        const bool* parent_has = has_joined_.find(index_of(op.parent));
-        const bool moves_along = parent_has != nullptr && *parent_has;
-        if (tracked.root == op.root && tracked.parent == op.parent && !moves_along) continue;
-        tracked = {op.root, op.parent};
-        has_joined_[index_of(op.entity)] = true;
+        Entity& its = entities_[index_of(op.entity)];
+        const Entity& parent = entities_[index_of(op.parent)];
+        const bool is_where_it_was = its.tracked_parent == op.parent && its.tracked_root == op.root;
+        if (is_where_it_was && !(parent.is_edited && parent.has_joined)) continue;
+        its.tracked_parent = op.parent;
+        its.tracked_root = op.root;
+        its.has_joined = true;
         net_ops_.push_back(op);
+    }
+    for (const WorldOp& op : fresh) {
+        if (op.type == WorldOp::Type::root) entities_[index_of(op.entity)].is_edited = false;
     }
 }
 

@@ -202,7 +202,8 @@ std::span<const WorldOp> WorldData::track_ops() {
     }
     track_places_in_groups(fresh);
     for (const WorldOp& op : fresh) {
-        if (op.type == WorldOp::Type::despawn) tracked_places_.erase(index_of(op.entity));
+        if (op.type == WorldOp::Type::despawn)
+            entities_[index_of(op.entity)].tracked_parent = EntityId::none;
         if (op.type == WorldOp::Type::despawn || op.type == WorldOp::Type::owner)
             net_ops_.push_back(op);
     }

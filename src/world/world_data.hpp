@@ -19,7 +19,6 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/finite.hpp"
-#include "core/flat_map.hpp"
 #include "core/id_pool.hpp"
 #include "core/prefetch.hpp"
 #include "purview/world.hpp"
@@ -240,6 +239,8 @@ class WorldData {
     struct Entity {
         EntityId parent = EntityId::none;
         EntityId root = EntityId::none;
+        EntityId tracked_parent = EntityId::none;  ///< in a group, as others know of it
+        EntityId tracked_root = EntityId::none;    ///< while there is a tracked parent
         std::uint64_t spawn_number = 0;
         ObserverId owner = ObserverId::none;
         ObserverId own_owner = ObserverId::none;  ///< while it inherits from nobody
@@ -251,6 +252,8 @@ class WorldData {
         bool enabled = true;        ///< takes part in groups
         bool inherits = false;      ///< is its parent's owner's while it is in a group
         bool keeps_local = false;   ///< this tick its place follows from its local one
+        bool is_edited = false;     ///< scratch of track_places_in_groups, as the next
+        bool has_joined = false;
     };
     static constexpr std::uint32_t no_relation = ~std::uint32_t{0};
     /// Of bitsets by entity index.
@@ -329,15 +332,9 @@ class WorldData {
     std::vector<std::uint32_t> carried_;
     bool keeps_carried_ = false;
     std::vector<WorldOp> ops_;
-    std::vector<WorldOp> net_ops_;             ///< what track_ops returned last
-    std::vector<WorldOp> joins_;               ///< scratch
-    FlatMap<std::uint32_t, bool> has_joined_;  ///< scratch: by index, of whom there is an edit
-    struct PlaceInGroup {
-        EntityId root = EntityId::none;
-        EntityId parent = EntityId::none;
-    };
-    FlatMap<std::uint32_t, PlaceInGroup> tracked_places_;  ///< by index: of whoever has a parent
-    struct Relation {                                      ///< as it was before the tick
+    std::vector<WorldOp> net_ops_;  ///< what track_ops returned last
+    std::vector<WorldOp> joins_;    ///< scratch
+    struct Relation {               ///< as it was before the tick
         EntityId entity;
         EntityId root;
         EntityId parent;
