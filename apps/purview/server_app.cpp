@@ -9,6 +9,7 @@
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "replay_command.hpp"
+#include "scene/kind_bindings.hpp"
 
 namespace purview::app {
 

@@ -7,6 +7,7 @@
 
 #include "admin/rule_json.hpp"
 #include "host/server_data.hpp"
+#include "scene/kind_bindings.hpp"
 
 namespace purview::admin {
 

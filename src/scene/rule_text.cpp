@@ -805,64 +805,6 @@ NodeText with_defaults(NodeText text) {
     return out;
 }
 
-std::size_t node_for_all(const InterestRules& rules) {
-    const auto shows_all = [](const NodeDesc& node) {
-        return node.members == NodeMembers::all && node.combine == StepOp::add;
-    };
-    const auto found = std::find_if(rules.nodes.begin(), rules.nodes.end(), shows_all);
-    return static_cast<std::size_t>(found - rules.nodes.begin());
-}
-
-std::optional<Problem> problem_of_bindings(const InterestRules& before, const InterestRules& after,
-                                           const std::vector<KindInterest>& kinds) {
-    const auto find = [](const InterestRules& rules, const std::string& name) {
-        std::size_t n = 0;
-        while (n < rules.nodes.size() && rules.nodes[n].name != name) ++n;
-        return n;
-    };
-    for (const KindInterest& kind : kinds) {
-        for (const NodeId bound : kind.nodes) {
-            const std::size_t n = index_of(bound);
-            if (n >= before.nodes.size()) continue;
-            const std::string& name = before.nodes[n].name;
-            const std::size_t now = find(after, name);
-            const bool stays = now == n && n < after.nodes.size();
-            // Another name at the same place is the same node, unless it was called so elsewhere.
-            const bool renamed = now == after.nodes.size() && n < after.nodes.size() &&
-                                 find(before, after.nodes[n].name) == before.nodes.size();
-            Problem problem;
-            if (!stays && !renamed) {
-                problem.text = "kinds are bound to node '" + name + "': it must stay node " +
-                               std::to_string(n + 1) +
-                               " of the list (enabled = false takes it out)";
-                if (now < after.nodes.size()) problem.node = static_cast<int>(now);
-                return problem;
-            }
-            if (before.nodes[n].members == NodeMembers::bound &&
-                after.nodes[n].members != NodeMembers::bound) {
-                problem.text = "kinds are bound to node '" + after.nodes[n].name +
-                               "': it must keep members = \"bound\"";
-                problem.node = static_cast<int>(n);
-                problem.key = "members";
-                return problem;
-            }
-        }
-    }
-    const std::size_t shown = node_for_all(after);
-    if (shown == after.nodes.size() || node_for_all(before) < before.nodes.size())
-        return std::nullopt;
-    for (const KindInterest& kind : kinds) {
-        if (!kind.never_default || !kind.nodes.empty() || kind.mode != EntityMode::nodes) continue;
-        Problem problem;
-        problem.text = "a kind is bound to no node (nodes = []): node '" + after.nodes[shown].name +
-                       "' must not be for all";
-        problem.node = static_cast<int>(shown);
-        problem.key = "members";
-        return problem;
-    }
-    return std::nullopt;
-}
-
 std::string print_toml(const std::vector<NodeText>& nodes) {
     std::string out = "[interest]\n";
     for (const NodeText& node : nodes) {

@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "purview/interest.hpp"
 #include "purview/rules.hpp"
 #include "purview/schema.hpp"
 #include "scene/loaded.hpp"
@@ -89,15 +88,6 @@ Loaded<InterestRules> compile_nodes(const std::vector<NodeText>& nodes, const Ru
 
 /// The same with defaults for all that is not given: nothing of it is left as it was.
 NodeText with_defaults(NodeText text);
-
-/// The first node that shows every kind, whatever it is bound to; their number, if there is none.
-std::size_t node_for_all(const InterestRules& rules);
-
-/// Kinds are bound to nodes by number. Where a node that kinds are bound to would not be the one
-/// that it was, or no longer for those that are bound, that is a problem; so is the first node for
-/// all where a kind is bound to none.
-std::optional<Problem> problem_of_bindings(const InterestRules& before, const InterestRules& after,
-                                           const std::vector<KindInterest>& kinds);
 
 /// Nodes as the [interest] of a world file.
 std::string print_toml(const std::vector<NodeText>& nodes);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/hash.hpp"
+#include "scene/kind_bindings.hpp"
 #include "scene/strict_table.hpp"
 
 namespace purview::scene {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "scene/kind_bindings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace purview::test {
+
+TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
+    InterestRules before;
+    for (const char* name : {"a", "b", "c"}) {
+        before.nodes.emplace_back();
+        before.nodes.back().name = name;
+    }
+    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
+    const auto problem = [&](std::vector<std::string> names) {
+        InterestRules after;
+        for (const std::string& name : names) {
+            after.nodes.emplace_back();
+            after.nodes.back().name = name;
+        }
+        const auto found = scene::problem_of_bindings(before, after, kinds);
+        return found ? found->text : std::string();
+    };
+    CHECK(problem({"a", "b", "c"}).empty());
+    CHECK(problem({"x", "b"}).empty());
+    CHECK(problem({"a", "renamed", "c"}).empty());
+    const std::string said =
+        "kinds are bound to node 'b': it must stay node 2 of the list (enabled = false takes it "
+        "out)";
+    CHECK(problem({"b", "a", "c"}) == said);
+    CHECK(problem({"b"}) == said);
+    CHECK(problem({"a", "c"}) == said);
+    CHECK(problem({"a"}) == said);
+    CHECK(problem({}) == said);
+}
+
+TEST_CASE("rule text: a node that kinds are bound to stays for those that are bound") {
+    InterestRules before;
+    before.nodes.resize(2);
+    before.nodes[0].name = "a";
+    before.nodes[1].name = "b";
+    before.nodes[1].members = NodeMembers::bound;
+    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
+    InterestRules after = before;
+    CHECK_FALSE(scene::problem_of_bindings(before, after, kinds));
+    for (const NodeMembers members : {NodeMembers::all, NodeMembers::unbound}) {
+        after.nodes[1].members = members;
+        const auto found = scene::problem_of_bindings(before, after, kinds);
+        REQUIRE(found);
+        CHECK(found->text == "kinds are bound to node 'b': it must keep members = \"bound\"");
+        CHECK(found->node == 1);
+        CHECK(found->key == "members");
+        CHECK_FALSE(scene::problem_of_bindings(before, after, {}));
+        CHECK_FALSE(scene::problem_of_bindings(after, after, kinds));  // a host that has it so
+    }
+}
+
+TEST_CASE("rule text: no node becomes one for all where a kind is to be shown by none") {
+    InterestRules before;
+    before.nodes.resize(2);
+    before.nodes[0].name = "a";
+    before.nodes[0].members = NodeMembers::unbound;
+    before.nodes[1].name = "b";
+    before.nodes[1].combine = StepOp::subtract;
+    InterestRules after = before;
+    after.nodes[0].members = NodeMembers::all;
+    KindInterest hidden;
+    hidden.never_default = true;
+    const auto found = scene::problem_of_bindings(before, after, {{}, hidden});
+    REQUIRE(found);
+    CHECK(found->text == "a kind is bound to no node (nodes = []): node 'a' must not be for all");
+    CHECK(found->node == 0);
+    CHECK(found->key == "members");
+    CHECK_FALSE(scene::problem_of_bindings(before, before, {{}, hidden}));
+    CHECK_FALSE(scene::problem_of_bindings(after, after, {{}, hidden}));  // a host that has it so
+    CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, {}}));
+    hidden.mode = EntityMode::explicit_only;
+    CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, hidden}));
+}
+
+}  // namespace purview::test
