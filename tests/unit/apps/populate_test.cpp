@@ -2,12 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What a seed makes of an empty vale.
-#include <doctest/doctest.h>
-
 #include <vector>
 
-#include "../../../games/vale/vale.hpp"
-#include "small_game.hpp"
+#include "vale_stage.hpp"
 
 namespace purview::test {
 
@@ -16,21 +13,13 @@ TEST_CASE("vale: a seed makes the same carts in builds of all compilers") {
     setup.max = {1024, 1024, 0};
     setup.seed = 20;
     setup.carts = 2;
-    const vale::ValeSchema schema(setup);
-    vale::Vale game(setup, schema);
-    ServerDef def;
-    def.schema = &schema.schema;
-    def.rules.bounds_max = setup.max;
-    def.mac = &test_mac;
-    def.secret = test_secret;
-    auto server = Server::create(def, game);
-    REQUIRE(server);
-    game.populate(server->world());
+    const ValeStage stage(setup);
+    const World& world = stage.server->world();
     std::vector<float> made;
-    server->world().for_each([&](EntityId entity) {
-        const vale::Engine* engine = server->world().get(entity, schema.engine);
+    world.for_each([&](EntityId entity) {
+        const vale::Engine* engine = world.get(entity, stage.schema.engine);
         if (engine == nullptr) return;
-        const Vec3 place = server->world().place_of(entity);
+        const Vec3 place = world.place_of(entity);
         made.insert(made.end(), {engine->heading, place.x, place.y});
     });
     // The heading is drawn first.

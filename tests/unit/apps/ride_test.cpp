@@ -2,10 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Players who ride people of a recorded crowd.
-#include <doctest/doctest.h>
-
-#include "../../../games/vale/vale.hpp"
-#include "small_game.hpp"
+#include "vale_stage.hpp"
 
 namespace purview::test {
 
@@ -16,17 +13,9 @@ TEST_CASE("vale: who rides somebody of a recorded crowd rides on where the trace
     setup.trace_seconds = 5;
     setup.tracks.resize(2);  // there from the first tick of a round to the last
     for (vale::Track& track : setup.tracks) track.samples = {{0, {50, 50, 0}}, {5, {60, 50, 0}}};
-    const vale::ValeSchema schema(setup);
-    vale::Vale game(setup, schema);
-    ServerDef def;
-    def.schema = &schema.schema;
-    def.tick_hz = 1;
-    def.rules.bounds_max = setup.max;
-    def.mac = &test_mac;
-    def.secret = test_secret;
-    auto server = Server::create(def, game);
-    REQUIRE(server);
-    game.populate(server->world());
+    ValeStage stage(setup);
+    Server* server = stage.server.get();
+    vale::Vale& game = stage.game;
     Micros now = 0;
     server->tick(now += 1'000'000);
     const ObserverId observer = *server->interest().add_observer();
