@@ -70,8 +70,8 @@ void WorldData::end_relations() {
 }
 
 /// What holds now counts, not how it came about. Whoever is in a group was told to be in it after
-/// its parent was, so that the last word on each has parents first; and whoever is below one that
-/// is told of is told of again, as it moves along.
+/// its parent was, so that the last word on each has parents first. Whoever has the parent that it
+/// had is told of only where that one is: then its root is another, or it moves along.
 void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
     const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
     joins_.clear();
@@ -80,26 +80,22 @@ void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
         const EntityId entity = fresh[i].entity;
         Entity& its = entities_[index_of(entity)];
         if (std::exchange(its.is_edited, true)) continue;
-        its.has_joined = false;
         const EntityId parent = group_parent_at(index_of(entity));
+        its.is_told = its.tracked_parent != parent;
         if (parent != EntityId::none) {
             joins_.push_back({WorldOp::Type::root, entity, its.root, parent});
-        } else if (std::exchange(its.tracked_parent, EntityId::none) != EntityId::none) {
+        } else if (its.is_told) {
             net_ops_.push_back({WorldOp::Type::root, entity, entity});
         }
+        its.tracked_parent = parent;
     }
     std::reverse(net_ops_.begin() + leaves, net_ops_.end());
-    while (!joins_.empty()) {
-        const WorldOp op = joins_.back();
-        joins_.pop_back();
+    for (; !joins_.empty(); joins_.pop_back()) {
+        const WorldOp& op = joins_.back();
         Entity& its = entities_[index_of(op.entity)];
         const Entity& parent = entities_[index_of(op.parent)];
-        const bool is_where_it_was = its.tracked_parent == op.parent && its.tracked_root == op.root;
-        if (is_where_it_was && !(parent.is_edited && parent.has_joined)) continue;
-        its.tracked_parent = op.parent;
-        its.tracked_root = op.root;
-        its.has_joined = true;
-        net_ops_.push_back(op);
+        its.is_told = its.is_told || (parent.is_edited && parent.is_told);
+        if (its.is_told) net_ops_.push_back(op);
     }
     for (const WorldOp& op : fresh) {
         if (op.type == WorldOp::Type::root) entities_[index_of(op.entity)].is_edited = false;

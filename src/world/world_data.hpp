@@ -240,7 +240,6 @@ class WorldData {
         EntityId parent = EntityId::none;
         EntityId root = EntityId::none;
         EntityId tracked_parent = EntityId::none;  ///< in a group, as others know of it
-        EntityId tracked_root = EntityId::none;    ///< while there is a tracked parent
         std::uint64_t spawn_number = 0;
         ObserverId owner = ObserverId::none;
         ObserverId own_owner = ObserverId::none;  ///< while it inherits from nobody
@@ -253,7 +252,7 @@ class WorldData {
         bool inherits = false;      ///< is its parent's owner's while it is in a group
         bool keeps_local = false;   ///< this tick its place follows from its local one
         bool is_edited = false;     ///< scratch of track_places_in_groups, as the next
-        bool has_joined = false;
+        bool is_told = false;
     };
     static constexpr std::uint32_t no_relation = ~std::uint32_t{0};
     /// Of bitsets by entity index.
