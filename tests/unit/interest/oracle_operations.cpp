@@ -309,6 +309,7 @@ void RandomWorld::join_unit() {
     // What a member would have of its own is taken off before it joins.
     if (member->stands_at != EntityId::none) {
         member->stands_at = EntityId::none;
+        member->heard_place = member->place;  // it may stay a unit, see below
         expect(manager_.set_place_override(member->id, EntityId::none), "set_place_override");
     }
     std::vector<std::pair<EntityId, EntityId>> old_roots{{member->id, member->root}};
