@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "random_world.hpp"
 
@@ -287,7 +288,7 @@ void RandomWorld::despawn(EntityId id) {
     for (auto& entity : entities_) {
         if (entity.stands_at != id) continue;
         entity.stands_at = EntityId::none;
-        entity.heard_place = entity.place;
+        let_go_.insert(entity.id);
     }
     entities_[index_of(id)] = {};
     resting_.push_back(index_of(id));
@@ -306,20 +307,21 @@ void RandomWorld::join_unit() {
         return join_split(*member, is_deep ? members[random_.below(some)] : root->id);
     }
     if (member->root == root->id || is_below(root->id, member->id)) return;
-    // What a member would have of its own is taken off before it joins.
-    if (member->stands_at != EntityId::none) {
-        member->stands_at = EntityId::none;
-        member->heard_place = member->place;  // it may stay a unit, see below
-        expect(manager_.set_place_override(member->id, EntityId::none), "set_place_override");
-    }
     std::vector<std::pair<EntityId, EntityId>> old_roots{{member->id, member->root}};
     for (const EntityId other : members_of(member->id)) old_roots.emplace_back(other, member->id);
-    rehang_children(*member);
+    // What a member would have of its own is taken off before it joins.
+    const EntityId stood_at = std::exchange(member->stands_at, EntityId::none);
     for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
-    if (is_circular()) {  // one that stands where its own member stands
-        for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = old;
+    const bool would_circle = is_circular();  // one that stands where its own member stands
+    for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = old;
+    if (would_circle) {
+        member->stands_at = stood_at;
         return;
     }
+    if (stood_at != EntityId::none)
+        expect(manager_.set_place_override(member->id, EntityId::none), "set_place_override");
+    rehang_children(*member);
+    for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
     if (old_roots.front().second == member->id) ++member->joins;
     // Below the root, or below one of its members.
     const std::vector<EntityId> below = members_of(root->id);

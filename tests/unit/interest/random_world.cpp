@@ -437,7 +437,11 @@ void RandomWorld::decide() {
         if (entity.id == EntityId::none || entity.root != entity.id) continue;
         roster_->units.push_back(entity.id);
         hear_of(entity);  // whoever is awake is seen where he stands
+        // Nor does anybody doze through the end of him in whose place he stood.
+        if (let_go_.erase(entity.id) != 0 && entity.stands_at == EntityId::none)
+            entity.heard_place = entity.place;
     }
+    let_go_.clear();
     roster_->observers.clear();
     for (const auto& observer : observers_) roster_->observers.push_back(observer.id);
     manager_.tick();

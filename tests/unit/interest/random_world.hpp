@@ -258,6 +258,7 @@ class RandomWorld {
     std::vector<ObserverId> removed_;
     std::set<EntityId> born_;             ///< this tick
     std::set<EntityId> touched_;          ///< this tick, by any operation
+    std::set<EntityId> let_go_;           ///< this tick: where they stood despawned
     std::map<EntityId, Vec3> stood_;      ///< the tick before, units that are placed
     std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
     std::vector<EntityId> counted_who_;
