@@ -152,19 +152,24 @@ InterestData::Fact* InterestData::find_fact(std::uint32_t observer, std::size_t 
     return fact->entity == entity && !fact->cancelled ? fact : nullptr;
 }
 
-bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
-    if (facts_.empty()) return false;
+/// What is to be told of the pair so far in this tick, or null.
+InterestData::Fact* InterestData::fact_of(std::uint32_t observer, EntityId entity) {
+    if (facts_.empty()) return nullptr;
     settle_facts();
     const std::uint32_t begin = facts_of_observer_.begin(observer);
     const std::uint32_t end = facts_of_observer_.end(observer);
-    if (begin == end) return false;
+    if (begin == end) return nullptr;
     if (last_facts_of_ != observer) {
         for (std::uint32_t i = begin; i < end; ++i) {
             if (!facts_[i].cancelled) last_fact_[index_of(facts_[i].entity)] = i;
         }
         last_facts_of_ = observer;
     }
-    Fact* fact = find_fact(observer, end, entity);
+    return find_fact(observer, end, entity);
+}
+
+bool InterestData::cancel_fact(std::uint32_t observer, EntityId entity, bool enter) {
+    Fact* fact = fact_of(observer, entity);
     if (fact == nullptr || fact->enter == enter) return false;
     fact->cancelled = true;
     return true;

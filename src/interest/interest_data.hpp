@@ -360,6 +360,7 @@ class InterestData {
     void settle_facts();
     void sort_facts();
     Fact* find_fact(std::uint32_t observer, std::size_t end, EntityId entity) noexcept;
+    Fact* fact_of(std::uint32_t observer, EntityId entity);
     bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;

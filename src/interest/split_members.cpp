@@ -166,7 +166,9 @@ bool InterestData::keep_stays(std::uint32_t o, std::span<const MixedUnit> group,
     for (std::size_t i = 0; i < group.size(); ++i) {
         const EntityId unit = group[i].unit;
         const MixedAnswer& now = answers[i];
-        const bool was = views_.of(o, unit).own;
+        // Who is about to leave had it when the tick began: he may come back before it ends.
+        const Fact* fact = fact_of(o, unit);
+        const bool was = views_.of(o, unit).own || (fact != nullptr && !fact->enter);
         if (was && !now.own) any_held |= hold(o, unit);
         if (!was && now.stage == Stage::node && !group[i].hides)
             stays_.begin(o, unit, tick_, def_.rules.min_stay_ticks);

@@ -295,4 +295,21 @@ TEST_CASE(
     CHECK(train.next() == Set{0});
 }
 
+TEST_CASE("interest: who was relevant all along gains no minimum stay by joining a group (X10)") {
+    InterestDef def = train_def();
+    def.rules.min_stay_ticks = 4;
+    Train train(55, 90, passenger, def);
+    train.put_in(5, 90, passenger);
+    CHECK(train.manager.show_to_all(id(5), true) == Status::ok);
+    CHECK(train.next() == Set{0, 1, 2, 5});
+    // Nothing shows it for a moment within the tick; when that ends, nodes do.
+    CHECK(train.manager.show_to_all(id(5), false) == Status::ok);
+    CHECK(train.manager.join_unit(id(5), id(1), id(2)) == Status::ok);
+    put(train.manager, 5, 52);
+    CHECK(train.next() == Set{0, 1, 2, 5});
+    CHECK(train.manager.events_of(train.me).empty());
+    put(train.manager, 5, 90);
+    CHECK(train.next() == Set{0, 1, 2});
+}
+
 }  // namespace purview::test::lines
