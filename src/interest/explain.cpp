@@ -106,8 +106,9 @@ class Judge {
   public:
     Judge(const InterestData& data, std::uint32_t observer) : data_(data), observer_(observer) {
         data.collect(observer, sight_);
+        data.collect(observer, next_sight_, data.tick_ + 1);
     }
-    const Sight& sight() const noexcept { return sight_; }
+    const Sight& next_sight() const noexcept { return next_sight_; }
 
     /// `nodes` may be null: it is a what-if question then. `hides`: whether a step subtracts what
     /// the entity says of itself.
@@ -235,7 +236,7 @@ class Judge {
 
     ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node, bool again,
                        std::vector<StepTrace>& trace) const {
-        const ScanInput now = data_.input_of(observer_, sight_);
+        const ScanInput now = data_.input_of(observer_, again ? sight_ : next_sight_);
         ScanInput input{.table = table, .facts = data_.facts_table_, .program = data_.program_};
         input.observer_index = now.observer_index;
         input.observer = now.observer;
@@ -279,6 +280,7 @@ class Judge {
     const InterestData& data_;
     std::uint32_t observer_;
     Sight sight_;
+    Sight next_sight_;  ///< of what-if questions: answered by the next tick
 };
 
 namespace {
@@ -592,7 +594,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         out.turns_by_itself = judge.is_shown(mixed) != out.relevant;
         if (out.turns_by_itself) return out;
         std::vector<Change> changes =
-            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.sight().places);
+            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.next_sight().places);
         if (judge.has_cuts(mixed)) {
             std::erase_if(changes, [](const Change& change) {
                 return change.type == ChangeType::owner || change.type == ChangeType::allow ||
@@ -613,7 +615,7 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     }
     out.turns_by_itself = is_yes(judge.judge(now, nullptr)) != out.relevant;
     if (out.turns_by_itself) return out;
-    suggest(changes_of(o, unit, now, judge.sight().places), facts_table_.axes, out,
+    suggest(changes_of(o, unit, now, judge.next_sight().places), facts_table_.axes, out,
             [&](const Change& a, const Change* b) {
                 Case then = now;
                 apply(a, then);

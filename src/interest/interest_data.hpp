@@ -628,7 +628,8 @@ class InterestData {
         if (woken_.size() <= observer) woken_.resize(observer + 1);
         woken_.set(observer);
     }
-    void collect(std::uint32_t observer, Sight& sight) const;
+    void collect(std::uint32_t observer, Sight& sight) const { collect(observer, sight, tick_); }
+    void collect(std::uint32_t observer, Sight& sight, Tick tick) const;
     void collect_owned(std::uint32_t observer, std::vector<EntityId>& out) const;
     ScanInput input_of(std::uint32_t observer, const Sight& sight) const noexcept;
     // -- live_rules.cpp

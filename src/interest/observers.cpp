@@ -478,7 +478,8 @@ void InterestData::collect_owned(std::uint32_t o, std::vector<EntityId>& out) co
               [](EntityId a, EntityId b) { return index_of(a) < index_of(b); });
 }
 
-void InterestData::collect(std::uint32_t o, Sight& sight) const {
+/// Where it looks in that tick: areas end by then.
+void InterestData::collect(std::uint32_t o, Sight& sight, Tick tick) const {
     const Observer& observer = observers_[o];
     sight.places.clear();
     sight.areas.clear();
@@ -500,6 +501,7 @@ void InterestData::collect(std::uint32_t o, Sight& sight) const {
     sight.owned_places = sight.places.size();
     sight.main_places = main_unit != EntityId::none && put(main_unit) ? 1 : 0;
     for (const KeyedArea& one : observer.areas) {
+        if (one.ends != 0 && one.ends < tick) continue;
         Vec3 centre = one.area.centre;
         if (one.area.follow != EntityId::none) {
             const Slot slot = table_.slot_of(unit_of(one.area.follow));

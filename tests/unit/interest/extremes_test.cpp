@@ -134,4 +134,22 @@ TEST_CASE("interest: a move is named as a change unless what is looked from goes
     CHECK(names_move(manager.explain(me, id(2))));
 }
 
+TEST_CASE("interest: a move to an area that ends with the next tick is not named as a change") {
+    NodeDesc near = node("near", {within(StepOp::add, 10)});
+    near.steps[0].kernel.from = LookFrom::areas;
+    InterestManager manager = make({near});
+    spawn(manager, 1, 60);
+    spawn(manager, 2, 20);
+    const ObserverId me = watch(manager);
+    CHECK(manager.set_area(me, 1, Area::at({20, 50, 0}).lasting(2)) == Status::ok);
+    CHECK(ticked(manager, me) == Set{2});
+    CHECK(names_move(manager.explain(me, id(1))));
+    CHECK_FALSE(manager.explain(me, id(2)).turns_by_itself);
+    CHECK(ticked(manager, me) == Set{2});
+    CHECK_FALSE(names_move(manager.explain(me, id(1))));
+    CHECK(manager.explain(me, id(2)).turns_by_itself);  // it is about to leave
+    CHECK(manager.explain(me, id(2)).relevant);
+    CHECK(ticked(manager, me) == Set{});
+}
+
 }  // namespace purview::test::lines
