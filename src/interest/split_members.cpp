@@ -166,12 +166,12 @@ bool InterestData::keep_stays(std::uint32_t o, std::span<const MixedUnit> group,
     for (std::size_t i = 0; i < group.size(); ++i) {
         const EntityId unit = group[i].unit;
         const MixedAnswer& now = answers[i];
-        // Who is about to leave had it when the tick began: he may come back before it ends.
-        const Fact* fact = fact_of(o, unit);
-        const bool was = views_.of(o, unit).own || (fact != nullptr && !fact->enter);
+        const bool was = views_.of(o, unit).own;
         if (was && !now.own) any_held |= hold(o, unit);
-        if (!was && now.stage == Stage::node && !group[i].hides)
-            stays_.begin(o, unit, tick_, def_.rules.min_stay_ticks);
+        if (was || now.stage != Stage::node || group[i].hides) continue;
+        // Who is about to leave was there when the tick began: he comes back, and gains nothing.
+        const Fact* fact = fact_of(o, unit);
+        if (fact == nullptr || fact->enter) stays_.begin(o, unit, tick_, def_.rules.min_stay_ticks);
     }
     return any_held;
 }
