@@ -260,8 +260,9 @@ class InterestManager {
     Status set_bounds(EntityId entity, float radius_m);
     Status set_mode(EntityId entity, EntityMode mode);
     /// In the interest of nodes it stands where `other` stands, and goes where that goes; none
-    /// ends it, and so does the end of `other` (F12). would_cycle; too_deep: more than 8 of them
-    /// in a row. Members of a group: refused.
+    /// ends it, and so do the end of `other`, joining a group, and a group that closes a circle of
+    /// them: everybody in it stands at his own then (F12). would_cycle; too_deep: more than 8 of
+    /// them in a row. Members of a group: refused.
     Status set_place_override(EntityId entity, EntityId other);
     /// For predictive line of sight, in metres a second.
     Status set_velocity(EntityId entity, Vec3 velocity);

@@ -265,6 +265,7 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
         if (area.ticks > 0 && tick - one.first_tick >= area.ticks) continue;
         area.centre = frame_.flat(area.centre);
         area.direction = frame_.flat(area.direction);
+        area.half_sides = frame_.flat(area.half_sides);
         if (area.follow != EntityId::none) {
             const TruthEntity* followed = alive(area.follow);
             if (followed == nullptr) continue;

@@ -743,9 +743,15 @@ Area RandomWorld::random_area() {
             case 0:
                 area = Area::sphere(centre, length(4, 50));
                 break;
-            case 1:
-                area = Area::box(centre, {length(4, 40), length(4, 40), length(4, 40)});
+            case 1: {
+                Vec3 half{length(4, 40), length(4, 40), length(4, 40)};
+                // Along an axis that does not count it may be anything.
+                const float sign = random_.chance(0.3F) ? -1.0F : 1.0F;
+                if (rules_.axes == Axes::xy) half.z *= sign;
+                if (rules_.axes == Axes::xz) half.y *= sign;
+                area = Area::box(centre, half);
                 break;
+            }
             default: {
                 Vec3 towards{random_.between(-3, 3), random_.between(-3, 3),
                              random_.between(-3, 3)};
