@@ -159,14 +159,18 @@ void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
     if (is_live(lane) && !waits && is_in_time) reset(&LaneWords::behind, lane);
 }
 
-/// The baseline is younger: once nothing special lasts, it is not looked at any more.
-void GhostTable::cover(LocalId lane, Tick baseline) noexcept {
+/// Of a packet that arrived, the oldest: once nothing special lasts, it is not looked at any more.
+/// While others of its tick are under way the baseline is of the tick before: when what he gained
+/// in this tick was written must not show in what is told since then.
+void GhostTable::cover(LocalId lane, Tick delivered) noexcept {
     if (!is_special(lane)) return;
     const LaneSpecial& its = special_[lane];
-    if (!copies_.empty() && is_live(lane) && its.resumed <= baseline) copies_.erase(lane);
+    if (!copies_.empty() && is_live(lane) && its.resumed <= delivered) copies_.erase(lane);
     // Also where more is owed: of that, something is not told yet.
     const bool lasts = its.told != nothing_special.told && !test(&LaneWords::public_only, lane);
-    if (!lasts && its.is_covered_by(baseline)) reset(&LaneWords::special, lane);
+    const bool is_whole = PURVIEW_GUARD_OR(gained_before, records_.is_last_of_tick(), true);
+    if (!lasts && its.is_covered_by(delivered, is_whole ? delivered : delivered - 1))
+        reset(&LaneWords::special, lane);
 }
 
 // -- who comes and goes ---------------------------------------------------------------------------

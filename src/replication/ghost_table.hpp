@@ -143,9 +143,9 @@ struct alignas(cache_line_bytes) LaneSpecial {
     std::uint8_t turn = 0;       ///< the part that goes first, where not all fits
     std::uint8_t next_turn = 0;  ///< and once what is planned has been sent
 
-    /// It says nothing that is younger.
-    bool is_covered_by(Tick baseline) const noexcept {
-        return std::max({meta, reference, resumed, requested, gained_tick}) <= baseline;
+    /// It says nothing that is younger. `whole`: the last tick of which he has all.
+    bool is_covered_by(Tick baseline, Tick whole) const noexcept {
+        return std::max({meta, reference, resumed, requested}) <= baseline && gained_tick <= whole;
     }
 };
 
@@ -612,7 +612,7 @@ class GhostTable {
     void want(LocalId lane, Tick now) noexcept;
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
     void heard(LocalId lane, const PacketRecord& record) noexcept;
-    void cover(LocalId lane, Tick baseline) noexcept;
+    void cover(LocalId lane, Tick delivered) noexcept;
     void await_if_owed(LocalId lane, Tick now) noexcept;
     void delivered(const PacketRecord& record);
     void delivered_item(const PacketRecord& record, SentItem item);

@@ -48,6 +48,11 @@ class PacketRecords {
     const PacketRecord& oldest() const noexcept { return records_[records_.begin()]; }
     const PacketRecord& newest() const noexcept { return records_[records_.end() - 1]; }
 
+    /// The oldest is the last of its tick.
+    bool is_last_of_tick() const noexcept {
+        return size() == 1 || records_[records_.begin() + 1].tick != oldest().tick;
+    }
+
     /// The newest from now on. Nothing has been told; the reference lasts until the next one.
     PacketRecord& begin(std::uint32_t sequence, Tick tick, std::size_t words) {
         PacketRecord record;

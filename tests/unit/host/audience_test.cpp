@@ -606,4 +606,43 @@ TEST_CASE("audience: what makes no sense is refused") {
     CHECK(own.status() == Status::ok);
 }
 
+TEST_CASE(
+    "audience: whether a part was written in the tick from which on one is told of it shows in "
+    "nothing that he is told later") {
+    // In several packets, of which some are lost.
+    const auto all_of = [](bool is_written, std::uint64_t seed) {
+        AudienceSchema is(AudienceType::custom);
+        ServerDef def;
+        def.budget_bytes_per_tick = 9'600;
+        Stage stage(is.schema, 1, def);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 800; ++i) {
+            crowd.push_back(stage.spawn(is.soldier));
+            stage.world().edit(crowd.back(), is.health)->now = is_written ? 1 : 2;
+        }
+        stage.step(10);
+        std::string all;
+        stage.keep_all = &all;
+        stage.random = SplitMix(seed);
+        stage.loss = 0.5F;
+        is.chosen.chosen = stage.observers[0];
+        for (const EntityId one : crowd) stage.world().edit(one, is.health)->now = 2;
+        const std::uint64_t before = stage.datagrams_to[0];
+        stage.step();
+        CHECK(stage.datagrams_to[0] - before > 1);
+        stage.loss = 0;
+        for (std::uint8_t team = 1; team < 5; ++team) {  // each is told that alone
+            for (const EntityId one : crowd) stage.world().edit(one, is.team)->team = team;
+            stage.step();
+        }
+        stage.step(6);
+        for (const EntityId one : crowd) CHECK(health_of(stage, 0, one, is) == 2);
+        return all;
+    };
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(seed);
+        CHECK(all_of(false, seed) == all_of(true, seed));
+    }
+}
+
 }  // namespace purview::test
