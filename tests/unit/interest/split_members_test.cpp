@@ -295,7 +295,7 @@ TEST_CASE(
     CHECK(train.next() == Set{0});
 }
 
-TEST_CASE("interest: who was relevant all along gains no minimum stay by joining a group (X10)") {
+TEST_CASE("interest: who was relevant all along gains no minimum stay by joining a group") {
     InterestDef def = train_def();
     def.rules.min_stay_ticks = 4;
     Train train(55, 90, passenger, def);
