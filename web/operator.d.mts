@@ -109,7 +109,7 @@ export interface Explanation {
   };
   /** False: nothing is known of what would turn the answer. */
   knows_changes: boolean;
-  /** Nodes that wait are about to be asked, or a stay ends. */
+  /** Nodes that wait are about to be asked, or a stay or an area ends. */
   turns_by_itself: boolean;
   /** Each of them alone would turn the answer. */
   single: string[];

@@ -185,7 +185,7 @@ function meterOf(step) {
 }
 
 function changes({ single, pair, knows_changes: isKnown, turns_by_itself: turns }) {
-  if (turns) return [make("li", { className: "none" }, "nothing need change: nodes are about to be asked, or a stay ends")];
+  if (turns) return [make("li", { className: "none" }, "nothing need change: nodes are about to be asked, or a stay or an area ends")];
   if (single.length > 0) return single.map((text) => make("li", {}, text));
   if (pair.length > 0) return [make("li", {}, `no single change; but these two: ${pair.join(", and ")}`)];
   return [make("li", { className: "none" }, isKnown ? "no single change and no two together" : "nothing is known of what would")];

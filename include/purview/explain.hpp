@@ -100,8 +100,8 @@ struct Explanation {
     /// False where a member that is hidden by hand hides it in a group with split members: nothing
     /// is known of what would turn the answer.
     bool knows_changes = true;
-    /// The answer is another one soon with nothing changed: nodes that wait are asked, or a stay
-    /// ends.
+    /// The answer is another one soon with nothing changed: nodes that wait are asked, or a stay or
+    /// an area ends.
     bool turns_by_itself = false;
     /// Each of them alone flips the answer. Not looked for: moves of what the observer looks from
     /// itself, and, where nodes look from what an observer owns, moves and other owners.

@@ -75,7 +75,7 @@ std::string Explanation::text() const {
     const std::string turn = relevant ? "would hide it" : "would show it";
     for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
     if (turns_by_itself)
-        out += "  it turns by itself: nodes are about to be asked, or a stay ends\n";
+        out += "  it turns by itself: nodes are about to be asked, or a stay or an area ends\n";
     if (knows_changes && !turns_by_itself && single.empty() && pair.empty())
         out += "  no single change and no pair " + turn + "\n";
     if (single.empty() && !pair.empty())

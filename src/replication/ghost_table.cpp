@@ -168,7 +168,7 @@ void GhostTable::cover(LocalId lane, Tick delivered) noexcept {
     if (!copies_.empty() && is_live(lane) && its.resumed <= delivered) copies_.erase(lane);
     // Also where more is owed: of that, something is not told yet.
     const bool lasts = its.told != nothing_special.told && !test(&LaneWords::public_only, lane);
-    const bool is_whole = PURVIEW_GUARD_OR(gained_before, records_.is_last_of_tick(), true);
+    const bool is_whole = PURVIEW_GUARD_OR(gained_before, records_.oldest_ends_tick(), true);
     if (!lasts && its.is_covered_by(delivered, is_whole ? delivered : delivered - 1))
         reset(&LaneWords::special, lane);
 }

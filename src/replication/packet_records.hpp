@@ -49,7 +49,7 @@ class PacketRecords {
     const PacketRecord& newest() const noexcept { return records_[records_.end() - 1]; }
 
     /// The oldest is the last of its tick.
-    bool is_last_of_tick() const noexcept {
+    bool oldest_ends_tick() const noexcept {
         return size() == 1 || records_[records_.begin() + 1].tick != oldest().tick;
     }
 

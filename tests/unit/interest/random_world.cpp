@@ -438,7 +438,7 @@ void RandomWorld::decide() {
         roster_->units.push_back(entity.id);
         hear_of(entity);  // whoever is awake is seen where he stands
         // Nor does anybody doze through the end of him in whose place he stood.
-        if (let_go_.erase(entity.id) != 0 && entity.stands_at == EntityId::none)
+        if (let_go_.count(entity.id) != 0 && entity.stands_at == EntityId::none)
             entity.heard_place = entity.place;
     }
     let_go_.clear();
